@@ -1,0 +1,75 @@
+"""The one error type for bad input, and the checks that several modules share."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A parameter or an input is not what the function can work with.
+
+    The message names the parameter, its value and what to do. It never holds a cell, a row
+    number or a count of the private table.
+    """
+
+
+def refuse(name: str, owner: str, must: str, got: Any) -> InvalidParameterError:
+    """Build the error in the one sentence shape of the library."""
+    return InvalidParameterError(
+        f"The {name!r} parameter of {owner} must be {must}. Got {got!r} instead."
+    )
+
+
+def check_real(
+    name: str,
+    owner: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    infinite: bool = False,
+) -> float:
+    """Return ``value`` as a float inside the given interval, or raise."""
+    left = "(" if low_open else "["
+    right = ")" if high_open else "]"
+    must = f"a real number in {left}{low}, {high}{right}"
+    if not infinite:
+        must += ", finite"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise refuse(name, owner, must, value)
+    number = float(value)
+    too_low = number <= low if low_open else number < low
+    too_high = number >= high if high_open else number > high
+    if math.isnan(number) or too_low or too_high or (not infinite and math.isinf(number)):
+        raise refuse(name, owner, must, value)
+    return number
+
+
+def check_integer(
+    name: str, owner: str, value: Any, *, low: int | None = None, high: int | None = None
+) -> int:
+    """Return ``value`` as an int inside the given closed interval, or raise."""
+    bounds = []
+    if low is not None:
+        bounds.append(f"at least {low}")
+    if high is not None:
+        bounds.append(f"at most {high}")
+    must = " and ".join(["an integer", *bounds]) if bounds else "an integer"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise refuse(name, owner, must, value)
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise refuse(name, owner, must, value)
+    return number
+
+
+def check_choice(name: str, owner: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return ``value`` when it is one of ``choices``, or raise."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise refuse(name, owner, f"one of {listed}", value)
+    return value
