@@ -1,0 +1,294 @@
+"""Integer histograms of packed (gradient, count) words, one row of cells per node.
+
+A row's word is ``(gradient << 32) + 1`` (see the gradient kernel), so one addition per row and
+feature serves both sums. A packed accumulator takes at most ``BLOCK`` rows: with gradients of at
+most 2^16 in absolute value the upper half stays inside +-(2^31 - 2^16) and the lower half below
+2^15, for any data. Between blocks the two fields go to separate int64 sums. The count field is
+never negative, so the arithmetic shift (a floor division by 2^32) returns the exact signed
+gradient sum: the borrow that a negative sum would need never reaches it.
+
+Sums of integers do not depend on the order of addition, hence not on the number of threads.
+"""
+
+from cython.parallel cimport prange
+from libc.string cimport memset
+
+from _types cimport bin_t, row_t, sum_t, word_t
+
+cdef enum:
+    CELLS = 256    # cells of one feature, missing bin included
+    BLOCK = 32767  # rows that a packed accumulator can take
+    GROUP = 4      # features that share one pass over the words
+    FEW = 16384    # cells that are not worth waking other threads for
+
+
+def gather(const bin_t[:, ::1] bins, const row_t[::1] rows, bin_t[:, ::1] out, int n_threads):
+    """Copy the bins of some rows into compact columns.
+
+    Parameters
+    ----------
+    bins : uint8 array of shape (n_features, n_rows)
+    rows : int32 array of shape (n_selected,)
+        Any order, repeats allowed.
+    out : uint8 array of shape (n_features, n_selected)
+        Overwritten with ``bins[:, rows]``.
+    n_threads : int
+    """
+    cdef Py_ssize_t n_features = bins.shape[0]
+    cdef Py_ssize_t n_selected = rows.shape[0]
+    cdef Py_ssize_t f
+    if n_selected == 0:
+        return
+    for f in prange(
+        n_features, nogil=True, num_threads=n_threads, schedule="static",
+        use_threads_if=n_features * n_selected > FEW,
+    ):
+        _gather_column(&bins[f, 0], &rows[0], n_selected, &out[f, 0])
+
+
+def build(
+    const bin_t[:, ::1] bins,
+    const row_t[::1] order,
+    const row_t[::1] starts,
+    const row_t[::1] nodes,
+    const sum_t[::1] words,
+    const row_t[::1] cell_offsets,
+    sum_t[:, ::1] sums,
+    sum_t[:, ::1] counts,
+    int n_threads,
+):
+    """Sum gradients and counts of the listed nodes into the cells of every feature.
+
+    Parameters
+    ----------
+    bins : uint8 array of shape (n_features, n_rows)
+        By column; a bin is below the number of cells of its feature.
+    order : int32 array of shape (n_ordered,)
+        Columns of ``bins`` and places in ``words``, grouped by node.
+    starts : int32 array of shape (n_nodes + 1,)
+        Node ``k`` owns ``order[starts[k]:starts[k + 1]]``.
+    nodes : int32 array of shape (n_listed,)
+        Nodes to build; all others keep their rows of ``sums`` and ``counts``.
+    words : int64 array of shape (n_rows,)
+        ``(gradient << 32) + 1``, or 0 for a row that takes no part; ``|gradient| <= 2^16``.
+    cell_offsets : int32 array of shape (n_features + 1,)
+        Cells of feature ``f`` lie at ``cell_offsets[f]:cell_offsets[f + 1]``, at most 256.
+    sums, counts : int64 arrays of shape (n_nodes, n_cells)
+        Listed rows are overwritten in all cells; units 2^-16 and rows.
+    n_threads : int
+    """
+    cdef Py_ssize_t n_features = bins.shape[0]
+    cdef Py_ssize_t n_listed = nodes.shape[0]
+    cdef Py_ssize_t n_tasks = (n_features + GROUP - 1) // GROUP * n_listed
+    cdef Py_ssize_t task
+    cdef row_t node
+    cdef const row_t* rows = &order[0] if order.shape[0] > 0 else NULL
+    cdef const sum_t* row_words = &words[0] if words.shape[0] > 0 else NULL
+    for task in prange(
+        n_tasks, nogil=True, num_threads=n_threads, schedule="dynamic",
+        use_threads_if=n_features * order.shape[0] > FEW,
+    ):
+        node = nodes[task % n_listed]
+        _build_group(
+            bins, task // n_listed * GROUP, rows, starts[node], starts[node + 1], row_words,
+            cell_offsets, sums, counts, node,
+        )
+
+
+def subtract(
+    const sum_t[:, ::1] parent_sums,
+    const sum_t[:, ::1] parent_counts,
+    const row_t[::1] parents,
+    const row_t[::1] built,
+    const row_t[::1] derived,
+    sum_t[:, ::1] sums,
+    sum_t[:, ::1] counts,
+    int n_threads,
+):
+    """Derive histograms as parent minus sibling, exactly.
+
+    Parameters
+    ----------
+    parent_sums, parent_counts : int64 arrays of shape (n_parents, n_cells)
+    parents, built, derived : int32 arrays of shape (n_derived,)
+        Row ``derived[i]`` becomes parent row ``parents[i]`` minus row ``built[i]``.
+    sums, counts : int64 arrays of shape (n_nodes, n_cells)
+        Rows ``built`` are read, rows ``derived`` overwritten.
+    n_threads : int
+    """
+    cdef Py_ssize_t n_derived = derived.shape[0]
+    cdef Py_ssize_t n_cells = sums.shape[1]
+    cdef Py_ssize_t i
+    if n_cells == 0:
+        return
+    for i in prange(
+        n_derived, nogil=True, num_threads=n_threads, schedule="static",
+        use_threads_if=n_derived * n_cells > FEW,
+    ):
+        _subtract_row(
+            &parent_sums[parents[i], 0], &sums[built[i], 0], &sums[derived[i], 0], n_cells
+        )
+        _subtract_row(
+            &parent_counts[parents[i], 0], &counts[built[i], 0], &counts[derived[i], 0], n_cells
+        )
+
+
+def node_totals(
+    const row_t[::1] order,
+    const row_t[::1] starts,
+    const sum_t[::1] words,
+    sum_t[::1] sums,
+    sum_t[::1] counts,
+    int n_threads,
+):
+    """Sum gradients and counts of every node.
+
+    Parameters
+    ----------
+    order : int32 array of shape (n_ordered,)
+        Places in ``words``, grouped by node.
+    starts : int32 array of shape (n_nodes + 1,)
+        Node ``k`` owns ``order[starts[k]:starts[k + 1]]``.
+    words : int64 array of shape (n_rows,)
+        ``(gradient << 32) + 1``, or 0 for a row that takes no part; ``|gradient| <= 2^16``.
+    sums, counts : int64 arrays of shape (n_nodes,)
+        Overwritten; units 2^-16 and rows.
+    n_threads : int
+    """
+    cdef Py_ssize_t n_nodes = sums.shape[0]
+    cdef Py_ssize_t k, block, n_blocks
+    cdef sum_t gradient, count
+    cdef word_t packed
+    cdef const row_t* rows = &order[0] if order.shape[0] > 0 else NULL
+    cdef const sum_t* row_words = &words[0] if words.shape[0] > 0 else NULL
+    with nogil:
+        for k in range(n_nodes):
+            n_blocks = (starts[k + 1] - starts[k] + BLOCK - 1) // BLOCK
+            gradient = 0
+            count = 0
+            for block in prange(
+                n_blocks, num_threads=n_threads, schedule="static", use_threads_if=n_blocks > 1
+            ):
+                packed = _sum_block(
+                    rows,
+                    starts[k] + block * BLOCK,
+                    min(starts[k] + (block + 1) * BLOCK, <Py_ssize_t> starts[k + 1]),
+                    row_words,
+                )
+                gradient += <sum_t> packed >> 32
+                count += <unsigned int> packed
+            sums[k] = gradient
+            counts[k] = count
+
+
+cdef void _gather_column(
+    const bin_t* column, const row_t* rows, Py_ssize_t n, bin_t* out
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = column[rows[i]]
+
+
+cdef void _build_group(
+    const bin_t[:, ::1] bins,
+    Py_ssize_t first,
+    const row_t* order,
+    Py_ssize_t begin,
+    Py_ssize_t end,
+    const sum_t* words,
+    const row_t[::1] cell_offsets,
+    sum_t[:, ::1] sums,
+    sum_t[:, ::1] counts,
+    Py_ssize_t node,
+) noexcept nogil:
+    # Four features in one pass: order and word are loaded once, and the four accumulators give
+    # the processor independent chains where many rows in a row fall into the same cell.
+    cdef word_t cells[GROUP][CELLS]
+    cdef const bin_t* columns[GROUP]
+    cdef Py_ssize_t n_cells[GROUP]
+    cdef Py_ssize_t width = min(<Py_ssize_t> GROUP, bins.shape[0] - first)
+    cdef Py_ssize_t start = begin
+    cdef Py_ssize_t stop, f
+    for f in range(GROUP):
+        # A last group that is not full counts its last feature again, and writes it once.
+        columns[f] = &bins[first + min(f, width - 1), 0] if end > begin else NULL
+        n_cells[f] = cell_offsets[first + min(f, width - 1) + 1]
+        n_cells[f] -= cell_offsets[first + min(f, width - 1)]
+    while True:
+        stop = min(start + BLOCK, end)
+        for f in range(GROUP):
+            memset(cells[f], 0, n_cells[f] * sizeof(word_t))
+        _accumulate(
+            columns[0], columns[1], columns[2], columns[3], order, start, stop, words,
+            cells[0], cells[1], cells[2], cells[3],
+        )
+        for f in range(width):
+            _unpack(
+                cells[f],
+                &sums[node, cell_offsets[first + f]],
+                &counts[node, cell_offsets[first + f]],
+                n_cells[f],
+                start > begin,
+            )
+        start = stop
+        if start >= end:
+            break
+
+
+cdef inline void _accumulate(
+    const bin_t* a,
+    const bin_t* b,
+    const bin_t* c,
+    const bin_t* d,
+    const row_t* order,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    const sum_t* words,
+    word_t* cells_a,
+    word_t* cells_b,
+    word_t* cells_c,
+    word_t* cells_d,
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef row_t row
+    cdef word_t word
+    for i in range(start, stop):
+        row = order[i]
+        word = <word_t> words[row]
+        cells_a[a[row]] += word
+        cells_b[b[row]] += word
+        cells_c[c[row]] += word
+        cells_d[d[row]] += word
+
+
+cdef void _unpack(
+    const word_t* cells, sum_t* sums, sum_t* counts, Py_ssize_t n_cells, bint add
+) noexcept nogil:
+    # The first block of a node overwrites, later ones add.
+    cdef Py_ssize_t c
+    if add:
+        for c in range(n_cells):
+            sums[c] += <sum_t> cells[c] >> 32
+            counts[c] += <unsigned int> cells[c]
+    else:
+        for c in range(n_cells):
+            sums[c] = <sum_t> cells[c] >> 32
+            counts[c] = <unsigned int> cells[c]
+
+
+cdef void _subtract_row(
+    const sum_t* parent, const sum_t* sibling, sum_t* out, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t c
+    for c in range(n):
+        out[c] = parent[c] - sibling[c]
+
+
+cdef word_t _sum_block(
+    const row_t* order, Py_ssize_t begin, Py_ssize_t end, const sum_t* words
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef word_t total = 0
+    for i in range(begin, end):
+        total = total + <word_t> words[order[i]]
+    return total

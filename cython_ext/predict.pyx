@@ -1,0 +1,205 @@
+"""Scores of rows under released trees, and the link to probabilities.
+
+Leaf values are integers, so that scores are exact sums in any order of trees and threads.
+Trees lie one behind the other in flat arrays; node numbers count from their own tree's start.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport exp
+from libc.string cimport memset
+
+from _types cimport bin_t, row_t, sum_t
+
+cdef enum:
+    CHUNK = 512  # rows that pass through one tree before the next tree's nodes are touched
+
+cdef struct Nodes:
+    const bin_t* bins
+    Py_ssize_t n_rows
+    const bin_t* is_categorical
+    const row_t* feature
+    const bin_t* split_bin
+    const row_t* left
+    const row_t* right
+
+
+def add_trees(
+    const bin_t[:, ::1] bins,
+    const row_t[::1] rows,
+    const row_t[::1] first_tree,
+    int last_tree,
+    const row_t[::1] node_start,
+    const row_t[::1] leaf_start,
+    const row_t[::1] feature,
+    const bin_t[::1] split_bin,
+    const row_t[::1] left,
+    const row_t[::1] right,
+    const bin_t[::1] is_categorical,
+    const sum_t[::1] leaf_value,
+    sum_t[::1] scores,
+    int n_threads,
+):
+    """Add the leaf values of trees ``first_tree[row] <= t < last_tree`` to rows' scores.
+
+    Parameters
+    ----------
+    bins : uint8 array of shape (n_features, n_rows)
+        By column.
+    rows : int32 array of shape (n_selected,)
+        Rows to bring up to date, each at most once.
+    first_tree : int32 array of shape (n_rows,)
+        First tree that a row has not seen yet.
+    last_tree : int
+        One behind the last tree to add.
+    node_start, leaf_start : int32 arrays of shape (n_trees + 1,)
+        Nodes and leaves of tree ``t`` begin there; a tree without nodes is its leaf 0.
+    feature : int32 array of shape (n_nodes,)
+    split_bin : uint8 array of shape (n_nodes,)
+    left, right : int32 arrays of shape (n_nodes,)
+        Children: ``v >= 0`` is a node of the same tree, ``v < 0`` its leaf ``~v``.
+    is_categorical : uint8 array of shape (n_features,)
+        0 or 1.
+    leaf_value : int64 array of shape (n_leaves,)
+    scores : int64 array of shape (n_rows,)
+        Added to.
+    n_threads : int
+    """
+    cdef Py_ssize_t n = rows.shape[0]
+    cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t chunk
+    cdef Nodes trees
+    if n == 0 or last_tree <= 0:
+        return
+    trees = _nodes(bins, is_categorical, feature, split_bin, left, right)
+    for chunk in prange(
+        n_chunks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
+    ):
+        _add_chunk(
+            &trees, &rows[chunk * CHUNK], min(n - chunk * CHUNK, CHUNK),
+            &first_tree[0], last_tree, &node_start[0], &leaf_start[0], &leaf_value[0], &scores[0],
+        )
+
+
+def leaf_indices(
+    const bin_t[:, ::1] bins,
+    const row_t[::1] rows,
+    int tree,
+    const row_t[::1] node_start,
+    const row_t[::1] feature,
+    const bin_t[::1] split_bin,
+    const row_t[::1] left,
+    const row_t[::1] right,
+    const bin_t[::1] is_categorical,
+    row_t[::1] leaves,
+    int n_threads,
+):
+    """Write the leaf of one tree that each row falls into.
+
+    Parameters
+    ----------
+    bins, rows, node_start, feature, split_bin, left, right, is_categorical
+        As in ``add_trees``.
+    tree : int
+        Number of the tree.
+    leaves : int32 array of shape (n_selected,)
+        Overwritten; leaves count from the tree's own start.
+    n_threads : int
+    """
+    cdef Py_ssize_t n = rows.shape[0]
+    cdef Py_ssize_t i
+    cdef bint is_leaf = node_start[tree] == node_start[tree + 1]
+    cdef Nodes trees = _nodes(bins, is_categorical, feature, split_bin, left, right)
+    trees = _tree_at(&trees, node_start[tree])
+    for i in prange(
+        n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > CHUNK
+    ):
+        leaves[i] = 0 if is_leaf else _leaf_of_row(trees, rows[i])
+
+
+def logistic(const double[::1] raw, double[::1] out):
+    """Write ``1 / (1 + exp(-raw))``, by the C library's ``exp`` as LightGBM does.
+
+    Parameters
+    ----------
+    raw : float64 array of shape (n,)
+    out : float64 array of shape (n,)
+        Overwritten; may be ``raw``.
+    """
+    cdef Py_ssize_t n = raw.shape[0]
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(n):
+            out[i] = 1.0 / (1.0 + exp(-raw[i]))
+
+
+cdef inline row_t _leaf_of_row(Nodes tree, Py_ssize_t row) noexcept nogil:
+    # No branch on the row's bin: it would be mispredicted at every other node.
+    cdef row_t node = 0
+    cdef row_t f, goes_left
+    cdef bin_t low, split
+    while node >= 0:
+        f = tree.feature[node]
+        split = tree.split_bin[node]
+        # Bins 0..split go left, or for a category the single bin split.
+        low = split * tree.is_categorical[f]
+        goes_left = <bin_t> (tree.bins[f * tree.n_rows + row] - low) <= <bin_t> (split - low)
+        node = tree.right[node] ^ ((tree.left[node] ^ tree.right[node]) & -goes_left)
+    return ~node
+
+
+cdef void _add_chunk(
+    const Nodes* trees,
+    const row_t* rows,
+    Py_ssize_t n,
+    const row_t* first_tree,
+    int last_tree,
+    const row_t* node_start,
+    const row_t* leaf_start,
+    const sum_t* leaf_value,
+    sum_t* scores,
+) noexcept nogil:
+    cdef Nodes tree
+    cdef const sum_t* values
+    cdef Py_ssize_t i
+    cdef int t
+    for t in range(last_tree):
+        tree = _tree_at(trees, node_start[t])
+        values = leaf_value + leaf_start[t]
+        if node_start[t] == node_start[t + 1]:
+            for i in range(n):
+                if first_tree[rows[i]] <= t:
+                    scores[rows[i]] += values[0]
+        else:
+            for i in range(n):
+                if first_tree[rows[i]] <= t:
+                    scores[rows[i]] += values[_leaf_of_row(tree, rows[i])]
+
+
+cdef inline Nodes _tree_at(const Nodes* trees, Py_ssize_t begin) noexcept nogil:
+    cdef Nodes tree = trees[0]
+    tree.feature = trees.feature + begin
+    tree.split_bin = trees.split_bin + begin
+    tree.left = trees.left + begin
+    tree.right = trees.right + begin
+    return tree
+
+
+cdef Nodes _nodes(
+    const bin_t[:, ::1] bins,
+    const bin_t[::1] is_categorical,
+    const row_t[::1] feature,
+    const bin_t[::1] split_bin,
+    const row_t[::1] left,
+    const row_t[::1] right,
+) noexcept nogil:
+    cdef Nodes trees
+    memset(&trees, 0, sizeof(trees))
+    trees.n_rows = bins.shape[1]
+    if feature.shape[0] > 0:  # otherwise no tree has a node, and no pointer is followed
+        trees.bins = &bins[0, 0]
+        trees.is_categorical = &is_categorical[0]
+        trees.feature = &feature[0]
+        trees.split_bin = &split_bin[0]
+        trees.left = &left[0]
+        trees.right = &right[0]
+    return trees

@@ -1,0 +1,33 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def add_trees(
+    bins: NDArray[np.uint8],
+    rows: NDArray[np.int32],
+    first_tree: NDArray[np.int32],
+    last_tree: int,
+    node_start: NDArray[np.int32],
+    leaf_start: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    split_bin: NDArray[np.uint8],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    is_categorical: NDArray[np.uint8],
+    leaf_value: NDArray[np.int64],
+    scores: NDArray[np.int64],
+    n_threads: int,
+) -> None: ...
+def leaf_indices(
+    bins: NDArray[np.uint8],
+    rows: NDArray[np.int32],
+    tree: int,
+    node_start: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    split_bin: NDArray[np.uint8],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    is_categorical: NDArray[np.uint8],
+    leaves: NDArray[np.int32],
+    n_threads: int,
+) -> None: ...
+def logistic(raw: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import math
+
+import numpy as np
+import pytest
+
+from dpboost._kernels import predict
+
+
+class Forest:
+    """Random trees in flat arrays, and a walk through them in plain Python."""
+
+    def __init__(self, seed, n_trees, n_features, max_nodes):
+        rng = np.random.default_rng(seed)
+        self.is_categorical = rng.integers(0, 2, n_features).astype(np.uint8)
+        node_start, leaf_start = [0], [0]
+        left, right = [], []
+        for tree in range(n_trees):
+            n_nodes = 0 if tree % 3 == 1 else int(rng.integers(1, max_nodes + 1))
+            children = self.grow(rng, n_nodes)
+            left += [a for a, _ in children]
+            right += [b for _, b in children]
+            node_start.append(node_start[-1] + n_nodes)
+            leaf_start.append(leaf_start[-1] + n_nodes + 1)
+        self.node_start = np.array(node_start, dtype=np.int32)
+        self.leaf_start = np.array(leaf_start, dtype=np.int32)
+        self.left = np.array(left, dtype=np.int32)
+        self.right = np.array(right, dtype=np.int32)
+        self.feature = rng.integers(0, n_features, len(left)).astype(np.int32)
+        self.split_bin = rng.integers(0, 256, len(left)).astype(np.uint8)
+        self.leaf_value = rng.integers(-(1 << 40), 1 << 40, leaf_start[-1])
+
+    @staticmethod
+    def grow(rng, n_nodes):
+        children = [[None, None] for _ in range(n_nodes)]
+        for node in range(1, n_nodes):
+            free = [(p, s) for p in range(node) for s in (0, 1) if children[p][s] is None]
+            parent, side = free[rng.integers(len(free))]
+            children[parent][side] = node
+        leaves = iter(range(n_nodes + 1))
+        return [[~next(leaves) if c is None else c for c in pair] for pair in children]
+
+    def leaf(self, tree, bins, row):
+        begin = self.node_start[tree]
+        if begin == self.node_start[tree + 1]:
+            return 0
+        node = 0
+        while node >= 0:
+            f = self.feature[begin + node]
+            value, split = bins[f, row], self.split_bin[begin + node]
+            goes_left = value == split if self.is_categorical[f] else value <= split
+            node = (self.left if goes_left else self.right)[begin + node]
+        return ~node
+
+    def add(self, bins, rows, first_tree, last_tree, scores, n_threads):
+        predict.add_trees(
+            bins,
+            rows,
+            first_tree,
+            last_tree,
+            self.node_start,
+            self.leaf_start,
+            self.feature,
+            self.split_bin,
+            self.left,
+            self.right,
+            self.is_categorical,
+            self.leaf_value,
+            scores,
+            n_threads,
+        )
+
+    def leaves(self, bins, rows, tree, n_threads):
+        out = np.full(len(rows), -1, dtype=np.int32)
+        predict.leaf_indices(
+            bins,
+            rows,
+            tree,
+            self.node_start,
+            self.feature,
+            self.split_bin,
+            self.left,
+            self.right,
+            self.is_categorical,
+            out,
+            n_threads,
+        )
+        return out
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("n_rows", "n_trees", "max_nodes"), [(700, 7, 20), (1100, 4, 1), (30, 2, 200), (5, 0, 1)]
+)
+def test_scores_and_leaves_agree_with_a_walk_in_python(n_rows, n_trees, max_nodes, n_threads):
+    rng = np.random.default_rng(n_rows)
+    forest = Forest(n_rows, n_trees, 6, max_nodes)
+    bins = rng.integers(0, 256, (6, n_rows), dtype=np.uint8)
+    rows = rng.permutation(n_rows)[: n_rows * 9 // 10].astype(np.int32)
+    first_tree = rng.integers(0, n_trees + 1, n_rows, dtype=np.int32)
+    last_tree = max(0, n_trees - 1)
+    before = rng.integers(-(1 << 60), 1 << 60, n_rows)
+    expected = before.copy()
+    for row in rows:
+        for tree in range(first_tree[row], last_tree):
+            leaf = forest.leaf(tree, bins, row)
+            expected[row] += forest.leaf_value[forest.leaf_start[tree] + leaf]
+    scores = before.copy()
+    forest.add(bins, rows, first_tree, last_tree, scores, n_threads)
+    np.testing.assert_array_equal(scores, expected)
+    for tree in range(n_trees):
+        wanted = [forest.leaf(tree, bins, row) for row in rows]
+        np.testing.assert_array_equal(forest.leaves(bins, rows, tree, n_threads), wanted)
+
+
+def test_lazy_updates_equal_one_update():
+    rng = np.random.default_rng(3)
+    forest = Forest(3, 9, 4, 15)
+    bins = rng.integers(0, 256, (4, 400), dtype=np.uint8)
+    rows = np.arange(400, dtype=np.int32)
+    at_once = np.zeros(400, dtype=np.int64)
+    forest.add(bins, rows, np.zeros(400, dtype=np.int32), 9, at_once, 2)
+    lazy, first_tree = np.zeros(400, dtype=np.int64), np.zeros(400, dtype=np.int32)
+    for last_tree in (2, 3, 7, 9):
+        some = np.sort(rng.choice(400, 150, replace=False)).astype(np.int32)
+        forest.add(bins, some, first_tree, last_tree, lazy, 1)
+        first_tree[some] = last_tree
+    forest.add(bins, rows, first_tree, 9, lazy, 1)
+    np.testing.assert_array_equal(lazy, at_once)
+
+
+def test_no_rows_leave_scores_alone():
+    forest = Forest(1, 3, 2, 5)
+    scores = np.arange(4)
+    forest.add(
+        np.zeros((2, 4), dtype=np.uint8),
+        np.zeros(0, dtype=np.int32),
+        np.zeros(4, dtype=np.int32),
+        3,
+        scores,
+        2,
+    )
+    assert scores.tolist() == [0, 1, 2, 3]
+
+
+def test_logistic_uses_the_exp_of_the_c_library():
+    raw = np.concatenate([np.random.default_rng(0).normal(0, 8, 3000), [0.0, -800, 800, math.inf]])
+    out = np.empty_like(raw)
+    predict.logistic(raw, out)
+    library = ctypes.CDLL(ctypes.util.find_library("m"))
+    library.exp.restype, library.exp.argtypes = ctypes.c_double, [ctypes.c_double]
+    expected = [1.0 / (1.0 + library.exp(-value)) for value in raw]
+    assert out.tolist() == expected
+    predict.logistic(raw, raw)
+    assert raw.tolist() == expected
