@@ -1,0 +1,358 @@
+"""Accountants: what releases cost in one currency, and what a total means in (epsilon, delta).
+
+An accountant has no state: the ledger holds the books. Costs are fractions that add up exactly,
+also when later budgets depend on earlier outputs (pure and concentrated privacy: Rogers et al.,
+NeurIPS 2016, Whitehouse et al., ICML 2023; Gaussian: Smith and Thakurta, COLT 2022). Capacities
+come out of floating-point searches, on the safe side of their rounding, and are rounded down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol, TypeVar
+
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr
+
+from dpboost._validation import InvalidParameterError
+from dpboost.privacy.arithmetic import Budget, shorten
+from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
+from dpboost.privacy.sensitive import Bound
+
+#: A release under Gaussian accounting has at least this standard deviation, in units.
+SMALLEST_SIGMA = 2**16
+
+#: What the lattice may add to epsilon, and to delta, over the continuous Gaussian.
+LATTICE_EPSILON = Fraction(1, 10**6)
+LATTICE_DELTA = Fraction(1, 10**20)
+
+_FLOAT_SLACK = 1e-12
+
+M = TypeVar("M", bound=Mechanism)
+
+
+class UnsupportedReleaseError(InvalidParameterError):
+    """The accountant cannot say what a release would cost."""
+
+
+class Accountant(Protocol):
+    """What the ledger asks of an accountant.
+
+    Attributes
+    ----------
+    name : str
+        Name for the report.
+    currency : str
+        What costs are counted in.
+    """
+
+    name: ClassVar[str]
+    currency: ClassVar[str]
+
+    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+        """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""
+
+    def afford(self, kind: type[M], budget: Budget) -> M:
+        """Return the mechanism of this kind that costs at most ``budget``."""
+
+    def noise(self, budget: Budget) -> Noise:
+        """Return the least noise that ``budget`` buys."""
+
+    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+        """Return a total that still guarantees (epsilon, delta)."""
+
+    def epsilon(self, total: Budget, delta: Fraction) -> float:
+        """Return the epsilon that a total guarantees at ``delta``."""
+
+    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+        """Return what the release takes of :meth:`slack_limit`."""
+
+    def slack_limit(self, epsilon: Budget) -> Fraction:
+        """Return the largest sum of slacks under which :meth:`epsilon` holds."""
+
+
+class _WithoutSlack:
+    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+        """Return zero: this accounting is exact on the integers."""
+        return Fraction(0)
+
+    def slack_limit(self, epsilon: Budget) -> Fraction:
+        """Return zero: this accounting is exact on the integers."""
+        return Fraction(0)
+
+
+@dataclass(frozen=True)
+class PureAccountant(_WithoutSlack):
+    """Pure epsilon: the total is the sum, exactly; delta plays no part."""
+
+    name: ClassVar[str] = "pure"
+    currency: ClassVar[str] = "epsilon"
+
+    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+        """Return the mechanism's epsilon."""
+        if mechanism.epsilon is None:
+            raise UnsupportedReleaseError(
+                f"The {mechanism.name} mechanism has no pure epsilon: account in zCDP, which "
+                "needs delta > 0, or add discrete Laplace noise."
+            )
+        return mechanism.epsilon
+
+    def afford(self, kind: type[M], budget: Budget) -> M:
+        """Return the mechanism with epsilon ``budget``."""
+        if getattr(kind, "needs", None) == "l2":
+            raise UnsupportedReleaseError(f"The {kind.name} mechanism has no pure epsilon.")
+        return kind(epsilon=budget)  # type: ignore[call-arg]
+
+    def noise(self, budget: Budget) -> DiscreteLaplace:
+        """Return discrete Laplace noise."""
+        return DiscreteLaplace(epsilon=budget)
+
+    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+        """Return ``epsilon``."""
+        return epsilon
+
+    def epsilon(self, total: Budget, delta: Fraction) -> float:
+        """Return the total, as the nearest float."""
+        return float(total)
+
+
+def _epsilon_of_rho(rho: float, delta: float) -> float:
+    r"""Return the best epsilon of rho-zCDP at delta, a little rounded up.
+
+    .. math:: \varepsilon = \inf_{\alpha > 1} \alpha \rho
+        + \frac{\ln (1 / \delta) - \ln \alpha}{\alpha - 1} + \ln \left(1 - \frac1\alpha\right)
+
+    (Canonne, Kamath, Steinke, NeurIPS 2020, Proposition 12). Every alpha is valid, so an
+    imprecise search costs accuracy, never privacy.
+    """
+    if rho == 0:
+        return 0.0
+
+    def at(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        alpha = 1 + excess
+        return alpha * rho + (-math.log(delta) - math.log(alpha)) / excess - math.log1p(1 / excess)
+
+    # The textbook's alpha minimises all but the last two terms: the search starts around it.
+    middle = math.log(max(-math.log(delta), 1e-3) / rho) / 2
+    found = minimize_scalar(at, bounds=(middle - 8, middle + 8), method="bounded")
+    best = min(float(found.fun), at(middle))
+    return max(best + _FLOAT_SLACK * (1 + abs(best)), 0.0)
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """Return nearly the largest positive float for which a decreasing condition holds, or 0."""
+    low, high = 0.0, 1.0
+    while holds(high):
+        low, high = high, high * 2
+    while low == 0.0 and high > 1e-300:
+        if holds(high / 2):
+            low = high / 2
+        else:
+            high /= 2
+    while high - low > 1e-13 * high and low > 0:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _checked_delta(owner: str, delta: Fraction, least: Fraction = Fraction(0)) -> float:
+    if delta <= least:
+        raise InvalidParameterError(
+            f"{owner} needs a 'delta' above {float(least):.1g} that is not yet spent. "
+            "Use PureAccountant for delta = 0."
+        )
+    return float(delta)
+
+
+@dataclass(frozen=True)
+class ZCDPAccountant(_WithoutSlack):
+    """Zero-concentrated differential privacy: every mechanism has a rho, and the rhos add up."""
+
+    name: ClassVar[str] = "zCDP"
+    currency: ClassVar[str] = "rho"
+
+    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+        """Return the mechanism's rho."""
+        return mechanism.rho
+
+    def afford(self, kind: type[M], budget: Budget) -> M:
+        """Return the mechanism that costs at most rho = ``budget``."""
+        return kind.of_rho(budget)  # type: ignore[return-value]
+
+    def noise(self, budget: Budget) -> DiscreteGaussian:
+        """Return discrete Gaussian noise."""
+        return DiscreteGaussian(rho=budget)
+
+    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+        """Return the largest rho found that is (epsilon, delta)-differentially private."""
+        if isinstance(epsilon, float):
+            return math.inf
+        allowance = _checked_delta("ZCDPAccountant", delta)
+        target = float(epsilon) * (1 - _FLOAT_SLACK)
+        return shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
+
+    def epsilon(self, total: Budget, delta: Fraction) -> float:
+        """Return the epsilon of rho = ``total`` at ``delta``."""
+        if isinstance(total, float):
+            return math.inf
+        if total == 0:
+            return 0.0
+        return _epsilon_of_rho(float(total), _checked_delta("ZCDPAccountant", delta))
+
+
+def _log_delta_of_mu(mu: float, epsilon: float) -> float:
+    r"""Return the log of the delta of mu-Gaussian privacy at epsilon, a little rounded up.
+
+    .. math:: \delta = \Phi(\mu / 2 - \varepsilon / \mu)
+        - e^\varepsilon \Phi(-\mu / 2 - \varepsilon / \mu)
+
+    (Dong, Roth, Su, Gaussian Differential Privacy, JRSS B 2022, Corollary 1.)
+    """
+    first = float(log_ndtr(mu / 2 - epsilon / mu))
+    second = float(log_ndtr(-mu / 2 - epsilon / mu))
+    if first == -math.inf:
+        return first
+    # The difference of exponents of this size is right to this relative error.
+    error = 1e-14 * (1 + abs(first) + abs(second) + epsilon)
+    share = -math.expm1(min(epsilon + second - first, 0.0)) + error
+    return first + math.log(share)
+
+
+@dataclass(frozen=True)
+class GDPAccountant:
+    r"""Gaussian differential privacy: exact for Gaussian noise, and lattice noise is nearly that.
+
+    Costs are :math:`\mu^2`. Only discrete Gaussian noise of ``sigma >= 2**16`` units is accepted;
+    let one row be worth :math:`2^{16}` units or more.
+
+    Notes
+    -----
+    The discrete Gaussian is not exactly Gaussian private, but the continuous Gaussian rounded to
+    integers is: rounding is post-processing of integer plus Gaussian. At noise :math:`k = z
+    \sigma`, averaging :math:`e^{-k u / \sigma^2 - u^2 / (2 \sigma^2)}` over :math:`|u| \le 1/2`
+    shows that the log-ratio of the rounded law over the discrete one lies in
+    :math:`[-1, z^2] / (8 \sigma^2)`; their normalisers differ by :math:`e^{-2 \pi^2 \sigma^2}`.
+
+    Take the run with rounded noise on the coordinates that the differing row touches, at most
+    :math:`T` of them; the others have one law on both sides. Let it be :math:`(\varepsilon',
+    \delta')`-private. Going over to the discrete law multiplies probabilities on one side by at
+    most :math:`e^a`, :math:`a = T / (8 \sigma^2)`, and on the other by at most :math:`e^b`,
+    :math:`b = \sum z^2 / (8 \sigma^2)`, unless the sum exceeds its bound: :math:`\sum z^2 \le 4
+    T + 6 x + 1` but for probability :math:`e^{-x}` (Laurent and Massart 2000, Lemma 1, with
+    :math:`2 \sqrt{T x} \le T + x`, doubled for the rounding of z). Hence
+
+    .. math:: P(S) \le e^{\varepsilon' + a + b} P'(S) + e^a (\delta' + e^{\varepsilon' - x}) .
+
+    The ledger adds up :math:`10 T / (8 \sigma^2)` along its scopes and keeps :math:`(10 T + 9 x)
+    / (8 \sigma^2) \ge a + b` below 1e-6, with each release's own sigma in the first term and the
+    smallest allowed one in the second, as in the same lemma for weighted squares; :math:`x \ge
+    60` and :math:`\varepsilon - x \le -47`. The curve is evaluated at :math:`\varepsilon' =
+    \varepsilon - 10^{-6}` and :math:`\delta' = (1 - 10^{-6}) \delta - 10^{-20}`: the factor makes
+    up for :math:`e^a`.
+    """
+
+    name: ClassVar[str] = "GDP"
+    currency: ClassVar[str] = "mu squared"
+
+    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+        """Return the mechanism's squared mu."""
+        cost = mechanism.mu_squared
+        if cost is None:
+            if mechanism.epsilon == math.inf:
+                return math.inf
+            raise UnsupportedReleaseError(
+                f"The {mechanism.name} mechanism is not Gaussian: account in zCDP."
+            )
+        parameters = mechanism.parameters(bound)
+        if parameters and parameters[0] < SMALLEST_SIGMA:
+            raise UnsupportedReleaseError(
+                f"Gaussian accounting needs noise of at least {SMALLEST_SIGMA} units: let one row "
+                "be worth more units, or account in zCDP."
+            )
+        return cost
+
+    def afford(self, kind: type[M], budget: Budget) -> M:
+        """Return the mechanism that costs at most mu squared = ``budget``."""
+        if budget != math.inf and getattr(kind, "needs", None) != "l2":
+            raise UnsupportedReleaseError(f"The {kind.name} mechanism is not Gaussian.")
+        return kind.of_rho(budget / 2)  # type: ignore[return-value]
+
+    def noise(self, budget: Budget) -> DiscreteGaussian:
+        """Return discrete Gaussian noise."""
+        return DiscreteGaussian(rho=budget / 2)
+
+    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+        """Return the largest squared mu found that is (epsilon, delta)-differentially private."""
+        if isinstance(epsilon, float):
+            return math.inf
+        if epsilon <= LATTICE_EPSILON:
+            return Fraction(0)
+        log_delta = math.log(self._curve_delta(delta))
+        target = float(epsilon - LATTICE_EPSILON) * (1 - _FLOAT_SLACK)
+        mu = _largest(lambda value: _log_delta_of_mu(value, target) <= log_delta)
+        return shorten(Fraction(mu) ** 2)
+
+    def epsilon(self, total: Budget, delta: Fraction) -> float:
+        """Return the epsilon of mu squared = ``total`` at ``delta``."""
+        if isinstance(total, float):
+            return math.inf
+        if total == 0:
+            return 0.0
+        log_delta = math.log(self._curve_delta(delta))
+        mu = math.sqrt(total) * (1 + _FLOAT_SLACK)
+
+        def too_small(epsilon: float) -> bool:
+            return _log_delta_of_mu(mu, epsilon) > log_delta
+
+        low = _largest(too_small) if too_small(1e-300) else 0.0
+        return low * (1 + _FLOAT_SLACK) + float(LATTICE_EPSILON)
+
+    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+        """Return ``10 T / (8 sigma**2)`` for the T entries of the array that one row changes."""
+        parameters = mechanism.parameters(bound)
+        if not parameters:
+            return Fraction(0)
+        touched = size if bound.coordinates is None else bound.coordinates
+        return Fraction(10 * touched, 8 * parameters[0] ** 2)
+
+    def slack_limit(self, epsilon: Budget) -> Fraction:
+        """Return what 1e-6 leaves for the slacks once ``9 x / (8 sigma**2)`` is taken off."""
+        excess = max(60, math.ceil(epsilon) + 47) if epsilon != math.inf else 60
+        return LATTICE_EPSILON - Fraction(9 * excess, 8 * SMALLEST_SIGMA**2)
+
+    @staticmethod
+    def _curve_delta(delta: Fraction) -> Fraction:
+        left = (1 - LATTICE_EPSILON) * delta - LATTICE_DELTA
+        _checked_delta("GDPAccountant", left)
+        return left
+
+
+def gaussian_accountant(
+    *, sigma: int, coordinates: int, epsilon: Budget
+) -> GDPAccountant | ZCDPAccountant:
+    """Choose the accountant of an all-Gaussian fit from public numbers, before it starts.
+
+    Parameters
+    ----------
+    sigma : int
+        The smallest standard deviation that will be drawn, in units.
+    coordinates : int
+        Entries that one row changes, over all releases of the fit.
+    epsilon : Fraction or inf
+        The budget.
+
+    Returns
+    -------
+    GDPAccountant or ZCDPAccountant
+        The first where its lattice condition will hold, else the second, which is exact on the
+        integers and asks for 6 to 11 % more noise.
+    """
+    gaussian = GDPAccountant()
+    slack = Fraction(10 * coordinates, 8 * sigma**2)
+    if sigma >= SMALLEST_SIGMA and slack <= gaussian.slack_limit(epsilon):
+        return gaussian
+    return ZCDPAccountant()

@@ -1,0 +1,416 @@
+"""The books of a fit, and the one way out of a sensitive value."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError, check_choice, refuse
+from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError
+from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
+from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound, Sensitive, _reveal
+from dpboost.random import Entropy, RowCoins
+
+
+class BudgetExceededError(RuntimeError):
+    """A release would cost more than is left; nothing was drawn and nothing was booked."""
+
+
+class ScopeError(RuntimeError):
+    """Scopes were used in a way whose total would mean nothing."""
+
+
+class Charge(NamedTuple):
+    """An amount in the books.
+
+    Parameters
+    ----------
+    cost : Fraction or inf
+        In the accountant's currency.
+    delta : Fraction
+        Probability of failure, as of stability histograms.
+    slack : Fraction
+        Use of the accountant's own limit.
+    """
+
+    cost: Budget
+    delta: Fraction
+    slack: Fraction
+
+
+_NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+
+
+def _sum(left: Charge, right: Charge) -> Charge:
+    return Charge(left.cost + right.cost, left.delta + right.delta, left.slack + right.slack)
+
+
+def _growth(old: Charge, child: Charge) -> Charge:
+    """Return by how much a parallel scope grows when a child now has this total."""
+    return Charge(
+        # Written so that inf - inf is never asked for.
+        child.cost - old.cost if child.cost > old.cost else Fraction(0),
+        max(child.delta - old.delta, Fraction(0)),
+        max(child.slack - old.slack, Fraction(0)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the books: public, and written before anything was drawn.
+
+    Parameters
+    ----------
+    label : str
+        Kind of release.
+    scope : tuple of str
+        Names of the scopes around it, from the outside.
+    mechanism : Mechanism
+        With its budget.
+    bound : Bound
+        The sensitivity that scaled the noise, in units.
+    unit : float
+        What one unit is worth.
+    charge : Charge
+        What was booked.
+    """
+
+    label: str
+    scope: tuple[str, ...]
+    mechanism: Mechanism
+    bound: Bound
+    unit: float
+    charge: Charge
+
+
+@dataclass(eq=False)
+class Scope:
+    """A node of the tree of scopes, with its running total.
+
+    Parameters
+    ----------
+    path : tuple of str
+        Names from the outside.
+    parallel : bool
+        Whether its children work on disjoint rows.
+    parent : Scope or None
+        The scope around it.
+    """
+
+    path: tuple[str, ...]
+    parallel: bool
+    parent: Scope | None
+    children: dict[str, Scope] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    total: Charge = _NOTHING
+
+
+class Ledger:
+    """Books every release before it is drawn, and refuses what the budget does not cover.
+
+    A sequential scope costs the sum of its entries and of its children; a parallel scope costs
+    the largest of its children, which must work on disjoint rows. Entering a name again under the
+    same parent reopens that scope, so the same rows under the same name always add up.
+
+    Parameters
+    ----------
+    epsilon : Fraction, float or inf
+        Budget of the whole fit. ``inf`` asks for no privacy.
+    delta : Fraction or float
+        Probability of failure, in [0, 1).
+    neighbours : Neighbours
+        The relation, for which the bounds of the released values must hold.
+    accountant : Accountant
+        Currency of the costs.
+    entropy : Entropy
+        Source of all secret bits.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is outside its domain, or the accountant needs delta > 0.
+
+    Privacy
+    -------
+    If values are given with true bounds and children of parallel scopes use disjoint rows, all
+    that was released is (epsilon, delta)-differentially private. A charge is never refunded: not
+    when drawing fails, and not when a scope is left by an exception.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Budget,
+        delta: Fraction | float,
+        neighbours: Neighbours,
+        accountant: Accountant,
+        entropy: Entropy,
+    ) -> None:
+        self._epsilon = as_budget("epsilon", "Ledger", epsilon)
+        self._delta = as_fraction("delta", "Ledger", delta)
+        if not 0 <= self._delta < 1:
+            raise refuse("delta", "Ledger", "in [0, 1)", delta)
+        choices = tuple(relation.value for relation in Neighbours)
+        self._neighbours = Neighbours(check_choice("neighbours", "Ledger", neighbours, choices))
+        self._accountant = accountant
+        self._entropy = entropy
+        self._root = Scope((), parallel=False, parent=None)
+        self._scope = self._root
+        self._entries: list[Entry] = []
+        self._owner = threading.get_ident()
+        self._broken = False
+        self._capacities: dict[Fraction, Budget] = {}
+        self._capacity_after(Fraction(0))
+
+    # -- what anybody may read -----------------------------------------------------------------
+
+    @property
+    def epsilon(self) -> Budget:
+        """Epsilon asked for."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta asked for."""
+        return self._delta
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation."""
+        return self._neighbours
+
+    @property
+    def accountant(self) -> Accountant:
+        """The accountant."""
+        return self._accountant
+
+    @property
+    def root(self) -> Scope:
+        """Outermost scope, for the report."""
+        return self._root
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries in the order of their booking."""
+        return tuple(self._entries)
+
+    @property
+    def capacity(self) -> Budget:
+        """Largest total that the budget allows, given the delta that is already spent."""
+        return self._capacity_after(self.delta_spent)
+
+    @property
+    def spent(self) -> Budget:
+        """Total cost so far, in the accountant's currency."""
+        return self._root.total.cost
+
+    @property
+    def remaining(self) -> Budget:
+        """Capacity less what is spent."""
+        return math.inf if self.capacity == math.inf else self.capacity - self.spent
+
+    @property
+    def delta_spent(self) -> Fraction:
+        """Delta spent by releases that may fail; the rest serves the conversion."""
+        return self._root.total.delta
+
+    @property
+    def epsilon_spent(self) -> float:
+        """Epsilon that the total guarantees at the delta asked for."""
+        return self._accountant.epsilon(self.spent, self._delta - self.delta_spent)
+
+    @property
+    def private(self) -> bool:
+        """Whether the guarantee holds."""
+        return not self.reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the guarantee does not hold; empty where it does."""
+        reasons = []
+        if self._epsilon == math.inf:
+            reasons.append("epsilon is infinite: no noise was drawn")
+        if not self._entropy.private:
+            reasons.append("the noise was drawn from a seed")
+        return tuple(reasons)
+
+    # -- scopes --------------------------------------------------------------------------------
+
+    def sequential(self, name: str) -> AbstractContextManager[None]:
+        """Open a scope whose releases and children add up."""
+        return self._opened(name, parallel=False)
+
+    def parallel(self, name: str) -> AbstractContextManager[None]:
+        """Open a scope whose children use disjoint rows; nothing is released in it directly."""
+        return self._opened(name, parallel=True)
+
+    @contextmanager
+    def _opened(self, name: str, *, parallel: bool) -> Iterator[None]:
+        self._check_usable()
+        if not isinstance(name, str) or not name:
+            raise refuse("name", "a scope", "a string that is not empty", name)
+        outer = self._scope
+        scope = outer.children.get(name)
+        if scope is None:
+            scope = Scope((*outer.path, name), parallel=parallel, parent=outer)
+            outer.children[name] = scope
+        elif scope.parallel != parallel:
+            raise ScopeError(f"Scope {name!r} was opened before as another kind of scope.")
+        self._scope = scope
+        try:
+            yield
+        finally:
+            if self._scope is not scope:
+                # Whatever was booked from here on could be booked in the wrong block of rows.
+                self._broken = True
+                raise ScopeError(f"Scope {name!r} was left while another one was innermost.")
+            self._scope = outer
+
+    # -- the way out ---------------------------------------------------------------------------
+
+    def release(
+        self,
+        mechanism: Mechanism,
+        sensitive: Sensitive,
+        *,
+        label: str,
+        delta: Fraction | float = 0,
+    ) -> NDArray[Any]:
+        """Book a release, then draw it.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What to draw, with its budget.
+        sensitive : Sensitive
+            The value, with a bound of the kind that the mechanism needs.
+        label : str
+            Kind of release, for the report.
+        delta : Fraction or float, default=0
+            Probability of failure that the caller's use of the outcome adds.
+
+        Returns
+        -------
+        ndarray
+            Noisy int64 array of the value's shape, or int32 array of chosen candidates. An
+            ordinary array: whatever is computed from it is post-processing.
+
+        Raises
+        ------
+        InvalidParameterError
+            If value, bound and mechanism do not fit together.
+        ScopeError
+            Directly in a parallel scope, where the charge would have no meaning.
+        BudgetExceededError
+            If the charge is not covered. As with the other errors, nothing was drawn or booked.
+
+        Privacy
+        -------
+        Releases the outcome of ``mechanism``; event and charge are the entry's.
+        """
+        self._check_usable()
+        if not isinstance(sensitive, Sensitive):
+            raise InvalidParameterError(
+                "The 'sensitive' parameter of Ledger.release must be a Sensitive."
+            )
+        if not isinstance(label, str) or not label:
+            raise refuse("label", "Ledger.release", "a string that is not empty", label)
+        failure = as_fraction("delta", "Ledger.release", delta)
+        if failure < 0:
+            raise refuse("delta", "Ledger.release", "not negative", delta)
+        bound = sensitive.bound(mechanism.needs)
+        value = _reveal(sensitive)
+        mechanism.check(value)
+        mechanism.parameters(bound)  # raises now, and not after booking, where it has to
+        charge = Charge(
+            self._accountant.cost(mechanism, bound),
+            failure,
+            self._accountant.slack(mechanism, bound, value.size),
+        )
+        entry = Entry(
+            label=label,
+            scope=self._scope.path,
+            mechanism=mechanism,
+            bound=bound,
+            unit=sensitive.unit,
+            charge=charge,
+        )
+        self._book(entry)
+        return self._draw(entry, value)
+
+    def row_coins(self) -> RowCoins:
+        """Return new secret coins for rows; they look at no row and cost nothing."""
+        self._check_usable()
+        return self._entropy.row_coins()
+
+    def _draw(self, entry: Entry, value: NDArray[np.int64]) -> NDArray[Any]:
+        """Draw the outcome of a booked entry. An auditor overrides this to replay outcomes."""
+        return entry.mechanism.draw(value, entry.bound, self._entropy)
+
+    # -- the books -----------------------------------------------------------------------------
+
+    def _book(self, entry: Entry) -> None:
+        """Check the totals up to the root, then write them all; the check changes nothing."""
+        scope: Scope | None = self._scope
+        if self._scope.parallel:
+            raise ScopeError(
+                f"{entry.label!r} was released directly in a parallel scope. Open a child scope "
+                "for the rows that it uses."
+            )
+        grown: list[tuple[Scope, Charge]] = []
+        increase = entry.charge
+        while scope is not None:
+            if scope.parallel:
+                increase = _growth(scope.total, grown[-1][1])
+            grown.append((scope, _sum(scope.total, increase)))
+            scope = scope.parent
+        self._check_covered(entry, grown[-1][1])
+        for scope, total in grown:
+            scope.total = total
+        self._scope.entries.append(entry)
+        self._entries.append(entry)
+
+    def _check_covered(self, entry: Entry, total: Charge) -> None:
+        if total.delta > self._delta:
+            raise BudgetExceededError(
+                f"{entry.label!r} needs a delta of {float(entry.charge.delta):.3g}; "
+                f"{float(self._delta - self.delta_spent):.3g} of {float(self._delta):.3g} is left."
+            )
+        if total.cost > self._capacity_after(total.delta):
+            raise BudgetExceededError(
+                f"{entry.label!r} would cost {float(entry.charge.cost):.6g} of "
+                f"{self._accountant.currency}; {float(self.remaining):.6g} of "
+                f"{float(self.capacity):.6g} is left."
+            )
+        if total.slack > self._accountant.slack_limit(self._epsilon):
+            raise UnsupportedReleaseError(
+                f"{entry.label!r} changes too many entries for {self._accountant.name} accounting "
+                "at this grid: account in zCDP, or let one row be worth more units."
+            )
+
+    def _capacity_after(self, delta_spent: Fraction) -> Budget:
+        if delta_spent not in self._capacities:
+            left = self._delta - delta_spent
+            self._capacities[delta_spent] = self._accountant.capacity(self._epsilon, left)
+        return self._capacities[delta_spent]
+
+    def _check_usable(self) -> None:
+        if threading.get_ident() != self._owner:
+            raise ScopeError("A ledger works in the thread that opened it: its scopes are a stack.")
+        if self._broken:
+            raise ScopeError("Scopes of this ledger were left out of order: it is closed.")
+
+    def _refusal(self, *args: Any) -> NoReturn:
+        raise TypeError("A ledger holds secret bits and stays in its process: keep its report.")
+
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal

@@ -1,0 +1,400 @@
+"""The mechanisms: what is drawn around a value, and how likely each outcome was.
+
+A mechanism is a value without state. It turns its budget and a sensitivity into the integers that
+a kernel takes, rounded towards privacy, and knows the exact law of what comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from dpboost._kernels import noise, selection
+from dpboost._validation import InvalidParameterError
+from dpboost.privacy.arithmetic import (
+    SIGMA_LIMIT,
+    Budget,
+    as_budget,
+    ratio_down,
+    root_down,
+    root_up,
+)
+from dpboost.privacy.sensitive import Bound, Kind
+from dpboost.random import Entropy
+
+
+class Mechanism(Protocol):
+    """What the ledger and the accountants ask of a mechanism.
+
+    Attributes
+    ----------
+    name : str
+        Name for the report.
+    needs : {"range", "l1", "l2"}
+        Kind of the sensitivity it works with.
+    epsilon : Fraction, inf or None
+        It is epsilon-differentially private; None where it is for no epsilon.
+    rho : Fraction or inf
+        It is rho-zero-concentrated differentially private (zCDP).
+    mu_squared : Fraction, inf or None
+        It is mu-Gaussian differentially private up to the lattice; None where it is not.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[Kind]
+
+    @property
+    def epsilon(self) -> Budget | None:
+        """Pure epsilon, or None."""
+
+    @property
+    def rho(self) -> Budget:
+        """Zero-concentrated rho."""
+
+    @property
+    def mu_squared(self) -> Budget | None:
+        """Squared mu, or None."""
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> Mechanism:
+        """Return the mechanism that costs at most ``rho`` in zCDP."""
+
+    def parameters(self, bound: Bound) -> tuple[int, ...]:
+        """Return the integers that the kernel takes; empty where no noise is drawn."""
+
+    def check(self, value: NDArray[np.int64]) -> None:
+        """Raise when the shape, which is public, does not fit."""
+
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[Any]:
+        """Draw the outcome; the ledger calls this once it has booked the charge."""
+
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        """Return the log-probability of an outcome of :meth:`draw`."""
+
+
+class Noise(Mechanism, Protocol):
+    """A mechanism that adds independent noise to every entry."""
+
+    def tail(self, bound: Bound, probability: Fraction) -> int:
+        """Return the least ``t >= 1`` found with ``P(noise >= t) <= probability``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PureMechanism:
+    """The parts that mechanisms with a pure epsilon share."""
+
+    epsilon: Budget
+
+    mu_squared: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        epsilon = as_budget("epsilon", type(self).__name__, self.epsilon)
+        object.__setattr__(self, "epsilon", epsilon)
+
+    def parameters(self, bound: Bound) -> tuple[int, ...]:
+        """Return numerator and denominator of the exponent per unit, rounded down."""
+        if isinstance(self.epsilon, float):
+            return ()
+        return ratio_down(self.epsilon / bound.constant)
+
+    @property
+    def rho(self) -> Budget:
+        """Zero-concentrated cost of any epsilon-DP mechanism.
+
+        Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 1.4.
+        """
+        return self.epsilon * self.epsilon / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Selection(_PureMechanism):
+    """Choice of one candidate per node."""
+
+    needs: ClassVar[Kind] = "range"
+
+    def check(self, value: NDArray[np.int64]) -> None:
+        """Raise unless the scores have shape ``(n_nodes, n_candidates)``."""
+        if value.ndim != 2 or value.shape[1] < 1:
+            raise InvalidParameterError(
+                f"{type(self).__name__} selects from scores of shape (n_nodes, n_candidates) "
+                "with at least one candidate."
+            )
+
+    def _best(self, value: NDArray[np.int64]) -> NDArray[np.int32]:
+        chosen = np.empty(len(value), dtype=np.int32)
+        selection.argmax(value, chosen)
+        return chosen
+
+    def _log_weights(self, value: NDArray[np.int64], bound: Bound) -> NDArray[np.float64]:
+        numerator, denominator = self.parameters(bound)
+        gaps = (value - value.max(axis=1, keepdims=True)).astype(np.float64)
+        return gaps * (numerator / denominator)
+
+    def _exact_log_probability(self, output: NDArray[Any], value: NDArray[np.int64]) -> float:
+        return 0.0 if np.array_equal(output, value.argmax(axis=1)) else -math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentialMechanism(_Selection):
+    r"""Choose candidate :math:`i` with probability proportional to exp(epsilon score_i / range).
+
+    The normalised weight of a candidate moves by at most the factor exp(epsilon) between
+    neighbours: numerator and denominator by the largest and smallest change of any score.
+    McSherry and Talwar, FOCS 2007, in the bounded-range form of Dong, Durfee, Rogers, ICML 2020.
+
+    Parameters
+    ----------
+    epsilon : Fraction or inf
+        Pure budget; ``inf`` takes the best candidate, ties to the lowest index.
+    """
+
+    name: ClassVar[str] = "exponential mechanism"
+
+    @property
+    def rho(self) -> Budget:
+        """Zero-concentrated cost: an epsilon-bounded range costs epsilon^2 / 8.
+
+        Cesar and Rogers, Bounding, Concentrating, and Truncating, ALT 2021.
+        """
+        return self.epsilon * self.epsilon / 8
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> ExponentialMechanism:
+        """Return the mechanism that costs at most ``rho`` in zCDP."""
+        return cls(epsilon=root_down(8 * rho))
+
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int32]:
+        """Draw one candidate per node."""
+        if isinstance(self.epsilon, float):
+            return self._best(value)
+        chosen = np.empty(len(value), dtype=np.int32)
+        numerator, denominator = self.parameters(bound)
+        selection.exponential(entropy.bit_generator, value, numerator, denominator, chosen)
+        return chosen
+
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        """Return the log-probability that the nodes choose ``output``."""
+        if isinstance(self.epsilon, float):
+            return self._exact_log_probability(output, value)
+        weights = self._log_weights(value, bound)
+        chosen = weights[np.arange(len(value)), output]
+        return float(np.sum(chosen - logsumexp(weights, axis=1)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermuteAndFlip(_Selection):
+    r"""Visit candidates in random order; accept each with exp(epsilon (score - best) / range).
+
+    McKenna and Sheldon, Permute-and-Flip, NeurIPS 2020. Shifting all scores of a table by one
+    number changes nothing, so changes in an interval of length ``range`` may be taken for changes
+    of at most half of it, which is the sensitivity in the paper's factor two.
+
+    Parameters
+    ----------
+    epsilon : Fraction or inf
+        Pure budget; ``inf`` takes the best candidate, ties to the lowest index.
+    """
+
+    name: ClassVar[str] = "permute-and-flip"
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> PermuteAndFlip:
+        """Return the mechanism that costs at most ``rho`` in zCDP."""
+        return cls(epsilon=root_down(2 * rho))
+
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int32]:
+        """Draw one candidate per node."""
+        if isinstance(self.epsilon, float):
+            return self._best(value)
+        chosen = np.empty(len(value), dtype=np.int32)
+        numerator, denominator = self.parameters(bound)
+        selection.permute_and_flip(entropy.bit_generator, value, numerator, denominator, chosen)
+        return chosen
+
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        r"""Return the log-probability that the nodes choose ``output``.
+
+        Give every candidate a uniform time of visit: :math:`i` is chosen with probability
+        :math:`a_i \int_0^1 \prod_{j \ne i} (1 - t a_j)\, dt`, a polynomial that Gauss-Legendre
+        quadrature integrates exactly.
+        """
+        if isinstance(self.epsilon, float):
+            return self._exact_log_probability(output, value)
+        weights = self._log_weights(value, bound)
+        times, shares = _quadrature(weights.shape[1] // 2 + 1)
+        total = 0.0
+        for row, index in zip(weights, output, strict=True):
+            others = np.delete(np.exp(row), index)
+            survival = np.log1p(-np.outer(times, others)).sum(axis=1)
+            total += float(row[index] + logsumexp(survival, b=shares))
+        return total
+
+
+@lru_cache(maxsize=8)
+def _quadrature(n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes and weights on [0, 1], exact for polynomials of degree 2 n_nodes - 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    return (nodes + 1) / 2, weights / 2
+
+
+def _exact_noise(output: NDArray[Any], value: NDArray[np.int64]) -> float:
+    return 0.0 if np.array_equal(output, value) else -math.inf
+
+
+def _differences(output: NDArray[Any], value: NDArray[np.int64]) -> NDArray[np.float64]:
+    return (np.asarray(output, dtype=np.int64) - value).astype(np.float64).ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(_PureMechanism):
+    r"""Add integers with P(k) proportional to exp(-epsilon |k| / l1).
+
+    Ghosh, Roughgarden, Sundararajan, Universally Utility-Maximizing Privacy Mechanisms, 2009.
+
+    Parameters
+    ----------
+    epsilon : Fraction or inf
+        Pure budget; ``inf`` adds nothing.
+    """
+
+    name: ClassVar[str] = "discrete Laplace"
+    needs: ClassVar[Kind] = "l1"
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> DiscreteLaplace:
+        """Return the mechanism that costs at most ``rho`` in zCDP."""
+        return cls(epsilon=root_down(2 * rho))
+
+    def check(self, value: NDArray[np.int64]) -> None:
+        """Accept any shape."""
+
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int64]:
+        """Return the value with fresh noise on every entry."""
+        if isinstance(self.epsilon, float):
+            return value.copy()
+        out = np.empty(value.size, dtype=np.int64)
+        rate = self.parameters(bound)
+        noise.discrete_laplace(entropy.bit_generator, value.reshape(-1), rate[0], rate[1], out)
+        return out.reshape(value.shape)
+
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        """Return the log-probability of the noisy array."""
+        if isinstance(self.epsilon, float):
+            return _exact_noise(output, value)
+        numerator, denominator = self.parameters(bound)
+        rate = numerator / denominator
+        gaps = np.abs(_differences(output, value))
+        return float(gaps.size * math.log(math.tanh(rate / 2)) - rate * gaps.sum())
+
+    def tail(self, bound: Bound, probability: Fraction) -> int:
+        r"""Return the least ``t >= 1`` with ``P(noise >= t) <= probability``.
+
+        With :math:`p` the ratio of neighbouring probabilities,
+        :math:`P(X \ge t) = p^t / (1 + p)`: up to twice the :math:`p^t / 2` of the continuous law.
+        """
+        if isinstance(self.epsilon, float):
+            return 1
+        numerator, denominator = self.parameters(bound)
+        rate = numerator / denominator
+        # The slack outweighs the rounding of the three functions.
+        target = math.log(probability) + math.log1p(math.exp(-rate))
+        return max(1, math.ceil(-target * (1 + 1e-12) / rate + 1e-12))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussian:
+    r"""Add integers with P(k) proportional to exp(-k^2 / (2 sigma^2)).
+
+    ``sigma`` is the least integer with ``l2**2 / (2 sigma**2) <= rho``. Canonne, Kamath, Steinke,
+    The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorem 4.
+
+    Parameters
+    ----------
+    rho : Fraction or inf
+        Zero-concentrated budget; ``inf`` adds nothing.
+    """
+
+    rho: Budget
+
+    name: ClassVar[str] = "discrete Gaussian"
+    needs: ClassVar[Kind] = "l2"
+    epsilon: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", as_budget("rho", "DiscreteGaussian", self.rho))
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> DiscreteGaussian:
+        """Return the mechanism that costs at most ``rho`` in zCDP."""
+        return cls(rho=rho)
+
+    @property
+    def mu_squared(self) -> Budget:
+        """Squared parameter of Gaussian differential privacy, up to the lattice."""
+        return 2 * self.rho
+
+    def parameters(self, bound: Bound) -> tuple[int, ...]:
+        """Return sigma, rounded up."""
+        if isinstance(self.rho, float):
+            return ()
+        sigma = max(1, root_up(Fraction(bound.constant**2) / (2 * self.rho)))
+        if sigma > SIGMA_LIMIT:
+            raise InvalidParameterError(
+                f"A budget of rho = {float(self.rho):.3g} is too small to be drawn exactly: give "
+                "more epsilon, or use a coarser grid."
+            )
+        return (sigma,)
+
+    def check(self, value: NDArray[np.int64]) -> None:
+        """Accept any shape."""
+
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int64]:
+        """Return the value with fresh noise on every entry."""
+        if isinstance(self.rho, float):
+            return value.copy()
+        out = np.empty(value.size, dtype=np.int64)
+        (sigma,) = self.parameters(bound)
+        noise.discrete_gaussian(entropy.bit_generator, value.reshape(-1), sigma, out)
+        return out.reshape(value.shape)
+
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        r"""Return the log-probability of the noisy array.
+
+        The sum of the weights is :math:`\sigma \sqrt{2 \pi} (1 + 2 \sum_m e^{-2 \pi^2 \sigma^2
+        m^2})` by Poisson's formula; for :math:`\sigma \ge 1` two terms are exact in doubles.
+        """
+        if isinstance(self.rho, float):
+            return _exact_noise(output, value)
+        (sigma,) = self.parameters(bound)
+        gaps = _differences(output, value) / sigma
+        waves = math.exp(-2 * (math.pi * sigma) ** 2) + math.exp(-8 * (math.pi * sigma) ** 2)
+        logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * waves)
+        return float(-0.5 * np.dot(gaps, gaps) - gaps.size * logarithm)
+
+    def tail(self, bound: Bound, probability: Fraction) -> int:
+        r"""Return a ``t >= 1`` with ``P(noise >= t) <= probability``.
+
+        The discrete Gaussian is sub-Gaussian, :math:`P(X \ge t) \le e^{-t^2 / (2 \sigma^2)}`
+        since its moment generating function is at most the Gaussian one.
+        """
+        if isinstance(self.rho, float):
+            return 1
+        (sigma,) = self.parameters(bound)
+        return max(1, math.ceil(sigma * math.sqrt(-2 * math.log(probability)) * (1 + 1e-12)))

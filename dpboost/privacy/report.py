@@ -1,0 +1,350 @@
+"""What is told about a fit's privacy: the guarantee, and what each kind of release cost."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any
+
+from dpboost._validation import refuse
+from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.ledger import Entry, Ledger, Scope
+from dpboost.privacy.relation import Neighbours
+
+Fact = bool | int | float | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSummary:
+    """All releases of one kind.
+
+    Parameters
+    ----------
+    label : str
+        Kind of release.
+    releases : int
+        How many there were; a public number, since only released values decide on it.
+    scope : str
+        Where: the names of the scopes, ``*`` where they differ.
+    mechanism : str
+        Names of the mechanisms.
+    kind : str
+        Norm of the sensitivity.
+    smallest, largest : int
+        Least and greatest sensitivity, in units.
+    unit : float
+        What a unit is worth.
+    reason : str
+        Why the sensitivity holds.
+    share : Fraction or None
+        Part of the capacity that these releases use on the costliest path through the parallel
+        scopes; None where the capacity is infinite. The shares add up to what is spent.
+    """
+
+    label: str
+    releases: int
+    scope: str
+    mechanism: str
+    kind: str
+    smallest: int
+    largest: int
+    unit: float
+    reason: str
+    share: Fraction | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyReport:
+    """The guarantee of a fit, made of released and public values only.
+
+    Parameters
+    ----------
+    kind : {"pure", "approximate", "none"}
+        Pure epsilon, (epsilon, delta), or no privacy asked for.
+    private : bool
+        Whether the guarantee holds.
+    reasons : tuple of str
+        Why it does not; empty where it does.
+    neighbours : str
+        The relation.
+    assumed_public : tuple of str
+        What is taken to be the same for neighbouring tables, beyond what was declared.
+    accountant, currency : str
+        How costs were added up.
+    epsilon, delta : Fraction, or inf
+        Asked for.
+    epsilon_spent : float
+        What the total guarantees at ``delta``.
+    delta_spent : Fraction
+        Delta at which ``epsilon_spent`` holds.
+    capacity, spent : Fraction or inf
+        In the currency of the accountant.
+    releases : tuple of ReleaseSummary
+        In the order of their first booking.
+    facts : dict
+        Public facts of the fit that a reader may want: scalars by name.
+    """
+
+    kind: str
+    private: bool
+    reasons: tuple[str, ...]
+    neighbours: str
+    assumed_public: tuple[str, ...]
+    accountant: str
+    currency: str
+    epsilon: Budget
+    delta: Fraction
+    epsilon_spent: float
+    delta_spent: Fraction
+    capacity: Budget
+    spent: Budget
+    releases: tuple[ReleaseSummary, ...]
+    facts: dict[str, Fact] = field(default_factory=dict)
+
+    @classmethod
+    def from_ledger(
+        cls,
+        ledger: Ledger,
+        *,
+        assumed_public: Sequence[str] = (),
+        facts: Mapping[str, Fact] | None = None,
+        not_private: Sequence[str] = (),
+    ) -> PrivacyReport:
+        """Read the books of a fit.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            The books; they are only read.
+        assumed_public : sequence of str
+            What the guarantee takes as public by assumption.
+        facts : mapping of str to bool, int, float or str, optional
+            Public facts to show; finite numbers.
+        not_private : sequence of str
+            Reasons, beyond those of the ledger, why the guarantee does not hold, such as a start
+            from a model without one.
+
+        Returns
+        -------
+        PrivacyReport
+            A snapshot.
+        """
+        if ledger.epsilon == math.inf:
+            kind = "none"
+        elif ledger.accountant.name == "pure" and ledger.delta_spent == 0:
+            kind = "pure"
+        else:
+            kind = "approximate"
+        reasons = (*ledger.reasons, *not_private)
+        for name, fact in (facts or {}).items():
+            if not isinstance(fact, (bool, int, float, str)) or fact in (math.inf, -math.inf):
+                raise refuse(f"facts[{name!r}]", "PrivacyReport", "a finite scalar", fact)
+        return cls(
+            kind=kind,
+            private=not reasons,
+            reasons=reasons,
+            neighbours=ledger.neighbours.value,
+            assumed_public=tuple(assumed_public),
+            accountant=ledger.accountant.name,
+            currency=ledger.accountant.currency,
+            epsilon=ledger.epsilon,
+            delta=ledger.delta,
+            epsilon_spent=ledger.epsilon_spent,
+            delta_spent=ledger.delta_spent if ledger.accountant.name == "pure" else ledger.delta,
+            capacity=ledger.capacity,
+            spent=ledger.spent,
+            releases=_summaries(ledger),
+            facts=dict(facts or {}),
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee as a sentence."""
+        if not self.private:
+            return f"No privacy guarantee: {'; '.join(self.reasons)}."
+        name = f"epsilon = {_number(self.epsilon)}"
+        if self.kind == "approximate":
+            name += f", delta = {_number(self.delta)}"
+        public = f" with the same {' and the same '.join(self.assumed_public)}"
+        return (
+            f"Differentially private ({name}) for any two tables"
+            f"{public if self.assumed_public else ''} that differ by "
+            f"{Neighbours(self.neighbours).sentence}."
+        )
+
+    def __str__(self) -> str:
+        assumed = ", ".join(self.assumed_public) or "nothing beyond what was declared"
+        private = "yes" if self.private else f"no ({'; '.join(self.reasons)})"
+        lines = [
+            self.guarantee,
+            f"assumed public   {assumed}",
+            f"epsilon          {_number(self.epsilon)} asked, {_number(self.epsilon_spent)} spent",
+            f"delta            {_number(self.delta)} asked, {_number(self.delta_spent)} spent",
+            f"private          {private}",
+            f"accounting       {self.accountant}: {_number(self.spent)} of "
+            f"{_number(self.capacity)} in {self.currency}",
+            *(f"{name:<16} {fact}" for name, fact in self.facts.items()),
+            "",
+            *_table(self.releases),
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain scalars, lists and dicts.
+
+        Fractions become strings such as ``"1/3"``, with a float of the same name plus
+        ``"_float"`` beside them; infinity is the string ``"inf"``.
+        """
+        plain: dict[str, Any] = _plain(asdict(self))
+        plain["guarantee"] = self.guarantee
+        return plain
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as strict JSON on one line."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> PrivacyReport:
+        """Rebuild a report from :meth:`to_dict`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a part is missing or malformed.
+        """
+        try:
+            releases = tuple(
+                ReleaseSummary(**{**_fields(ReleaseSummary, row), "share": _exact(row["share"])})
+                for row in plain["releases"]
+            )
+            exact = ("epsilon", "delta", "delta_spent", "capacity", "spent")
+            values = _fields(cls, plain) | {name: _exact(plain[name]) for name in exact}
+            values["epsilon_spent"] = float(plain["epsilon_spent"])
+            for name in ("reasons", "assumed_public"):
+                values[name] = tuple(plain[name])
+            values |= {"releases": releases, "facts": dict(plain["facts"])}
+            return cls(**values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            got = type(plain).__name__
+            raise refuse("plain", "PrivacyReport.from_dict", "a report's dict", got) from error
+
+
+def _fields(kind: Any, plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {part.name: plain[part.name] for part in fields(kind)}
+
+
+def _exact(text: str | None) -> Any:
+    if text is None:
+        return None
+    return math.inf if text == "inf" else Fraction(text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if isinstance(value, dict):
+        plain = {}
+        for name, part in value.items():
+            plain[name] = _plain(part)
+            if isinstance(part, Fraction):
+                plain[f"{name}_float"] = float(part)
+        return plain
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
+    by_label: dict[str, list[Entry]] = {}
+    for entry in ledger.entries:
+        by_label.setdefault(entry.label, []).append(entry)
+    costs: dict[str, Budget] = {}
+    _attribute(ledger.root, costs)
+    capacity = ledger.capacity
+    return tuple(
+        ReleaseSummary(
+            label=label,
+            releases=len(entries),
+            scope=_common_scope([entry.scope for entry in entries]),
+            mechanism=_joined(entry.mechanism.name for entry in entries),
+            kind=_joined(entry.bound.kind for entry in entries),
+            smallest=min(entry.bound.constant for entry in entries),
+            largest=max(entry.bound.constant for entry in entries),
+            unit=entries[0].unit,
+            reason=_joined(entry.bound.reason for entry in entries),
+            share=None if isinstance(capacity, float) else Fraction(costs.get(label, 0)) / capacity,
+        )
+        for label, entries in by_label.items()
+    )
+
+
+def _attribute(scope: Scope, costs: dict[str, Budget]) -> None:
+    """Add up by label what is spent along the costliest path."""
+    for entry in scope.entries:
+        costs[entry.label] = costs.get(entry.label, Fraction(0)) + entry.charge.cost
+    children = list(scope.children.values())
+    if scope.parallel and children:
+        children = [max(children, key=lambda child: child.total.cost)]
+    for child in children:
+        _attribute(child, costs)
+
+
+def _joined(names: Any) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _common_scope(paths: Sequence[tuple[str, ...]]) -> str:
+    """Write many paths as one: ``ensemble */tree */level *``."""
+    parts = []
+    for names in zip_longest(*dict.fromkeys(paths), fillvalue=""):
+        different = set(names)
+        stems = {re.sub(r"\d+", "*", name) for name in different}
+        parts.append(
+            different.pop() if len(different) == 1 else stems.pop() if len(stems) == 1 else "*"
+        )
+    return "/".join(parts) or "-"
+
+
+def _number(value: Budget) -> str:
+    return "inf" if value == math.inf else f"{float(value):.6g}"
+
+
+def _unit(unit: float) -> str:
+    mantissa, exponent = math.frexp(unit)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and exponent != 1 else f"{unit:.6g}"
+
+
+def _table(releases: Sequence[ReleaseSummary]) -> list[str]:
+    rows = [("release", "times", "scope", "mechanism", "sensitivity", "share", "because")]
+    for release in releases:
+        span = f"{release.largest}"
+        if release.smallest != release.largest:
+            span = f"{release.smallest} to {release.largest}"
+        share = "-" if release.share is None else f"{float(100 * release.share):.4g} %"
+        rows.append(
+            (
+                release.label,
+                str(release.releases),
+                release.scope,
+                release.mechanism,
+                f"{release.kind} {span} x {_unit(release.unit)}",
+                share,
+                release.reason,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = {1, 5}
+    return [
+        "  ".join(
+            text.rjust(width) if column in right else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
