@@ -1,0 +1,195 @@
+# From raw values to bins.
+#
+# A feature's map is given by eight numbers and one place in a shared table (see `binning.pyi`):
+#     search == 0:  cell = trunc(clamp((x - lower) * scale, first, last));  bin = cell
+#     search == 1:  the same cell;  bin = table[start + cell]
+#     search == 2:  bin = number of edges below x, the edges at borders[start:start + 2 * step - 1]
+# with |x| <= 1e-35 (as float32) read as 0, and NaN sent to `missing_cell`.
+#
+# Every value goes through the same full block of BLOCK doubles, so that a row gets the same bins
+# alone, in the tail of a table, on every thread: there is no second code path.
+
+from cython.parallel cimport prange
+from libc.string cimport memcpy, memset
+
+from _types cimport bin_t
+
+ctypedef fused real_t:
+    float
+    double
+
+ctypedef fused index_t:
+    int
+    long long
+
+ctypedef const real_t const_real_t
+
+cdef enum:
+    BLOCK = 256
+
+# LightGBM reads values up to float32(1e-35) as zero; a float's own digits, promoted to double.
+cdef extern from *:
+    """
+    #define DPBOOST_ZERO ((double)1e-35f)
+    """
+    const double ZERO "DPBOOST_ZERO"
+
+
+cdef inline double squash(double x) noexcept nogil:
+    return 0.0 if (-ZERO <= x) & (x <= ZERO) else x
+
+
+cdef inline void affine_cells(
+    const double* x, double lower, double scale, double first, double last,
+    double missing_cell, int* cell,
+) noexcept nogil:
+    cdef int i
+    cdef double t
+    for i in range(BLOCK):
+        t = (x[i] - lower) * scale
+        t = t if t > first else first
+        t = t if t < last else last
+        t = t if x[i] == x[i] else missing_cell
+        cell[i] = <int>t
+
+
+cdef inline void edge_cells(
+    const double* x, const double* edges, int step, int missing_cell, int* cell,
+) noexcept nogil:
+    cdef int i
+    for i in range(BLOCK):
+        cell[i] = 0
+    while step > 0:
+        for i in range(BLOCK):
+            cell[i] += step * (edges[cell[i] + step - 1] < x[i])
+        step >>= 1
+    for i in range(BLOCK):
+        cell[i] = cell[i] if x[i] == x[i] else missing_cell
+
+
+cdef void bin_block(
+    const double* x, int search, double lower, double scale, double first, double last,
+    double missing_cell, int step, const bin_t* table, const double* borders, bin_t* bins,
+) noexcept nogil:
+    cdef int i
+    cdef int cell[BLOCK]
+    if search == 2:
+        edge_cells(x, borders, step, <int>missing_cell, cell)
+    else:
+        affine_cells(x, lower, scale, first, last, missing_cell, cell)
+    if search == 1:
+        for i in range(BLOCK):
+            bins[i] = table[cell[i]]
+    else:
+        for i in range(BLOCK):
+            bins[i] = <bin_t>cell[i]
+
+
+cdef inline void load(
+    const_real_t* source, Py_ssize_t stride, int count, double* x,
+) noexcept nogil:
+    # stride in bytes; a short block is filled up with zeros
+    cdef int i
+    cdef const char* place = <const char*>source
+    if count == BLOCK and stride == sizeof(real_t):
+        for i in range(BLOCK):
+            x[i] = squash(source[i])
+        return
+    for i in range(count):
+        x[i] = (<const_real_t*>place)[0]
+        place += stride
+    for i in range(count, BLOCK):
+        x[i] = 0.0
+    for i in range(BLOCK):
+        x[i] = squash(x[i])
+
+
+cdef void bin_rows(
+    const_real_t* values, Py_ssize_t row_stride, Py_ssize_t column_stride, int n_features,
+    int count, const unsigned char* search, const double* lower, const double* scale,
+    const double* first, const double* last, const double* missing_cell, const int* step,
+    const Py_ssize_t* start, const bin_t* table, const double* borders,
+    bin_t* out, Py_ssize_t out_stride,
+) noexcept nogil:
+    cdef int f
+    cdef double x[BLOCK]
+    cdef bin_t bins[BLOCK]
+    cdef const char* column = <const char*>values
+    for f in range(n_features):
+        load(<const_real_t*>column, row_stride, count, x)
+        bin_block(x, search[f], lower[f], scale[f], first[f], last[f], missing_cell[f], step[f],
+                  table + (start[f] if search[f] == 1 else 0),
+                  borders + (start[f] if search[f] == 2 else 0), bins)
+        memcpy(out + f * out_stride, bins, count)
+        column += column_stride
+
+
+def bin_dense(
+    const_real_t[:, :] values, const unsigned char[::1] search, const double[::1] lower,
+    const double[::1] scale, const double[::1] first, const double[::1] last,
+    const double[::1] missing_cell, const int[::1] step, const Py_ssize_t[::1] start,
+    const bin_t[::1] table, const double[::1] borders, bin_t[:, ::1] out,
+    Py_ssize_t first_row, int n_threads,
+):
+    """Bin rows of any strides: out[f, first_row + i] is the bin of values[i, f]."""
+    cdef Py_ssize_t n_rows = values.shape[0]
+    cdef int n_features = <int>values.shape[1]
+    cdef Py_ssize_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    cdef Py_ssize_t block, row
+    if n_rows == 0 or n_features == 0:
+        return
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16
+    ):
+        row = block * BLOCK
+        bin_rows(
+            &values[row, 0], values.strides[0], values.strides[1], n_features,
+            <int>min(<Py_ssize_t>BLOCK, n_rows - row), &search[0], &lower[0], &scale[0],
+            &first[0], &last[0], &missing_cell[0], &step[0], &start[0], &table[0], &borders[0],
+            &out[0, first_row + row], out.strides[0],
+        )
+
+
+cdef void bin_column(
+    const_real_t* values, const index_t* rows, Py_ssize_t n_stored, bin_t bin_of_zero,
+    int search, double lower, double scale, double first, double last, double missing_cell,
+    int step, const bin_t* table, const double* borders, bin_t* out, Py_ssize_t n_rows,
+) noexcept nogil:
+    cdef double x[BLOCK]
+    cdef bin_t bins[BLOCK]
+    cdef Py_ssize_t k
+    cdef int i, count
+    memset(out, bin_of_zero, n_rows)
+    k = 0
+    while k < n_stored:
+        count = <int>min(<Py_ssize_t>BLOCK, n_stored - k)
+        load(values + k, sizeof(real_t), count, x)
+        bin_block(x, search, lower, scale, first, last, missing_cell, step, table, borders, bins)
+        for i in range(count):
+            out[rows[k + i]] = bins[i]
+        k += BLOCK
+
+
+def bin_sparse(
+    const_real_t[::1] values, const index_t[::1] rows, const index_t[::1] column_start,
+    const bin_t[::1] bin_of_zero, const unsigned char[::1] search, const double[::1] lower,
+    const double[::1] scale, const double[::1] first, const double[::1] last,
+    const double[::1] missing_cell, const int[::1] step, const Py_ssize_t[::1] start,
+    const bin_t[::1] table, const double[::1] borders, bin_t[:, ::1] out, int n_threads,
+):
+    """Bin a matrix stored by column without duplicates; what is not stored is 0."""
+    cdef Py_ssize_t n_rows = out.shape[1]
+    cdef int n_features = <int>out.shape[0]
+    cdef int f
+    cdef const_real_t* first_value = &values[0] if values.shape[0] > 0 else NULL
+    cdef const index_t* first_index = &rows[0] if rows.shape[0] > 0 else NULL
+    for f in prange(
+        n_features, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16
+    ):
+        bin_column(
+            first_value + column_start[f], first_index + column_start[f],
+            column_start[f + 1] - column_start[f], bin_of_zero[f], search[f], lower[f],
+            scale[f], first[f], last[f], missing_cell[f], step[f],
+            &table[0] + (start[f] if search[f] == 1 else 0),
+            &borders[0] + (start[f] if search[f] == 2 else 0), &out[f, 0], n_rows,
+        )

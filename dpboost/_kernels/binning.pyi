@@ -1,0 +1,60 @@
+"""From raw values to bins: one fixed map from a value to a bin.
+
+A feature is described by one entry in each of these arrays:
+
+===============  =========  =====================================================================
+``search``       uint8      0: the cell is the bin, 1: ``table[start + cell]``, 2: sorted borders
+``lower``        float64    ``cell = trunc(clamp((x - lower) * scale, first, last))``
+``scale``        float64
+``first``        float64    -1 for categories (negative codes share one cell), else 0
+``last``         float64    at most 65537
+``missing_cell`` float64    the cell of NaN (the bin of NaN where ``search`` is 2)
+``step``         int32      ``search == 2``: power of two, the feature has ``2 * step - 1`` borders
+``start``        intp       place of cell 0 in ``table``, or of the first border in ``borders``
+===============  =========  =====================================================================
+
+``table`` (uint8) and ``borders`` (float64, sorted, filled up with infinity) are shared by all
+features and never empty. Values up to float32(1e-35) in size are read as zero, as LightGBM does.
+The caller checks shapes and ranges; the kernels do not.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def bin_dense(
+    values: NDArray[np.float32] | NDArray[np.float64],
+    search: NDArray[np.uint8],
+    lower: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    first: NDArray[np.float64],
+    last: NDArray[np.float64],
+    missing_cell: NDArray[np.float64],
+    step: NDArray[np.int32],
+    start: NDArray[np.intp],
+    table: NDArray[np.uint8],
+    borders: NDArray[np.float64],
+    out: NDArray[np.uint8],
+    first_row: int,
+    n_threads: int,
+) -> None:
+    """Bin rows of any strides: ``out[f, first_row + i]`` is the bin of ``values[i, f]``."""
+
+def bin_sparse(
+    values: NDArray[np.float32] | NDArray[np.float64],
+    rows: NDArray[np.int32] | NDArray[np.int64],
+    column_start: NDArray[np.int32] | NDArray[np.int64],
+    bin_of_zero: NDArray[np.uint8],
+    search: NDArray[np.uint8],
+    lower: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    first: NDArray[np.float64],
+    last: NDArray[np.float64],
+    missing_cell: NDArray[np.float64],
+    step: NDArray[np.int32],
+    start: NDArray[np.intp],
+    table: NDArray[np.uint8],
+    borders: NDArray[np.float64],
+    out: NDArray[np.uint8],
+    n_threads: int,
+) -> None:
+    """Bin a matrix stored by column (CSC) without duplicates; what is not stored is 0."""

@@ -1,0 +1,385 @@
+"""The public map from raw values to bins, and back from bins to thresholds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import binning
+from dpboost._validation import InvalidParameterError, refuse
+from dpboost.data.bins import (
+    AffineBins,
+    CategoryBins,
+    EdgeBins,
+    FeatureBins,
+    KernelMaps,
+    bins_from_dict,
+    bins_to_dict,
+    kernel_maps,
+    uniform_bins,
+)
+from dpboost.data.table import Table, number_codes
+from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
+
+# One thread more for every so many values: starting a thread costs about as much as these.
+_VALUES_A_THREAD = 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Binner:
+    """How every feature is cut into bins.
+
+    Feature ``f`` has ``n_bins[f]`` value bins, at most 255, and after them one bin for missing
+    values, which a nominal feature also uses for categories without a bin. Values up to
+    float32(1e-35) in size count as zero, as in LightGBM.
+
+    Parameters
+    ----------
+    features : sequence of AffineBins, EdgeBins or CategoryBins
+        The map of each feature, from public or released numbers.
+    feature_names : sequence of str
+        As LightGBM writes them.
+    labels : dict of int to sequence, optional
+        Categories of the columns that are text or categorical in a DataFrame: the code of a
+        cell is its position in this list.
+
+    Attributes
+    ----------
+    n_features : int
+    n_bins : ndarray of shape (n_features,), int32
+        Number of value bins.
+    is_categorical : ndarray of shape (n_features,), uint8
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+        Where each feature's cells begin in a flat histogram: ``n_bins + 1`` cells a feature.
+    candidate_offsets : ndarray of shape (n_features + 1,), int32
+        Where each feature's split candidates begin: ``n_bins`` candidates a feature.
+
+    Privacy
+    -------
+    A binner is published with the model, so it must be made from public or released numbers,
+    never from the rows. The bin of a row depends on that row alone: the same bits wherever the
+    row stands and whatever the number of threads.
+
+    Examples
+    --------
+    >>> from dpboost.data.bins import uniform_bins
+    >>> binner = Binner(features=[uniform_bins(0.0, 8.0, 4)], feature_names=["age"])
+    >>> binner.thresholds(0)[:2]
+    array([2., 4.])
+    """
+
+    features: tuple[FeatureBins, ...]
+    feature_names: tuple[str, ...]
+    labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    n_bins: NDArray[np.int32] = field(init=False, compare=False)
+    is_categorical: NDArray[np.uint8] = field(init=False, compare=False)
+    cell_offsets: NDArray[np.int32] = field(init=False, compare=False)
+    candidate_offsets: NDArray[np.int32] = field(init=False, compare=False)
+    _maps: KernelMaps = field(init=False, compare=False)
+    _thresholds: dict[int, NDArray[np.float64]] = field(
+        init=False, compare=False, default_factory=dict
+    )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        features = tuple(self.features)
+        names = tuple(str(name) for name in self.feature_names)
+        if not features or len(features) != len(names):
+            raise InvalidParameterError(
+                "The 'features' and 'feature_names' of Binner must have the same length, at "
+                f"least 1. Got {len(features)} and {len(names)} instead."
+            )
+        for bins in features:
+            if not isinstance(bins, (AffineBins, EdgeBins, CategoryBins)):
+                raise refuse("features", "Binner", "AffineBins, EdgeBins or CategoryBins", bins)
+        n_bins = np.array([bins.n_bins for bins in features], dtype=np.int32)
+        kinds = [isinstance(bins, CategoryBins) for bins in features]
+        attributes = {
+            "features": features,
+            "feature_names": names,
+            "labels": {int(key): tuple(value) for key, value in sorted(self.labels.items())},
+            "n_bins": n_bins,
+            "is_categorical": np.array(kinds, dtype=np.uint8),
+            "cell_offsets": np.concatenate(([0], np.cumsum(n_bins + 1))).astype(np.int32),
+            "candidate_offsets": np.concatenate(([0], np.cumsum(n_bins))).astype(np.int32),
+            "_maps": kernel_maps(features),
+        }
+        for name, value in attributes.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Binner(n_features={self.n_features}, n_cells={self.cell_offsets[-1]})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Binner.from_dict, (self.to_dict(),)
+
+    @classmethod
+    def from_schema(
+        cls,
+        schema: ResolvedSchema,
+        *,
+        n_bins: int = 64,
+        bounds: Mapping[int, tuple[float, float]] | None = None,
+        categorical: Mapping[int, Sequence[Any]] | None = None,
+        ordered: Set[int] = frozenset(),
+        scale: float = 1.0,
+    ) -> Binner:
+        """Return equal bins between known bounds, declared borders, and listed categories.
+
+        Parameters
+        ----------
+        schema : ResolvedSchema
+            Declared knowledge by position; made by ``Schema.resolve(feature_names)``.
+        n_bins : int
+            Value bins of a feature with bounds, or with nothing known; 2 to 255.
+        bounds : dict of int to (lower, upper), optional
+            Released bounds of features that the schema says nothing about.
+        categorical : dict of int to sequence, optional
+            ``Table.categorical``: lists that cells are looked up in.
+        ordered : set of int
+            ``Table.ordered``: features among them whose codes are compared as numbers.
+        scale : float
+            Typical size of the values of features about which nothing is known; they get
+            the grid of `EdgeBins.arcsinh`.
+
+        Returns
+        -------
+        Binner
+
+        Warns
+        -----
+        UserWarning
+            Once, when a feature has more than 255 categories: the rest becomes "other".
+        """
+        labels: dict[int, tuple[Any, ...]] = {}
+        features: list[FeatureBins] = []
+        cut: list[str] = []
+        known = {**(bounds or {}), **schema.bounds}
+        for place, name in enumerate(schema.feature_names):
+            listed = (categorical or {}).get(place)
+            if listed is not None or place in schema.categories:
+                if listed is not None:
+                    labels[place] = tuple(listed)
+                    codes: Sequence[int] = range(len(listed))
+                else:
+                    codes = number_codes(schema.categories[place], name)
+                if listed is not None and place in ordered:
+                    features.append(_ordinal(len(listed)))
+                    continue
+                if len(codes) > MAX_VALUE_BINS:
+                    cut.append(name)
+                    labels |= {place: labels[place][:MAX_VALUE_BINS]} if place in labels else {}
+                features.append(CategoryBins(codes=tuple(codes[:MAX_VALUE_BINS]) or (0,)))
+            elif place in schema.edges:
+                features.append(EdgeBins(edges=schema.edges[place]))
+            elif place in known:
+                features.append(uniform_bins(*known[place], n_bins))
+            else:
+                features.append(EdgeBins.arcsinh(n_bins, scale=scale))
+        if cut:
+            warnings.warn(
+                f"More than {MAX_VALUE_BINS} categories in {', '.join(map(repr, cut))}: those "
+                "after the 255th count as 'other'. Declare the most frequent ones first in "
+                "Schema(categories=...).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cls(features=tuple(features), feature_names=schema.feature_names, labels=labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    def transform(self, table: Table, n_threads: int = 1) -> NDArray[np.uint8]:
+        """Return the bins of a table, by column.
+
+        Parameters
+        ----------
+        table : Table
+            Private rows with the same columns.
+        n_threads : int
+            The result is the same for any number.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_rows), uint8
+
+        Raises
+        ------
+        InvalidParameterError
+            For another number of columns, or other lists of categories.
+
+        Privacy
+        -------
+        The bins are private; each depends on its own row and on public numbers.
+        """
+        self._check_table(table)
+        out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
+        matrix = table.csc
+        if matrix is not None:
+            zeros = np.empty((self.n_features, 1), dtype=np.uint8)
+            every = self._maps.arguments(0, self.n_features)
+            binning.bin_dense(
+                np.zeros((1, self.n_features)), **every, out=zeros, first_row=0, n_threads=1
+            )
+            binning.bin_sparse(
+                matrix.data,
+                matrix.indices,
+                matrix.indptr,
+                zeros[:, 0].copy(),
+                **every,
+                out=out,
+                n_threads=n_threads,
+            )
+            return out
+        for first_row, first, values in table.pieces():
+            last = first + values.shape[1]
+            useful = min(n_threads, 1 + values.size // _VALUES_A_THREAD)
+            maps = self._maps.arguments(first, last)
+            binning.bin_dense(
+                values,
+                **maps,
+                out=out[first:last],
+                first_row=first_row,
+                n_threads=useful,
+            )
+        return out
+
+    def bin_values(self, feature: int, values: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return the bins of some values of one feature, by the same kernel.
+
+        Parameters
+        ----------
+        feature : int
+        values : ndarray of shape (n,), float32 or float64
+
+        Returns
+        -------
+        ndarray of shape (n,), uint8
+        """
+        out = np.empty((1, len(values)), dtype=np.uint8)
+        maps = self._maps.arguments(feature, feature + 1)
+        binning.bin_dense(
+            np.asarray(values)[:, np.newaxis], **maps, out=out, first_row=0, n_threads=1
+        )
+        return out.reshape(-1)
+
+    def thresholds(self, feature: int) -> NDArray[np.float64]:
+        """Return the largest double in bin b or below, for every value bin b.
+
+        For every double x that is not missing, ``x <= thresholds(f)[b]`` exactly when the bin
+        of x is at most b. The last one is infinite. No threshold lies in
+        ``[-float32(1e-35), float32(1e-35))``, where LightGBM's readers differ.
+
+        Parameters
+        ----------
+        feature : int
+            A numeric feature.
+
+        Returns
+        -------
+        ndarray of shape (n_bins[feature],), float64
+        """
+        if self.is_categorical[feature]:
+            raise refuse("feature", "Binner.thresholds", "a numeric feature", feature)
+        if feature not in self._thresholds:
+            result = self._find_thresholds(feature)
+            result.setflags(write=False)
+            self._thresholds[feature] = result
+        return self._thresholds[feature]
+
+    def category_codes(self, feature: int) -> NDArray[np.int64]:
+        """Return the integer that LightGBM sees for every value bin of a nominal feature.
+
+        Returns
+        -------
+        ndarray of shape (n_bins[feature],), int64
+        """
+        bins = self.features[feature]
+        if not isinstance(bins, CategoryBins):
+            raise refuse("feature", "Binner.category_codes", "a nominal feature", feature)
+        return np.array(bins.codes, dtype=np.int64)
+
+    def feature_info(self, feature: int) -> str:
+        """Return LightGBM's token of ``feature_infos``, for instance ``[0.0:1.0]``."""
+        return self.features[feature].feature_info
+
+    def pandas_categories(self) -> list[list[Any]] | None:
+        """Return the lists for LightGBM's line ``pandas_categorical``; None where there are none.
+
+        One list for every categorical column of a DataFrame that `conform` returns, in order.
+        """
+        return [list(values) for values in self.labels.values()] or None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the binner as plain lists, dicts, text and numbers, fit for JSON."""
+        return {
+            "feature_names": list(self.feature_names),
+            "features": [bins_to_dict(bins) for bins in self.features],
+            "labels": [[place, list(values)] for place, values in self.labels.items()],
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Binner:
+        """Return the binner that `to_dict` wrote."""
+        return cls(
+            features=tuple(bins_from_dict(bins) for bins in mapping["features"]),
+            feature_names=tuple(mapping["feature_names"]),
+            labels={place: tuple(values) for place, values in mapping["labels"]},
+        )
+
+    def _find_thresholds(self, feature: int) -> NDArray[np.float64]:
+        """Bisect over all doubles in their order, for every bin at once, asking the kernel."""
+        wanted = np.arange(self.n_bins[feature] - 1)
+        low = _order(np.full(len(wanted), -np.inf))
+        high = _order(np.full(len(wanted), np.inf))
+        while (high - low > 1).any():
+            middle = low + (high - low) // np.uint64(2)
+            below = self.bin_values(feature, _double(middle)) <= wanted
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.append(_double(low), np.inf)
+
+    def _check_table(self, table: Table) -> None:
+        if table.n_features != self.n_features:
+            raise InvalidParameterError(
+                f"X has {table.n_features} features, but Binner is expecting {self.n_features} "
+                "features as input."
+            )
+        for place, values in table.categorical.items():
+            own = list(self.labels.get(place, ()))
+            if list(values)[: len(own) or None] != own:
+                raise InvalidParameterError(
+                    f"The categories of column {table.feature_names[place]!r} differ from those "
+                    "of the bins: read the table after `conform`."
+                )
+
+
+def _ordinal(n_categories: int) -> EdgeBins:
+    """Return bins for the codes 0, 1, ... in their order; neighbours share one beyond 255."""
+    borders = np.arange(max(n_categories - 1, 0))
+    if len(borders) >= MAX_VALUE_BINS:
+        places = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
+        borders = borders[places.astype(np.int64)]
+    return EdgeBins(edges=tuple(borders.tolist()))
+
+
+def _order(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the places of doubles among all doubles."""
+    bits = values.view(np.uint64)
+    sign = np.uint64(1 << 63)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def _double(order: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the doubles at these places: the inverse of `_order`."""
+    sign = np.uint64(1 << 63)
+    return np.where(order & sign, order ^ sign, ~order).view(np.float64)

@@ -1,0 +1,166 @@
+"""One column of a DataFrame as the numbers that LightGBM sees."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+
+NOT_NUMBERS = (
+    "The cells of the 'X' argument must be numbers or missing, but X holds a string or "
+    "another object that is no number. A DataFrame may hold text in columns whose categories "
+    "are declared in Schema(categories=...)."
+)
+COMPLEX = "Complex data not supported"
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether ``X`` is a pandas DataFrame, without importing pandas."""
+    return type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
+
+
+def to_float(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of any numeric or object type as floats; float32 and float64 as they are.
+
+    ``None`` and ``pandas.NA`` are missing, integers beyond the range of a double infinite.
+
+    Raises
+    ------
+    InvalidParameterError
+        For text, dates, complex numbers and objects that are no numbers.
+    """
+    kind = array.dtype.kind
+    if kind == "c":
+        raise InvalidParameterError(COMPLEX)
+    if kind in "biuf":
+        native = array.dtype.newbyteorder("=")
+        if native in (np.float32, np.float64):
+            return np.require(array, native, ["A"])
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64)
+    if kind != "O":
+        raise InvalidParameterError(NOT_NUMBERS)
+    result = np.empty(array.size, dtype=np.float64)
+    numeric = True
+    for place, value in enumerate(array.flat):
+        number = object_number(value)
+        if number is None:
+            numeric = False
+            break
+        result[place] = number
+    if not numeric:
+        raise InvalidParameterError(NOT_NUMBERS)
+    return result.reshape(array.shape)
+
+
+def object_number(value: Any) -> float | None:
+    """Return a Python object as a float, or None where it is no number."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    if isinstance(value, (str, bytes, bytearray)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def is_categorical(column: Any) -> bool:
+    """Tell whether a Series has pandas' categorical type."""
+    return type(column.dtype).__name__ == "CategoricalDtype"
+
+
+def is_text(column: Any) -> bool:
+    """Tell whether a Series has a type that needs a list of categories: text or objects."""
+    dtype = column.dtype
+    return dtype == np.dtype(object) or str(dtype).removeprefix("large_").startswith("str")
+
+
+def category_list(column: Any, name: str) -> list[Any]:
+    """Return the categories of a categorical Series as plain Python values.
+
+    Raises
+    ------
+    InvalidParameterError
+        For categories that a model file cannot hold, such as dates or intervals.
+    """
+    values = [
+        value.item() if isinstance(value, np.generic) else value
+        for value in column.dtype.categories
+    ]
+    if not all(isinstance(value, (str, int, float)) for value in values):
+        raise InvalidParameterError(
+            f"The categories of column {name!r} must be text, numbers or booleans: "
+            "turn them into text first, for instance by rename_categories(str)."
+        )
+    return values
+
+
+def category_positions(column: Any, values: Sequence[Any], name: str) -> NDArray[np.int64]:
+    """Return the position of every cell in ``values``, -1 where it is missing or not listed.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Text, objects or categorical.
+    values : sequence
+        Declared categories.
+    name : str
+        Name of the column, for the error.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64
+    """
+    import pandas as pd
+
+    listed = pd.Index(list(values), dtype=object)
+    if is_categorical(column):
+        own = listed.get_indexer(pd.Index(list(column.dtype.categories), dtype=object))
+        positions = np.append(own, -1)[column.cat.codes.to_numpy()]
+        return np.asarray(positions, dtype=np.int64)
+    positions = None
+    # An error raised inside the handler would carry the first one, which names a cell.
+    with contextlib.suppress(TypeError):
+        positions = listed.get_indexer(pd.Index(column.astype(object), dtype=object))
+    if positions is None:
+        raise InvalidParameterError(
+            f"The column {name!r} of X must hold text, numbers or booleans: it holds objects "
+            "that cannot be compared with the declared categories."
+        )
+    return np.asarray(positions, dtype=np.int64)
+
+
+def numeric_column(column: Any, name: str) -> NDArray[Any]:
+    """Return a numeric, boolean, nullable or sparse Series as a float array.
+
+    float32 and float64 columns are views; anything else is converted.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a type that is not numeric; the message names the column.
+    """
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        if dtype.kind in "biufc":
+            return to_float(column.to_numpy())
+    elif type(dtype).__name__ == "SparseDtype" and dtype.subtype.kind in "biufc":
+        return to_float(np.asarray(column.array.to_dense()))
+    elif getattr(dtype, "_is_numeric", False) or getattr(dtype, "_is_boolean", False):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    hint = "make it numeric"
+    if is_text(column):
+        hint = (
+            f"declare its values, Schema(categories={{{name!r}: [...]}}), make it a categorical "
+            "column, or make it numeric"
+        )
+    raise InvalidParameterError(f"The column {name!r} of X has the type {dtype}: {hint}.")

@@ -1,0 +1,101 @@
+"""Tables for prediction, so that stock LightGBM reads the same numbers as the bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from dpboost._validation import InvalidParameterError
+from dpboost.data.binner import Binner
+from dpboost.data.columns import (
+    category_list,
+    category_positions,
+    is_categorical,
+    is_frame,
+    numeric_column,
+    to_float,
+)
+from dpboost.data.table import as_array, canonical
+
+
+def conform(X: Any, binner: Binner) -> Any:
+    """Return a table that LightGBM reads as training read it.
+
+    Parameters
+    ----------
+    X : array-like, scipy sparse matrix or DataFrame of shape (n_rows, n_features)
+        Any table that `read_table` takes.
+    binner : Binner
+        Knows which columns are looked up in a list of categories.
+
+    Returns
+    -------
+    ndarray, scipy.sparse.csr_matrix or DataFrame
+        ``X`` itself where nothing has to be done. Columns of a DataFrame with a list of
+        categories become categorical columns with that list. Integer and object arrays become
+        float64, since LightGBM would round integers to float32. Sparse matrices become CSR
+        matrices of floats without duplicates.
+
+    Raises
+    ------
+    InvalidParameterError
+        For what is no table of numbers or known categories.
+
+    Notes
+    -----
+    LightGBM sends values up to float32(1e-35) in size the same way as zero in dense tables but
+    not in CSR matrices; `Binner.thresholds` are chosen so that this makes no difference.
+    """
+    if is_frame(X):
+        return _conform_frame(X, binner)
+    if scipy.sparse.issparse(X):
+        return canonical(X, "csr")
+    array = as_array(X)
+    if array.dtype in (np.float32, np.float64):
+        return array
+    return to_float(array)
+
+
+def _conform_frame(X: Any, binner: Binner) -> Any:
+    import pandas as pd
+
+    if X.shape[1] != binner.n_features:
+        raise InvalidParameterError(
+            f"X has {X.shape[1]} features, but the model is expecting {binner.n_features} "
+            "features as input."
+        )
+    replaced: dict[int, Any] = {}
+    for feature, name in enumerate(binner.feature_names):
+        labels = binner.labels.get(feature)
+        column = X.iloc[:, feature]
+        if labels is None:
+            if is_categorical(column):
+                replaced[feature] = _category_values(column, name)
+            else:
+                numeric_column(column.iloc[:0], name)
+        elif not is_categorical(column) or list(column.cat.categories) != list(labels):
+            codes = category_positions(column, labels, name)
+            replaced[feature] = pd.Categorical.from_codes(codes, categories=list(labels))
+    if not replaced:
+        return X
+    columns = [
+        pd.Series(replaced[place], index=X.index) if place in replaced else X.iloc[:, place]
+        for place in range(X.shape[1])
+    ]
+    result = pd.concat(columns, axis=1)
+    result.columns = X.columns
+    return result
+
+
+def _category_values(column: Any, name: str) -> Any:
+    """Return the numbers of a categorical column whose feature was trained on numbers."""
+    values = category_list(column, name)
+    if any(isinstance(value, str) for value in values):
+        raise InvalidParameterError(
+            f"The column {name!r} of X holds text categories, but the model was trained on "
+            "numbers there."
+        )
+    codes = column.cat.codes.to_numpy()
+    return np.append(np.asarray(values, dtype=np.float64), np.nan)[codes]

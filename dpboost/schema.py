@@ -1,0 +1,380 @@
+"""Public knowledge about a table: what a data owner may declare because it is no secret."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from dpboost._schema_checks import (
+    MAX_VALUE_BINS,
+    Category,
+    Column,
+    borders_between_bins,
+    by_column,
+    distinct_values,
+    from_pairs,
+    interval,
+)
+from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+
+__all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
+
+_BY_COLUMN = ("bounds", "edges", "categories")
+
+
+def lightgbm_name(name: object) -> str:
+    """Return a column name as LightGBM writes it: text, with ``_`` for blanks."""
+    return str(name).replace(" ", "_")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """What is publicly known about a table.
+
+    Every part is optional, and every part is published with the model. Declare only what
+    you know without looking at the private rows: from a codebook, from the law, from physics,
+    from a public sample. Columns are given by name or by position.
+
+    Parameters
+    ----------
+    bounds : dict of column to (lower, upper), optional
+        Inclusive range of a numeric column; values outside are clipped to it. ``lower`` may
+        equal ``upper``: the column is then known to be constant and gets a single bin.
+    edges : dict of column to sequence of float, optional
+        Strictly increasing borders between the bins of a numeric column, at most 254; a value
+        equal to a border belongs to the bin below it.
+    categories : dict of column to sequence, optional
+        Values (text, numbers or booleans) of a nominal column. Anything else in that column
+        counts as "other". Columns of numbers hold the listed integers themselves, in
+        [0, 65535]; columns of text or of pandas' categorical type are read by position in
+        this list. At most 255 get a bin of their own: put the most frequent first.
+    classes : sequence, optional
+        All labels of a classification task, at least two.
+    label_bounds : (lower, upper), optional
+        Inclusive range of a regression label, ``lower < upper``; labels outside are clipped.
+    max_rows : int, optional
+        A public upper limit on the number of rows, at least 1.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a value that breaks these rules, and for a column with two of bounds, edges and
+        categories.
+
+    Privacy
+    -------
+    A schema is an input of the mechanism, not a release: nothing in it is protected.
+
+    Examples
+    --------
+    >>> schema = Schema(bounds={"age": (17, 90)}, categories={"job": ["clerk", "nurse"]})
+    >>> schema.bounds
+    {'age': (17.0, 90.0)}
+    """
+
+    bounds: Mapping[Column, tuple[float, float]] = field(default_factory=dict)
+    edges: Mapping[Column, tuple[float, ...]] = field(default_factory=dict)
+    categories: Mapping[Column, tuple[Category, ...]] = field(default_factory=dict)
+    classes: tuple[Category, ...] | None = None
+    label_bounds: tuple[float, float] | None = None
+    max_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        checks = {"bounds": interval, "edges": borders_between_bins, "categories": distinct_values}
+        for name, check in checks.items():
+            table = by_column(name, getattr(self, name))
+            checked = {key: check(f"{name}[{key!r}]", value) for key, value in table.items()}
+            object.__setattr__(self, name, checked)
+        seen: dict[Column, str] = {}
+        for name in _BY_COLUMN:
+            for key in getattr(self, name):
+                _declare_once(seen, key, name, repr(key))
+        if self.classes is not None:
+            classes = distinct_values("classes", self.classes)
+            if len(classes) < 2:
+                raise refuse("classes", "Schema", "at least two labels", list(classes))
+            object.__setattr__(self, "classes", classes)
+        if self.label_bounds is not None:
+            lower, upper = interval("label_bounds", self.label_bounds)
+            if lower == upper:
+                raise refuse(
+                    "label_bounds", "Schema", "(lower, upper) with lower < upper", self.label_bounds
+                )
+            object.__setattr__(self, "label_bounds", (lower, upper))
+        if self.max_rows is not None:
+            rows = check_integer("max_rows", "Schema", self.max_rows, low=1)
+            object.__setattr__(self, "max_rows", rows)
+
+    # A schema holds dicts; it is compared by value and never used as a key.
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def coerce(cls, value: Any) -> Schema:
+        """Return a schema made from what a user may pass as ``schema``.
+
+        Parameters
+        ----------
+        value : None, Schema, dict, or str or path of a JSON file
+            ``None`` declares nothing; a dict has the parameters of `Schema` as keys.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        InvalidParameterError
+            For any other type, an unknown key, or a file that cannot be read.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, Schema):
+            return value
+        if isinstance(value, Mapping):
+            return cls.from_dict(value)
+        if isinstance(value, (str, os.PathLike)):
+            return cls.from_json(value)
+        raise refuse(
+            "schema", "dpboost", "None, a Schema, a dict or the path of a JSON file", value
+        )
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Schema:
+        """Return the schema with these parameters.
+
+        A part by column may also be a list of ``[column, value]`` pairs: JSON objects cannot
+        have positions as keys.
+        """
+        known = [item.name for item in fields(cls)]
+        for key in mapping:
+            if key not in known:
+                raise InvalidParameterError(
+                    f"Schema has no part {key!r}.{_suggestion(str(key), known)} "
+                    f"Its parts are {', '.join(known)}."
+                )
+        parts = {key: value for key, value in mapping.items() if value is not None}
+        for name in _BY_COLUMN:
+            pairs = parts.get(name)
+            if pairs is not None and not isinstance(pairs, Mapping):
+                parts[name] = from_pairs(name, pairs)
+        return cls(**parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declared parts as plain lists, dicts, text and numbers, fit for JSON."""
+        result: dict[str, Any] = {}
+        for name in _BY_COLUMN:
+            table = {key: list(value) for key, value in getattr(self, name).items()}
+            if table and all(isinstance(key, str) for key in table):
+                result[name] = table
+            elif table:
+                result[name] = [[key, value] for key, value in table.items()]
+        for name in ("classes", "label_bounds"):
+            if getattr(self, name) is not None:
+                result[name] = list(getattr(self, name))
+        if self.max_rows is not None:
+            result["max_rows"] = self.max_rows
+        return result
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a JSON file."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                content = json.load(file)
+        except (OSError, ValueError) as error:
+            raise InvalidParameterError(
+                f"The schema file {os.fspath(path)!r} cannot be read: {error}"
+            ) from error
+        if not isinstance(content, dict):
+            raise InvalidParameterError(
+                f"The schema file {os.fspath(path)!r} must hold one JSON object."
+            )
+        return cls.from_dict(content)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to a JSON file that `from_json` reads."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.to_dict(), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+
+    @classmethod
+    def from_public_sample(
+        cls, X: Any, y: Any = None, *, task: str | None = None, max_rows: int | None = None
+    ) -> Schema:
+        """Return what a *public* sample shows: bounds, categories, classes or label bounds.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Public rows. Numeric columns give bounds (smallest and largest finite value; none
+            for a column without one), text and categorical columns of a DataFrame give
+            categories, the most frequent first for text.
+        y : array-like of shape (n_samples,), optional
+            Public labels; needs ``task``.
+        task : {"classification", "regression"}, optional
+            Whether ``y`` gives ``classes`` or ``label_bounds``.
+        max_rows : int, optional
+            Passed on.
+
+        Returns
+        -------
+        Schema
+
+        Privacy
+        -------
+        Exact minima, maxima and values of the sample are published. Never pass private rows,
+        not even some of them.
+        """
+        parts: dict[str, Any] = _columns_of_sample(X)
+        if y is not None:
+            if task is None:
+                raise refuse("task", "Schema.from_public_sample", "given together with 'y'", task)
+            check_choice(
+                "task", "Schema.from_public_sample", task, ("classification", "regression")
+            )
+            labels = np.asarray(y).ravel()
+            if task == "classification":
+                parts["classes"] = np.unique(labels).tolist()
+            else:
+                bounds = _finite_range(labels)
+                parts["label_bounds"] = bounds
+        return cls(max_rows=max_rows, **parts)
+
+    def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
+        """Return the same knowledge with every column given by its position.
+
+        Parameters
+        ----------
+        feature_names : sequence of str
+            Names of the columns of the table, in order.
+
+        Returns
+        -------
+        ResolvedSchema
+
+        Raises
+        ------
+        InvalidParameterError
+            For a name or position the table does not have (with the closest name, column
+            names being public), and for a column declared twice.
+        """
+        names = [str(name) for name in feature_names]
+        position = {lightgbm_name(name): place for place, name in enumerate(names)}
+        position |= {name: place for place, name in enumerate(names)}
+        resolved: dict[str, dict[int, Any]] = {name: {} for name in _BY_COLUMN}
+        seen: dict[Column, str] = {}
+        for name in _BY_COLUMN:
+            for key, value in getattr(self, name).items():
+                place = _position(name, key, position, len(names))
+                _declare_once(seen, place, name, f"{names[place]!r} (position {place})")
+                resolved[name][place] = value
+        return ResolvedSchema(
+            feature_names=tuple(names),
+            **resolved,
+            classes=self.classes,
+            label_bounds=self.label_bounds,
+            max_rows=self.max_rows,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSchema:
+    """A schema whose columns are positions of a table; made by `Schema.resolve`.
+
+    Parameters
+    ----------
+    feature_names : tuple of str
+    bounds, edges, categories : dict of int to tuple
+        As in `Schema`, by position.
+    classes : tuple or None
+    label_bounds : (float, float) or None
+    max_rows : int or None
+    """
+
+    feature_names: tuple[str, ...]
+    bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    edges: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    categories: Mapping[int, tuple[Category, ...]] = field(default_factory=dict)
+    classes: tuple[Category, ...] | None = None
+    label_bounds: tuple[float, float] | None = None
+    max_rows: int | None = None
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the table."""
+        return len(self.feature_names)
+
+
+def _declare_once(seen: dict[Column, str], key: Column, part: str, shown: str) -> None:
+    """Note that ``part`` speaks of column ``key``; raise when another part did."""
+    if key in seen:
+        raise InvalidParameterError(
+            f"The column {shown} is declared twice in Schema, in {seen[key]!r} and in {part!r}: "
+            "keep one of bounds, edges and categories, by name or by position."
+        )
+    seen[key] = part
+
+
+def _position(part: str, key: Column, position: Mapping[str, int], n_features: int) -> int:
+    if isinstance(key, int):
+        if key >= n_features:
+            raise InvalidParameterError(
+                f"The {part!r} of Schema speak of column {key}, but the table has columns "
+                f"0 to {n_features - 1}."
+            )
+        return key
+    place = position.get(key, position.get(lightgbm_name(key)))
+    if place is None:
+        raise InvalidParameterError(
+            f"The {part!r} of Schema speak of a column {key!r} that the table does not have."
+            f"{_suggestion(key, list(position))}"
+        )
+    return place
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _finite_range(values: Any) -> tuple[float, float] | None:
+    array = np.asarray(values, dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    return (float(finite.min()), float(finite.max())) if finite.size else None
+
+
+def _columns_of_sample(X: Any) -> dict[str, Any]:
+    """Return ``bounds`` and ``categories`` of a public sample."""
+    bounds: dict[Column, Any] = {}
+    categories: dict[Column, Any] = {}
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        for place, name in enumerate(X.columns):
+            column = X.iloc[:, place]
+            key = name if isinstance(name, str) else place
+            if hasattr(column, "cat"):
+                categories[key] = list(column.cat.categories)
+            elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
+                categories[key] = column.value_counts().index.tolist()
+            else:
+                numeric = column.to_numpy(dtype=np.float64, na_value=np.nan)
+                bounds[key] = _finite_range(numeric)
+    else:
+        array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        if array.ndim != 2:
+            raise refuse(
+                "X", "Schema.from_public_sample", "a table with two dimensions", array.ndim
+            )
+        for place in range(array.shape[1]):
+            bounds[place] = _finite_range(array[:, place])
+    return {
+        "bounds": {key: value for key, value in bounds.items() if value is not None},
+        "categories": {key: value for key, value in categories.items() if value},
+    }
