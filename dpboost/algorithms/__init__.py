@@ -1,0 +1,12 @@
+"""One algorithm per file, each as strategies of the engine; ``ALGORITHMS`` finds them by name."""
+
+from __future__ import annotations
+
+from dpboost.algorithms.dpboost import DPBOOST
+from dpboost.algorithms.para import PARA
+from dpboost.algorithms.seq import SEQ
+from dpboost.recipe import Registry
+
+ALGORITHMS = Registry(DPBOOST, PARA, SEQ)
+
+__all__ = ["ALGORITHMS", "DPBOOST", "PARA", "SEQ"]

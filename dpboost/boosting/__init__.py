@@ -1,0 +1,1 @@
+"""Boosting: schedules of ensembles, the rows' private scores, and the one loop."""

@@ -1,0 +1,93 @@
+"""Released trees in flat arrays, as the prediction kernel reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import predict
+from dpboost.tree.structure import Tree
+
+
+class Forest:
+    """Trees one behind the other, growing by amortised doubling.
+
+    Parameters
+    ----------
+    is_categorical : ndarray of shape (n_features,), uint8
+        Whether a split of a feature asks for one category.
+    """
+
+    def __init__(self, is_categorical: NDArray[np.uint8]) -> None:
+        self._is_categorical = is_categorical
+        self._feature = np.empty(64, dtype=np.int32)
+        self._split_bin = np.empty(64, dtype=np.uint8)
+        self._left = np.empty(64, dtype=np.int32)
+        self._right = np.empty(64, dtype=np.int32)
+        self._leaf_value = np.empty(64, dtype=np.int64)
+        self._node_start = np.zeros(65, dtype=np.int32)
+        self._leaf_start = np.zeros(65, dtype=np.int32)
+        self.n_trees = 0
+
+    def append(self, tree: Tree) -> None:
+        """Add a released tree at the end."""
+        index = self.n_trees
+        node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
+        node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
+        for name in ("feature", "split_bin", "left", "right"):
+            self._write(f"_{name}", node, node_stop, getattr(tree, name))
+        self._write("_leaf_value", leaf, leaf_stop, tree.leaf_value)
+        self._write("_node_start", index + 1, index + 2, node_stop)
+        self._write("_leaf_start", index + 1, index + 2, leaf_stop)
+        self.n_trees = index + 1
+
+    def add_to(
+        self,
+        scores: NDArray[np.int64],
+        bins: NDArray[np.uint8],
+        rows: NDArray[np.int32],
+        first_tree: NDArray[np.int32],
+        n_threads: int,
+        last_tree: int | None = None,
+    ) -> None:
+        """Add to the score of each listed row the leaves it has not yet received.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,), int64
+            Changed in place.
+        bins : ndarray of shape (n_features, n_rows), uint8
+        rows : ndarray of int32
+            Rows to bring up to date.
+        first_tree : ndarray of shape (n_rows,), int32
+            First tree that each row still misses.
+        n_threads : int
+        last_tree : int, optional
+            Trees from this one on are left out.
+        """
+        predict.add_trees(
+            bins,
+            rows,
+            first_tree,
+            self.n_trees if last_tree is None else last_tree,
+            self._node_start,
+            self._leaf_start,
+            self._feature,
+            self._split_bin,
+            self._left,
+            self._right,
+            self._is_categorical,
+            self._leaf_value,
+            scores,
+            n_threads,
+        )
+
+    def _write(self, name: str, start: int, stop: int, values: NDArray | int) -> None:
+        """Write into one of the arrays, doubling it first when it is full."""
+        array = getattr(self, name)
+        if stop > len(array):
+            grown = np.zeros(max(stop, 2 * len(array)), dtype=array.dtype)
+            grown[:start] = array[:start]
+            setattr(self, name, grown)
+            array = grown
+        array[start:stop] = values

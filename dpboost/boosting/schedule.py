@@ -1,0 +1,101 @@
+"""Which trees share rows: ensembles of ensembles and its two limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsemblePlan:
+    """Trees that are grown side by side on disjoint rows.
+
+    Parameters
+    ----------
+    n_trees : int
+        Trees of the ensemble.
+    shares : tuple of Fraction, or None
+        Probability that a row belongs to each tree; together at most one. None means that the
+        single tree takes every row.
+    """
+
+    n_trees: int
+    shares: tuple[Fraction, ...] | None
+
+
+class Schedule(Protocol):
+    """A public rule that turns a number of trees into ensembles."""
+
+    def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
+        """Plan the ensembles; their numbers of trees add up to ``n_estimators``."""
+
+
+def geometric_shares(n_trees: int, learning_rate: float) -> tuple[Fraction, ...]:
+    """Shares proportional to ``(1 - learning_rate)**t`` that sum to exactly one.
+
+    Algorithm 2, line 8, of Li, Wu, Wen and He (AAAI 2020), with ``t`` counted from 0 inside the
+    ensemble.
+
+    Deviation: the paper's ``t mod T_e`` is 0 for the *last* tree of an ensemble, which would
+    give that tree the largest share although its leaves are clipped most.
+    """
+    weights = [Fraction((1.0 - learning_rate) ** index) for index in range(n_trees)]
+    total = sum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleOfEnsembles:
+    """Ensembles in sequence; inside one, trees on disjoint rows in geometric shares.
+
+    Algorithm 2 of Li, Wu, Wen and He (AAAI 2020). A last ensemble with fewer trees divides all
+    rows among those it has.
+
+    Parameters
+    ----------
+    trees_per_ensemble : int
+        ``T_e`` of the paper.
+    learning_rate : float
+        Shrinkage, which also sets the shares.
+
+    Privacy
+    -------
+    Deviation: every row draws its tree by an independent secret coin. Subsets of fixed size
+    depend on the number of rows, and adding a row would displace others from theirs.
+    """
+
+    trees_per_ensemble: int
+    learning_rate: float
+
+    def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
+        """Plan ``ceil(n_estimators / trees_per_ensemble)`` ensembles."""
+        full, rest = divmod(n_estimators, self.trees_per_ensemble)
+        sizes = [self.trees_per_ensemble] * full + ([rest] if rest else [])
+        return tuple(
+            EnsemblePlan(n_trees=size, shares=geometric_shares(size, self.learning_rate))
+            for size in sizes
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfOfTheUnused:
+    """One ensemble in which each tree takes half of the rows that no tree has used.
+
+    The schedule of Zhao et al., "InPrivate Digging: Enabling Tree-based Distributed Data Mining
+    with Differential Privacy" (INFOCOM 2018), the baseline PARA.
+    """
+
+    def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
+        """Plan one ensemble; a share of ``2**-n_estimators`` of the rows stays unused."""
+        shares = tuple(Fraction(1, 2 ** (index + 1)) for index in range(n_estimators))
+        return (EnsemblePlan(n_trees=n_estimators, shares=shares),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential:
+    """Every tree on all rows, one after the other: the baseline SEQ (Liu et al. 2018)."""
+
+    def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
+        """Plan one ensemble of one tree for each estimator."""
+        return (EnsemblePlan(n_trees=1, shares=None),) * n_estimators

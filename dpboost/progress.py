@@ -1,0 +1,35 @@
+"""A progress bar for long fits that shows tree numbers and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+# Elapsed time depends on the rows, so the bar holds none.
+BAR_FORMAT = "{desc}: {n_fmt} of {total_fmt} trees |{bar}|"
+DELAY_SECONDS = 2.0
+
+
+@contextmanager
+def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function to be called after each tree.
+
+    Parameters
+    ----------
+    n_trees : int
+        Public number of trees.
+    show : bool
+        False for silence. Otherwise the bar appears on a terminal after two seconds.
+    """
+    bar = tqdm(
+        total=n_trees,
+        desc="dpboost",
+        bar_format=BAR_FORMAT,
+        delay=DELAY_SECONDS,
+        disable=None if show else True,
+        leave=False,
+    )
+    with bar:
+        yield lambda: bar.update(1) and None

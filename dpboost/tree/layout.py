@@ -1,0 +1,59 @@
+"""Where each feature's cells and candidates lie in flat arrays: public numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.data.binner import Binner
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """Flat positions of histogram cells and split candidates.
+
+    The set of candidates is public and complete: constant features, empty bins and the split
+    "missing against the rest" are candidates like any other.
+
+    Parameters
+    ----------
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+        Cells of feature ``f`` are ``cell_offsets[f]:cell_offsets[f + 1]``, its missing bin last.
+    candidate_offsets : ndarray of shape (n_features + 1,), int32
+        Candidates of feature ``f``: one for each bin but the missing one.
+    is_categorical : ndarray of shape (n_features,), uint8
+        Whether a candidate is one category against the rest instead of a threshold.
+    """
+
+    cell_offsets: NDArray[np.int32]
+    candidate_offsets: NDArray[np.int32]
+    is_categorical: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, binner: Binner) -> Layout:
+        """Lay out the bins of ``binner``."""
+        return cls(
+            cell_offsets=binner.cell_offsets,
+            candidate_offsets=binner.candidate_offsets,
+            is_categorical=binner.is_categorical,
+        )
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of one node."""
+        return int(self.cell_offsets[-1])
+
+    @property
+    def n_candidates(self) -> int:
+        """Candidates of one node."""
+        return int(self.candidate_offsets[-1])
+
+    def splits(
+        self, candidates: NDArray[np.integer]
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Turn flat candidate numbers into features and bins."""
+        feature = np.searchsorted(self.candidate_offsets, candidates, side="right") - 1
+        split_bin = candidates - self.candidate_offsets[feature]
+        return feature.astype(np.int32), split_bin.astype(np.uint8)
