@@ -1,0 +1,220 @@
+"""LightGBM's Booster that keeps the privacy report of a model."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import lightgbm
+from lightgbm.basic import LightGBMError
+
+from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
+from dpboost.lightgbm.validate import check_model_text
+
+_TRAIN = (
+    "{} would fit this model to rows without accounting for them, and its privacy report would "
+    "no longer be true. To do so on purpose, use "
+    "lightgbm.Booster(model_str=booster.model_to_string())."
+)
+
+
+def _use_one_thread() -> None:
+    """Keep LightGBM's parser and predictor from entering OpenMP regions, which would hang."""
+    limit = getattr(lightgbm.basic._LIB, "LGBM_SetMaxThreads", None)
+    if limit is not None:
+        limit(ctypes.c_int(1))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_use_one_thread)
+
+
+class Booster(lightgbm.Booster):
+    """A released model: predicts, explains and saves like LightGBM, and cannot be trained.
+
+    The privacy report travels with the model as one line of its text, which LightGBM ignores
+    when it loads and drops when it saves; this class puts it back. A saved file loads in any
+    LightGBM 4.
+
+    Parameters
+    ----------
+    params : dict, optional
+        As in LightGBM, ignored: parameters are read from the model.
+    train_set : None
+        Refused; ``dpboost.train`` trains.
+    model_file : str or pathlib.Path, optional
+        Path of a model text, of dpboost or of LightGBM.
+    model_str : str, optional
+        A model text.
+
+    Raises
+    ------
+    ModelTextError
+        If the text is not one that LightGBM can load safely.
+
+    Notes
+    -----
+    Texts are checked by :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them.
+    Pickles are not checked: load only those that you trust.
+
+    Privacy
+    -------
+    Holds released values alone, so every method is post-processing; the methods that would read
+    rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise.
+    """
+
+    _report_line: str | None = None
+
+    def __init__(
+        self,
+        params: dict[str, Any] | None = None,
+        train_set: None = None,
+        model_file: str | Path | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        if train_set is not None:
+            raise LightGBMError(
+                "dpboost.Booster holds a released model and does not train. Use dpboost.train."
+            )
+        if model_file is not None:
+            # Not universal newlines: offsets in the text count the bytes that are there.
+            model_str = Path(model_file).read_bytes().decode("utf-8", errors="surrogateescape")
+        super().__init__(params=params, model_str=model_str)
+        # LightGBM 4.6 reads the parameters of a file, but not those of a string.
+        self.params = self._get_loaded_param()
+
+    @property
+    def privacy_report(self) -> dict[str, Any] | None:
+        """The privacy report that came with the model, None if none did."""
+        if self._report_line is None:
+            return None
+        report: dict[str, Any] = json.loads(self._report_line[len(REPORT_KEY) :])
+        return report
+
+    def model_from_string(self, model_str: str) -> Booster:
+        """Replace the model, report included, by that of a model text.
+
+        Parameters
+        ----------
+        model_str : str
+            A model text; the Booster is unchanged if it does not pass the check.
+
+        Returns
+        -------
+        Booster
+            This one.
+
+        Raises
+        ------
+        ModelTextError
+            If the text is not one that LightGBM can load safely.
+        """
+        check_model_text(model_str)
+        super().model_from_string(model_str)
+        self._report_line = find_report(model_str)
+        return self
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Return the model text, report included.
+
+        Parameters
+        ----------
+        num_iteration : int, optional
+            Number of iterations to write; the best iteration or else all by default.
+        start_iteration : int, default=0
+            First iteration to write.
+        importance_type : {"split", "gain"}, default="split"
+            Kind of feature importance in the text.
+
+        Returns
+        -------
+        str
+            The report speaks of the whole model, also where the text holds a part of it.
+        """
+        text: str = super().model_to_string(num_iteration, start_iteration, importance_type)
+        return insert_report(text, self._report_line)
+
+    def save_model(
+        self,
+        filename: str | Path,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Booster:
+        """Write the model text to a file, report included.
+
+        Parameters
+        ----------
+        filename : str or pathlib.Path
+            The file.
+        num_iteration, start_iteration, importance_type
+            As in :meth:`model_to_string`.
+
+        Returns
+        -------
+        Booster
+            This one.
+        """
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
+        Path(filename).write_bytes(text.encode())
+        return self
+
+    def __deepcopy__(self, *args: Any, **kwargs: Any) -> Booster:
+        copy = type(self)(model_str=self.model_to_string(num_iteration=-1))
+        copy.best_iteration = self.best_iteration
+        copy.best_score = {name: dict(scores) for name, scores in self.best_score.items()}
+        return copy
+
+    def update(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: training on rows has to be accounted for."""
+        raise LightGBMError(_TRAIN.format("Booster.update"))
+
+    def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: new leaf values from rows have to be accounted for."""
+        raise LightGBMError(_TRAIN.format("Booster.refit"))
+
+    def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: a released model holds no data."""
+        raise _without_data("add_valid")
+
+    def eval(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: a released model holds no data."""
+        raise _without_data("eval")
+
+    def eval_train(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: a released model holds no data."""
+        raise _without_data("eval_train")
+
+    def eval_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: a released model holds no data."""
+        raise _without_data("eval_valid")
+
+    def rollback_one_iter(self) -> NoReturn:
+        """Raise: LightGBM rolls back only what it is training."""
+        raise LightGBMError(
+            "Booster.rollback_one_iter needs a Booster in training. To drop the last iterations "
+            "use booster.model_to_string(num_iteration=...)."
+        )
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> NoReturn:
+        """Raise: on a loaded model LightGBM's own method crashes the process."""
+        raise LightGBMError(
+            "Booster.reset_parameter needs a Booster in training. Give parameters of prediction "
+            "to predict, for instance booster.predict(X, num_threads=2)."
+        )
+
+
+def _without_data(name: str) -> LightGBMError:
+    return LightGBMError(
+        f"Booster.{name} needs a training set, and a released model has none. Predict and apply "
+        "a metric; on private rows that is a query of its own."
+    )

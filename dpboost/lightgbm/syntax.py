@@ -1,0 +1,11 @@
+"""Spelling of numbers in a model text, and the error for a text that breaks the format."""
+
+from __future__ import annotations
+
+# At most ten digits: what is longer does not fit LightGBM's 32-bit integers.
+INTEGER = r"-?[0-9]{1,10}"
+FLOAT = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|inf|nan)"
+
+
+class ModelTextError(ValueError):
+    """A model text that LightGBM could not load safely; the message names line and field."""

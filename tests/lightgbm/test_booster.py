@@ -1,0 +1,184 @@
+"""The Booster keeps the report, and stock LightGBM reads what it writes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import lightgbm
+import numpy as np
+import pytest
+from lightgbm.basic import LightGBMError
+
+from dpboost.lightgbm import Booster, ModelTextError, model_text
+
+
+@pytest.fixture(scope="module")
+def ensemble(tools):
+    return tools.ensemble(21, n_trees=12, report={"epsilon": 0.1, "note": 'a=b=c ü \u2028 \n \\ "'})
+
+
+@pytest.fixture(scope="module")
+def text(ensemble):
+    return model_text(ensemble, parameters={"num_leaves": 12})
+
+
+@pytest.fixture
+def booster(text):
+    return Booster(model_str=text)
+
+
+def test_report_and_text_come_back(booster, ensemble, text):
+    assert booster.privacy_report == ensemble.report
+    assert booster.model_to_string() == text
+
+
+def test_report_is_a_fresh_dict(booster, ensemble):
+    booster.privacy_report["epsilon"] = 0
+    assert booster.privacy_report == ensemble.report
+
+
+@pytest.mark.parametrize("path_type", [str, lambda path: path])
+def test_save_load_save_is_byte_for_byte(booster, ensemble, text, tmp_path, path_type):
+    first, second = tmp_path / "first.txt", tmp_path / "größe.txt"
+    assert booster.save_model(path_type(first)) is booster
+    assert first.read_bytes() == text.encode()
+    loaded = Booster(model_file=path_type(first))
+    loaded.save_model(path_type(second))
+    assert second.read_bytes() == first.read_bytes()
+    assert loaded.privacy_report == ensemble.report
+
+
+def test_stock_lightgbm_reads_the_file(booster, tools, ensemble, tmp_path):
+    booster.save_model(tmp_path / "model.txt")
+    stock = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    X = tools.rows(np.random.default_rng(2), ensemble.binner, 50)
+    np.testing.assert_array_equal(stock.predict(X), booster.predict(X))
+    np.testing.assert_array_equal(stock.predict(X), tools.raw_scores(ensemble, X))
+    again = Booster(model_str=stock.model_to_string())
+    assert again.privacy_report is None
+    np.testing.assert_array_equal(again.predict(X), booster.predict(X))
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda b: pickle.loads(pickle.dumps(b))]
+)
+def test_copies_and_pickles_keep_everything(booster, ensemble, text, duplicate):
+    booster.best_iteration = 7
+    booster.best_score["valid"] = {"l2": 1.0}
+    other = duplicate(booster)
+    assert type(other) is Booster
+    assert other.privacy_report == ensemble.report
+    assert other.model_to_string(num_iteration=-1) == text
+    assert other.best_iteration == 7
+    assert other.best_score == {"valid": {"l2": 1.0}}
+    assert other.params == booster.params
+    other.best_score["valid"]["l2"] = 2.0
+    other.set_leaf_output(0, 0, 3.0)
+    assert booster.best_score == {"valid": {"l2": 1.0}}
+    assert booster.model_to_string(num_iteration=-1) == text
+
+
+def test_a_part_of_the_model_keeps_the_report(booster, ensemble, tmp_path):
+    part = Booster(model_str=booster.model_to_string(num_iteration=3, start_iteration=2))
+    assert part.num_trees() == 3
+    assert part.privacy_report == ensemble.report
+    booster.save_model(tmp_path / "part.txt", num_iteration=3, start_iteration=2)
+    assert (tmp_path / "part.txt").read_text("utf-8") == booster.model_to_string(3, 2)
+    booster.best_iteration = 5
+    assert Booster(model_str=booster.model_to_string()).num_trees() == 5
+
+
+def test_importance_type_is_passed_on(booster):
+    stock = lightgbm.Booster(model_str=booster.model_to_string())
+    with_gain = booster.model_to_string(importance_type="gain")
+    assert (
+        stock.model_to_string(importance_type="gain").split("parameters:")[0]
+        == (with_gain.split("parameters:")[0])
+    )
+
+
+def test_model_from_string_replaces_the_report(booster, text, tools):
+    stock = lightgbm.Booster(model_str=text).model_to_string()
+    assert booster.model_from_string(stock) is booster
+    assert booster.privacy_report is None
+    assert booster.model_to_string() == stock
+    booster.model_from_string(model_text(tools.ensemble(3, report={"epsilon": 2})))
+    assert booster.privacy_report == {"epsilon": 2}
+
+
+def test_refused_text_leaves_the_booster_as_it_is(booster, text):
+    with pytest.raises(ModelTextError):
+        booster.model_from_string(text.replace("num_class=1", "num_class=0"))
+    assert booster.model_to_string() == text
+
+
+def test_files_are_checked_first(text, tmp_path):
+    (tmp_path / "windows.txt").write_bytes(text.replace("\n", "\r\n").encode())
+    (tmp_path / "latin.txt").write_bytes(b"tree\nversion=\xe4")
+    for name in ("windows.txt", "latin.txt"):
+        with pytest.raises(ModelTextError):
+            Booster(model_file=tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        Booster(model_file=tmp_path / "absent.txt")
+
+
+def test_post_processing_keeps_the_report(booster, ensemble):
+    booster.shuffle_models()
+    booster.set_leaf_output(0, 0, 1.5)
+    assert booster.get_leaf_output(0, 0) == 1.5
+    assert Booster(model_str=booster.model_to_string()).privacy_report == ensemble.report
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda b, X, y: b.update(),
+        lambda b, X, y: b.update(fobj=lambda score, data: (score, score)),
+        lambda b, X, y: b.refit(X, y),
+        lambda b, X, y: b.add_valid(lightgbm.Dataset(X, y), "valid"),
+        lambda b, X, y: b.eval(lightgbm.Dataset(X, y), "valid"),
+        lambda b, X, y: b.eval_train(),
+        lambda b, X, y: b.eval_valid(),
+        lambda b, X, y: b.rollback_one_iter(),
+        lambda b, X, y: b.reset_parameter({"num_threads": 1}),
+        lambda b, X, y: Booster({}, lightgbm.Dataset(X, y)),
+        lambda b, X, y: Booster(train_set=lightgbm.Dataset(X, y)),
+    ],
+)
+def test_training_is_refused(booster, text, call):
+    with pytest.raises(LightGBMError, match="Booster"):
+        call(booster, np.zeros((5, 6)), np.zeros(5))
+    assert booster.model_to_string() == text
+
+
+def test_a_model_is_required():
+    with pytest.raises(TypeError, match="model"):
+        Booster()
+
+
+def test_stock_training_on_purpose_makes_a_stock_booster(booster):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 6)), rng.normal(size=100)
+    data = lightgbm.Dataset(X, y)
+    longer = lightgbm.train({"verbosity": -1, "num_threads": 1}, data, 2, init_model=booster)
+    assert type(longer) is lightgbm.Booster
+    assert longer.num_trees() == booster.num_trees() + 2
+    refitted = lightgbm.Booster(model_str=booster.model_to_string()).refit(
+        X, y, verbosity=-1, num_threads=1
+    )
+    assert "dpboost:" not in refitted.model_to_string()
+
+
+def test_nothing_is_printed(text, tmp_path, capfd):
+    booster = Booster(model_str=text)
+    booster.save_model(tmp_path / "model.txt")
+    loaded = copy.deepcopy(Booster(model_file=tmp_path / "model.txt"))
+    loaded.predict(np.zeros((2, 6)), pred_contrib=True)
+    pickle.loads(pickle.dumps(loaded))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_dump_model_is_json(booster):
+    assert json.loads(json.dumps(booster.dump_model()))["max_feature_idx"] == 5
