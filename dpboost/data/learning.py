@@ -1,0 +1,281 @@
+"""What is not declared: assumed public, or learned with a declared share of the budget."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+from dpboost.data.bins import EdgeBins
+from dpboost.data.table import Table
+from dpboost.privacy.bounds import release_bounds, release_magnitude
+from dpboost.privacy.budget import FitBudget, split_fit
+from dpboost.privacy.categories import release_categories
+from dpboost.privacy.ledger import Ledger
+from dpboost.schema import ResolvedSchema
+
+ASSUMPTIONS = ("column_types", "classes")
+# Smallest budget that is worth spending on the bounds of one column: at this epsilon the noise
+# of a magnitude cell has a scale of 100 rows.
+LEAST_EPSILON_PER_COLUMN = Fraction(1, 100)
+# What a stability histogram may take of delta.
+DELTA_SHARE = Fraction(1, 10)
+# Where nothing is known of the labels, not even after asking.
+FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
+# The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
+# bound the scale is this part of the bound.
+COMMON_BOUND_SCALE = 1e-3
+
+
+class UndeclaredWarning(UserWarning):
+    """Part of the budget goes into learning what a ``Schema`` could have declared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """A complete schema, and where each part of it comes from.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        Bounds or edges of the numeric columns, categories of the nominal ones, and the labels'
+        bounds or classes. All later steps read this and no row.
+    assumed : tuple of str
+        Parts taken as public by assumption.
+    learned : tuple of str
+        Parts released by a charged mechanism.
+    epsilon : Fraction or inf
+        What is left for training.
+    """
+
+    schema: ResolvedSchema
+    assumed: tuple[str, ...]
+    learned: tuple[str, ...]
+    epsilon: Fraction | float
+
+
+def complete_schema(
+    schema: ResolvedSchema,
+    table: Table,
+    labels: NDArray[Any],
+    *,
+    task: str,
+    assume_public: tuple[str, ...],
+    n_bins: int,
+    ledger: Ledger,
+) -> Knowledge:
+    """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        What the user declares, by position.
+    table : Table
+        Private rows.
+    labels : ndarray of shape (n_rows,)
+        Private labels: float64 for regression, class labels otherwise.
+    task : {"regression", "binary"}
+        Whether label bounds or classes are needed.
+    assume_public : tuple of str
+        Which of ``ASSUMPTIONS`` hold.
+    n_bins : int
+        Bins of a numeric column, for grids without bounds of their own.
+    ledger : Ledger
+        The gate, with the budget of the whole fit.
+
+    Returns
+    -------
+    Knowledge
+
+    Raises
+    ------
+    InvalidParameterError
+        When classes or categories must be learned but delta is 0; before any draw.
+
+    Warns
+    -----
+    UndeclaredWarning
+        Once, when anything was learned: names the arguments that would have saved its budget.
+
+    Privacy
+    -------
+    What is learned costs one tenth of epsilon together, in equal parts: label bounds, numeric
+    bounds, categories, classes, as far as each is undeclared. Which parts are undeclared is a
+    public fact of the schema and of the column types.
+    """
+    assumed = []
+    if "column_types" in assume_public:
+        assumed.append("column types and category lists")
+        types = {place: tuple(values) for place, values in table.categorical.items()}
+        schema = replace(schema, categories={**types, **schema.categories})
+    if task != "regression" and schema.classes is None and "classes" in assume_public:
+        assumed.append("set of class labels")
+        schema = replace(schema, classes=tuple(np.unique(labels).tolist()))
+    steps = _undeclared(schema, table, task, ledger)
+    _refuse_without_delta(steps, ledger)
+    budget = split_fit(ledger.capacity, list(steps))
+    schema = _learn(schema, table, labels, steps, budget, n_bins, ledger)
+    _warn(steps)
+    return Knowledge(
+        schema=schema,
+        assumed=tuple(assumed),
+        learned=tuple(steps.values()),
+        epsilon=budget.training,
+    )
+
+
+def _numeric_columns(schema: ResolvedSchema, table: Table) -> list[int]:
+    """Positions of numeric columns of which nothing is known."""
+    known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical}
+    return [place for place in range(table.n_features) if place not in known]
+
+
+def _nominal_columns(schema: ResolvedSchema, table: Table) -> list[int]:
+    """Positions of nominal columns whose categories are not known."""
+    return [place for place in table.categorical if place not in schema.categories]
+
+
+def _undeclared(schema: ResolvedSchema, table: Table, task: str, ledger: Ledger) -> dict[str, str]:
+    """Name what has to be learned, each with its words for the report; public facts only."""
+    steps = {}
+    if task == "regression" and schema.label_bounds is None:
+        steps["label_bounds"] = "label bounds"
+    if task != "regression" and schema.classes is None:
+        steps["classes"] = "class labels"
+    if _nominal_columns(schema, table):
+        steps["categories"] = "categories"
+    n_columns = len(_numeric_columns(schema, table))
+    if n_columns:
+        share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
+        if share >= LEAST_EPSILON_PER_COLUMN * n_columns:
+            steps["bounds"] = f"bounds of {n_columns} numeric columns"
+        elif share >= LEAST_EPSILON_PER_COLUMN:
+            steps["common_bound"] = f"one common bound of {n_columns} numeric columns"
+    return steps
+
+
+def _refuse_without_delta(steps: dict[str, str], ledger: Ledger) -> None:
+    """Raise before anything is drawn when a stability histogram has no delta to spend."""
+    for name in ("classes", "categories"):
+        if name in steps and ledger.delta == 0 and ledger.capacity != np.inf:
+            raise InvalidParameterError(
+                f"With delta=0 the {steps[name]} cannot be learned privately: declare them with "
+                f"Schema({name}=...), allow delta > 0, or let assume_public name them."
+            )
+
+
+def _warn(steps: dict[str, str]) -> None:
+    """Say once what was learned and which argument would have saved its budget."""
+    if steps:
+        arguments = {name: name for name in steps} | {"common_bound": "bounds"}
+        names = sorted({arguments[name] for name in steps})
+        warnings.warn(
+            f"One tenth of the privacy budget went into learning {', '.join(steps.values())}. "
+            "Declare what is public knowledge to save it: "
+            f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
+            UndeclaredWarning,
+            stacklevel=5,
+        )
+
+
+def _learn(
+    schema: ResolvedSchema,
+    table: Table,
+    labels: NDArray[Any],
+    steps: dict[str, str],
+    budget: FitBudget,
+    n_bins: int,
+    ledger: Ledger,
+) -> ResolvedSchema:
+    """Run the charged releases that fill the schema."""
+    with ledger.sequential("preparation"):
+        for name in steps:
+            share = budget.preparation[name]
+            if name == "label_bounds":
+                bounds = release_bounds(ledger, labels, budget=share, label="label bounds")
+                schema = replace(schema, label_bounds=_label_bounds(bounds))
+            elif name == "classes":
+                classes = release_categories(
+                    ledger,
+                    {"label": labels},
+                    budget=share,
+                    delta=ledger.delta * DELTA_SHARE,
+                    label="class labels",
+                )
+                schema = replace(schema, classes=tuple(classes["label"]))
+            elif name == "categories":
+                learned = _learn_categories(schema, table, share, ledger)
+                schema = replace(schema, categories={**schema.categories, **learned})
+            elif name == "bounds":
+                schema = replace(
+                    schema, bounds={**schema.bounds, **_learn_bounds(schema, table, share, ledger)}
+                )
+            else:
+                edges = _learn_common_grid(schema, table, share, n_bins, ledger)
+                schema = replace(schema, edges={**schema.edges, **edges})
+    return schema
+
+
+def _label_bounds(bounds: tuple[float, float] | None) -> tuple[float, float]:
+    """Released label bounds, or the public fallback where none passed or they are one point."""
+    if bounds is None or bounds[0] == bounds[1]:
+        return FALLBACK_LABEL_BOUNDS
+    return bounds
+
+
+def _learn_categories(
+    schema: ResolvedSchema, table: Table, budget: Fraction | float, ledger: Ledger
+) -> dict[int, tuple[Any, ...]]:
+    """Release the categories of all nominal columns together."""
+    places = {str(place): place for place in _nominal_columns(schema, table)}
+    columns = {}
+    for name, place in places.items():
+        listed = np.array([*table.categorical[place], None], dtype=object)
+        codes = np.nan_to_num(table.column(place), nan=len(listed) - 1).astype(np.intp)
+        columns[name] = listed[codes].tolist()
+    released = release_categories(
+        ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
+    )
+    return {places[name]: tuple(values) for name, values in released.items()}
+
+
+def _learn_bounds(
+    schema: ResolvedSchema, table: Table, budget: Fraction | float, ledger: Ledger
+) -> dict[int, tuple[float, float]]:
+    """Release the bounds of every numeric column; those that do not pass stay unknown."""
+    places = _numeric_columns(schema, table)
+    learned = {}
+    for place in places:
+        bounds = release_bounds(
+            ledger, table.column(place), budget=budget / len(places), label="feature bounds"
+        )
+        if bounds is not None:
+            learned[place] = bounds
+    return learned
+
+
+def _learn_common_grid(
+    schema: ResolvedSchema,
+    table: Table,
+    budget: Fraction | float,
+    n_bins: int,
+    ledger: Ledger,
+) -> dict[int, tuple[float, ...]]:
+    """Release one bound for all numeric columns and lay an arcsinh grid under it."""
+    places = _numeric_columns(schema, table)
+    largest = np.full(table.n_rows, np.nan)
+    for place in places:
+        np.fmax(largest, np.abs(table.column(place)), out=largest)
+    bound = release_magnitude(
+        ledger, largest[:, np.newaxis], budget=budget, label="common feature bound"
+    )
+    if bound is None or bound == 0:
+        return {}
+    grid = EdgeBins.arcsinh(n_bins, scale=bound * COMMON_BOUND_SCALE)
+    edges = tuple(edge for edge in grid.edges if abs(edge) < bound)
+    return dict.fromkeys(places, edges)

@@ -1,0 +1,300 @@
+"""From a raw table to a trained ensemble: the steps of a fit, in their order."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._threads import effective_n_threads
+from dpboost._validation import InvalidParameterError, check_choice, check_integer, check_real
+from dpboost.algorithms import ALGORITHMS
+from dpboost.boosting.ensemble import Ensemble
+from dpboost.boosting.forest import Forest
+from dpboost.boosting.rows import TrainingRows
+from dpboost.data.binner import Binner
+from dpboost.data.labels import (
+    check_same_length,
+    encode_classes,
+    read_class_labels,
+    read_regression_labels,
+)
+from dpboost.data.learning import ASSUMPTIONS, Knowledge, complete_schema
+from dpboost.data.table import Table, read_table
+from dpboost.losses import LogisticLoss, Loss, SquaredLoss
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.report import PrivacyReport
+from dpboost.progress import tree_progress
+from dpboost.random import Entropy
+from dpboost.recipe import Hyperparameters, Recipe
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.tree.layout import Layout
+
+
+class NotPrivateWarning(UserWarning):
+    """The model gives no guarantee, by the user's choice of parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyRequest:
+    """What the user asks of the guarantee, validated.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of the fit; infinite for no privacy.
+    delta : float
+        Probability that the guarantee may fail, in [0, 1).
+    neighbours : Neighbours
+        What "one person more or less" means.
+    schema : Schema
+        What is declared public.
+    assume_public : tuple of str
+        What is taken as public by assumption.
+    noise_seed : int or None
+        Reproducible noise; the model is then not private.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    schema: Schema
+    assume_public: tuple[str, ...]
+    noise_seed: int | None
+
+    @classmethod
+    def validated(
+        cls,
+        owner: str,
+        *,
+        epsilon: Any,
+        delta: Any,
+        neighbours: Any,
+        schema: Any,
+        assume_public: Any,
+        noise_seed: Any,
+    ) -> PrivacyRequest:
+        """Check every part, or raise ``InvalidParameterError``."""
+        relation = check_choice(
+            "neighbours", owner, neighbours, tuple(member.value for member in Neighbours)
+        )
+        if isinstance(assume_public, str) or not set(assume_public) <= set(ASSUMPTIONS):
+            raise InvalidParameterError(
+                f"The 'assume_public' parameter of {owner} must be a tuple of names among "
+                f"{ASSUMPTIONS}. Got {assume_public!r} instead."
+            )
+        if noise_seed is not None:
+            check_integer("noise_seed", owner, noise_seed, low=0)
+        return cls(
+            epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
+            delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
+            neighbours=Neighbours(relation),
+            schema=Schema.coerce(schema),
+            assume_public=tuple(assume_public),
+            noise_seed=noise_seed,
+        )
+
+    def ledger(self) -> Ledger:
+        """Open the books: the only way from private to released numbers."""
+        return Ledger(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            accountant=PureAccountant(),
+            entropy=(
+                Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """The public outcome of a fit.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Released trees and public bins.
+    recipe : Recipe
+        Strategies and hyper-parameters used.
+    knowledge : Knowledge
+        The completed schema and where it comes from.
+    report : PrivacyReport
+        Every release and its charge.
+    """
+
+    ensemble: Ensemble
+    recipe: Recipe
+    knowledge: Knowledge
+    report: PrivacyReport
+
+
+def fit_ensemble(
+    X: Any,
+    y: Any,
+    *,
+    task: str,
+    recipe: str,
+    hyperparameters: Hyperparameters,
+    privacy: PrivacyRequest,
+    n_jobs: int | None,
+    show_progress: bool,
+    owner: str,
+) -> Fitted:
+    """Train a private ensemble.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features)
+        Anything that ``read_table`` understands.
+    y : array-like of shape (n_rows,)
+        Labels.
+    task : {"regression", "binary"}
+        Squared or logistic loss.
+    recipe : str
+        Name of the algorithm.
+    hyperparameters : Hyperparameters
+        What the user has set.
+    privacy : PrivacyRequest
+        The guarantee asked for.
+    n_jobs : int or None
+        Threads, as LightGBM counts them.
+    show_progress : bool
+        Whether a long fit draws a progress bar.
+    owner : str
+        Name of the caller in error messages.
+
+    Returns
+    -------
+    Fitted
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters or input, before anything is drawn or charged.
+
+    Privacy
+    -------
+    Everything in the result is public, declared, assumed public or released by ``ledger``.
+    """
+    algorithm = ALGORITHMS.find(recipe, owner)
+    hyperparameters.validate(owner)
+    n_threads = effective_n_threads(n_jobs)
+    table = read_table(X, schema=privacy.schema)
+    labels = _read_labels(y, table, task, privacy)
+    n_bins = hyperparameters.filled(algorithm.defaults).max_bin
+    assert n_bins is not None
+    _warn_if_not_private(privacy)
+    ledger = privacy.ledger()
+    knowledge = complete_schema(
+        privacy.schema.resolve(table.feature_names),
+        table,
+        labels,
+        task=task,
+        assume_public=privacy.assume_public,
+        n_bins=n_bins,
+        ledger=ledger,
+    )
+    schema = knowledge.schema
+    table = read_table(X, schema=schema)
+    binner = Binner.from_schema(
+        schema, n_bins=n_bins, categorical=table.categorical, ordered=table.ordered
+    )
+    loss, targets, present = _encode(labels, task, schema)
+    chosen = algorithm.recipe(hyperparameters, loss, n_threads)
+    rows = TrainingRows(
+        binner.transform(table, n_threads), targets, present, loss, Layout.of(binner), n_threads
+    )
+    with (
+        tree_progress(chosen.loop.n_estimators, show=show_progress) as on_tree,
+        ledger.sequential("training"),
+    ):
+        trees = chosen.loop.boost(
+            rows,
+            Forest(binner.is_categorical),
+            loss=loss,
+            epsilon=knowledge.epsilon,
+            ledger=ledger,
+            on_tree=on_tree,
+        )
+    report = PrivacyReport.from_ledger(
+        ledger, assumed_public=knowledge.assumed, facts=_facts(chosen, knowledge, privacy)
+    )
+    ensemble = Ensemble(
+        trees=trees,
+        binner=binner,
+        start=loss.start,
+        unit=loss.unit,
+        objective=loss.objective,
+        report=report.to_dict(),
+    )
+    return Fitted(ensemble=ensemble, recipe=chosen, knowledge=knowledge, report=report)
+
+
+def _read_labels(y: Any, table: Table, task: str, privacy: PrivacyRequest) -> NDArray[Any]:
+    """Private labels of the right kind and length, refused when they are not."""
+    labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
+    check_same_length(table.n_rows, labels)
+    if task == "regression":
+        return labels
+    classes = privacy.schema.classes
+    if classes is None and "classes" in privacy.assume_public:
+        classes = tuple(np.unique(labels))
+    if classes is not None and len(classes) > 2:
+        raise InvalidParameterError(
+            "Only binary classification is supported. The type of the target is multiclass."
+        )
+    return labels
+
+
+def _encode(
+    labels: NDArray[Any], task: str, schema: ResolvedSchema
+) -> tuple[Loss, NDArray[np.int64], NDArray[np.bool_]]:
+    """Loss of the task, labels on its grid, and which rows take part."""
+    if task == "regression":
+        assert schema.label_bounds is not None
+        squared = SquaredLoss.from_label_bounds(*schema.label_bounds)
+        return squared, squared.encode_labels(labels), np.ones(len(labels), dtype=bool)
+    assert schema.classes is not None
+    if len(schema.classes) > 2 or not schema.classes:
+        raise InvalidParameterError(
+            "The released class labels are not two: declare them with Schema(classes=...)."
+        )
+    indices, present = encode_classes(labels, schema.classes)
+    logistic = LogisticLoss()
+    return logistic, logistic.encode_labels(indices), present
+
+
+def _facts(
+    recipe: Recipe, knowledge: Knowledge, privacy: PrivacyRequest
+) -> dict[str, bool | int | float | str]:
+    """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
+    declared = [
+        part.name
+        for part in fields(privacy.schema)
+        if getattr(privacy.schema, part.name) not in (None, {})
+    ]
+    hyper = {name: value for name, value in asdict(recipe.hyperparameters).items() if value}
+    return {
+        "recipe": recipe.name,
+        **hyper,
+        "declared public": ", ".join(declared) or "nothing",
+        "learned": ", ".join(knowledge.learned) or "nothing",
+    }
+
+
+def _warn_if_not_private(privacy: PrivacyRequest) -> None:
+    """Say it when the user's parameters give no guarantee."""
+    if privacy.noise_seed is not None:
+        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
+    elif math.isinf(privacy.epsilon):
+        reason = "epsilon is infinite, so there is no noise"
+    else:
+        return
+    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=5)

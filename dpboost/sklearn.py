@@ -1,0 +1,424 @@
+"""Estimators that replace LightGBM's: same names, same models, and a guarantee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import LabelEncoder
+
+from dpboost._validation import check_integer, refuse
+from dpboost.data.conform import conform
+from dpboost.data.learning import ASSUMPTIONS
+from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.text import model_text
+from dpboost.privacy.report import PrivacyReport
+from dpboost.recipe import Hyperparameters
+from dpboost.schema import ResolvedSchema
+
+__all__ = ["DPBoostClassifier", "DPBoostRegressor"]
+
+# Hyper-parameters that a recipe decides when they are None; the value used is stored under the
+# same name with an underscore after ``fit``.
+DECIDED_BY_RECIPE = (
+    "learning_rate",
+    "max_depth",
+    "reg_lambda",
+    "max_bin",
+    "trees_per_ensemble",
+    "selection",
+)
+
+_PARAMETERS = """    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``: the larger, the more accurate and the less private.
+        ``float("inf")`` switches every noise off; the model is then not private and says so.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail. The recipes ``dpboost``, ``para`` and
+        ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
+    recipe : {"dpboost", "para", "seq"}, default="dpboost"
+        Algorithm: DPBoost or one of the two baselines of its paper.
+    schema : Schema, dict, JSON text or path, default=None
+        Public knowledge: bounds, categories, classes, label bounds. What is not declared is
+        assumed public or learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one has one row more, or when one row differs.
+    assume_public : tuple of {"column_types", "classes"}, default=both
+        What is taken as public without being declared: column types with the category lists
+        of pandas categoricals, and the set of labels of a classifier.
+    n_estimators : int, default=None
+        Number of trees. None, here and below, means the rule of the recipe; the value used is
+        stored with an underscore after ``fit``.
+    learning_rate : float, default=None
+        Shrinkage of released leaf values, in (0, 1].
+    max_depth : int, default=None
+        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget.
+    reg_lambda : float, default=None
+        L2 regularisation, greater than 0.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    trees_per_ensemble : int, default=None
+        Trees that divide the rows among them; the next ensemble uses all rows again.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism that chooses a split.
+    n_jobs : int, default=None
+        Threads, as in LightGBM. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds public randomness only, never noise: the model stays private and two fits
+        differ. The recipes ``dpboost``, ``para`` and ``seq`` draw no public randomness.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+    importance_type : {"split", "gain"}, default="split"
+        As in LightGBM; computed from the released trees.
+    verbosity : int, default=1
+        Zero or less hides the progress bar of long fits.
+"""
+
+_ATTRIBUTES = """    Attributes
+    ----------
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    privacy_report_ : PrivacyReport
+        Every release and its charge; print it.
+    ensemble_ : Ensemble
+        The released trees, for prediction without LightGBM.
+    schema_ : Schema
+        The public knowledge used: declared, assumed and learned.
+    n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, trees_per_ensemble_, \
+selection_
+        The values used.
+
+    Privacy
+    -------
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row. Everything a
+    fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
+    its own budget; so does each score that you compute on private rows and publish.
+"""
+
+
+class _PrivateEstimator(BaseEstimator):
+    """What the two estimators share; comes before LightGBM's class in the bases."""
+
+    _task: str
+    noise_seed: int | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of this estimator, those of its own constructor only."""
+        return BaseEstimator.get_params(self, deep=deep)
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of this estimator; an unknown name raises."""
+        return BaseEstimator.set_params(self, **params)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that noise is drawn, which its tiny test tables cannot bear."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.noise_seed is None
+        for kind in (tags.regressor_tags, tags.classifier_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+    def _fit(self, X: Any, y: Any) -> Fitted:
+        """Train, build the LightGBM model and store what LightGBM's own tools look for."""
+        owner = type(self).__name__
+        parameters = self.get_params()
+        _check_random_state(parameters["random_state"], owner)
+        if parameters["n_jobs"] is not None:
+            check_integer("n_jobs", owner, parameters["n_jobs"])
+        check_integer("verbosity", owner, parameters["verbosity"])
+        privacy = PrivacyRequest.validated(
+            owner,
+            **{
+                name: parameters[name]
+                for name in (
+                    "epsilon",
+                    "delta",
+                    "neighbours",
+                    "schema",
+                    "assume_public",
+                    "noise_seed",
+                )
+            },
+        )
+        names = ("n_estimators", *DECIDED_BY_RECIPE)
+        fitted = fit_ensemble(
+            X,
+            y,
+            task=self._task,
+            recipe=parameters["recipe"],
+            hyperparameters=Hyperparameters(**{name: parameters[name] for name in names}),
+            privacy=privacy,
+            n_jobs=parameters["n_jobs"],
+            show_progress=parameters["verbosity"] > 0,
+            owner=owner,
+        )
+        self._store(fitted, has_names=hasattr(X, "columns"))
+        return fitted
+
+    def _store(self, fitted: Fitted, *, has_names: bool) -> None:
+        """Set the fitted attributes, ours and those that LightGBM's base class reads."""
+        hyper = fitted.recipe.hyperparameters
+        for name in DECIDED_BY_RECIPE:
+            setattr(self, f"{name}_", getattr(hyper, name))
+        text = model_text(fitted.ensemble, parameters=_text_parameters(fitted))
+        self._Booster = Booster(model_str=text)
+        self.ensemble_ = fitted.ensemble
+        self.schema_: ResolvedSchema = fitted.knowledge.schema
+        self.privacy_report_: PrivacyReport = fitted.report
+        self._n_features = fitted.ensemble.binner.n_features
+        self._n_features_in = self._n_features
+        self._objective = fitted.ensemble.objective.split(" ")[0]
+        self._evals_result: dict[str, Any] = {}
+        self._best_iteration = 0
+        self._best_score: dict[str, Any] = {}
+        self._fitted_with_feature_names = has_names
+        self.fitted_ = True
+
+    def _process_params(self, stage: str) -> dict[str, Any]:
+        """Return what LightGBM's predictor may know: none of our parameters is one of its own."""
+        return {"verbosity": -1}
+
+    def _conformed(self, X: Any) -> Any:
+        """Rows as the model text expects them: declared categories, no integers cut to float32."""
+        return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
+
+
+class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
+    """Differentially private gradient boosting for regression.
+
+    Replaces ``lightgbm.LGBMRegressor``: squared loss on labels inside public bounds, and a
+    fitted model that is a LightGBM model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = DPBoostRegressor(epsilon=2.0, schema=dict(label_bounds=(25, 346)))
+    """
+
+    _task = "regression"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        recipe: str = "dpboost",
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        assume_public: tuple[str, ...] = ASSUMPTIONS,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        trees_per_ensemble: int | None = None,
+        selection: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        noise_seed: int | None = None,
+        importance_type: str = "split",
+        verbosity: int = 1,
+    ) -> None:
+        lightgbm.LGBMRegressor.__init__(self, importance_type=importance_type)
+        _assign(self, locals())
+
+    def fit(self, X: Any, y: Any) -> DPBoostRegressor:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Finite labels; those outside the label bounds are clipped to them.
+
+        Returns
+        -------
+        DPBoostRegressor
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once; see ``privacy_report_``.
+        """
+        self._fit(X, y)
+        return self
+
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+        """Predict with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+        raw_score : bool, default=False
+            The same values here: squared loss has no link.
+        **options
+            ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
+            ``validate_features``, as in LightGBM.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, ...) for ``pred_leaf`` and ``pred_contrib``
+        """
+        return np.asarray(
+            lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
+        )
+
+
+class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
+    """Differentially private gradient boosting for two classes.
+
+    Replaces ``lightgbm.LGBMClassifier``: logistic loss, and a fitted model that is a LightGBM
+    model. ``classes_`` holds the declared, assumed or learned labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DPBoostClassifier(epsilon=2.0, schema=dict(classes=[0, 1]))
+    """
+
+    _task = "binary"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        recipe: str = "dpboost",
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        assume_public: tuple[str, ...] = ASSUMPTIONS,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        trees_per_ensemble: int | None = None,
+        selection: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        noise_seed: int | None = None,
+        importance_type: str = "split",
+        verbosity: int = 1,
+    ) -> None:
+        lightgbm.LGBMClassifier.__init__(self, importance_type=importance_type)
+        _assign(self, locals())
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> DPBoostClassifier:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Labels. Rows whose label is not among the declared classes take no part.
+
+        Returns
+        -------
+        DPBoostClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once; see ``privacy_report_``.
+        """
+        fitted = self._fit(X, y)
+        classes = np.asarray(fitted.knowledge.schema.classes)
+        self._le = LabelEncoder().fit(classes)
+        self._classes = self._le.classes_
+        self._class_map = {label: index for index, label in enumerate(self._classes)}
+        self._n_classes = len(classes)
+        return self
+
+    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+        """Predict class probabilities with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+        raw_score : bool, default=False
+            Return scores before the logistic function.
+        **options
+            ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
+            ``validate_features``, as in LightGBM.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Functions of released values only.
+        """
+        probability = np.asarray(
+            lightgbm.LGBMClassifier.predict_proba(self, self._conformed(X), raw_score, **options)
+        )
+        if self._n_classes == 1 and not (
+            raw_score or options.get("pred_leaf") or options.get("pred_contrib")
+        ):
+            return np.ones((len(probability), 1))
+        return probability
+
+    def decision_function(self, X: Any, **options: Any) -> NDArray[np.float64]:
+        """Return the raw score of every row: positive means the second class."""
+        return self.predict_proba(X, raw_score=True, **options)
+
+
+for _estimator in (DPBoostRegressor, DPBoostClassifier):
+    _summary, _, _examples = (_estimator.__doc__ or "").partition("    Examples")
+    _estimator.__doc__ = f"{_summary}{_PARAMETERS}\n{_ATTRIBUTES}\n    Examples{_examples}"
+
+
+def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
+    """Store constructor arguments under their names, unchanged."""
+    for name, value in parameters.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
+def _check_random_state(random_state: Any, owner: str) -> None:
+    """Refuse what cannot seed public randomness."""
+    kinds = (np.random.RandomState, np.random.Generator)
+    if random_state is None or isinstance(random_state, kinds):
+        return
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        check_integer("random_state", owner, random_state)
+        return
+    raise refuse("random_state", owner, "an integer, a RandomState or None", random_state)
+
+
+def _text_parameters(fitted: Fitted) -> dict[str, Any]:
+    """LightGBM's own parameters that say how the model was made; all public."""
+    hyper = fitted.recipe.hyperparameters
+    return {
+        "boosting": "gbdt",
+        "objective": fitted.ensemble.objective.split(" ")[0],
+        "num_iterations": hyper.n_estimators,
+        "learning_rate": hyper.learning_rate,
+        "max_depth": hyper.max_depth,
+        "lambda_l2": hyper.reg_lambda,
+        "max_bin": hyper.max_bin,
+    }

@@ -1,0 +1,214 @@
+"""The estimators as scikit-learn and LightGBM see them."""
+
+import math
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import dpboost
+from dpboost import Booster, DPBoostClassifier, DPBoostRegressor
+from dpboost.data.table import read_table
+
+FAST = {"n_estimators": 5, "max_depth": 3, "trees_per_ensemble": 5}
+
+# Checks that fit twice and compare. Two fits of a private estimator differ by their noise (and,
+# without noise, by the secret coins that deal rows to trees), which is what the guarantee rests
+# on; with a noise seed all of them pass.
+NOISE_DIFFERS = "two fits draw different noise"
+FITS_TWICE = dict.fromkeys(
+    [
+        "check_classifier_data_not_an_array",
+        "check_fit_idempotent",
+        "check_regressor_data_not_an_array",
+        "check_regressors_int",
+        "check_supervised_y_2d",
+    ],
+    NOISE_DIFFERS,
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
+@pytest.mark.parametrize("options", [{}, {"noise_seed": 0}, {"epsilon": math.inf}], ids=str)
+def test_scikit_learns_own_checks(estimator, options):
+    results = check_estimator(
+        estimator(**options, n_estimators=10, max_depth=2),
+        on_skip=None,
+        on_fail=None,
+        expected_failed_checks={} if "noise_seed" in options else FITS_TWICE,
+    )
+    failed = {
+        result["check_name"]: repr(result["exception"])
+        for result in results
+        if result["status"] == "failed"
+    }
+    assert failed == {}
+    assert sum(result["status"] == "passed" for result in results) > 40
+
+
+def regression():
+    X, y = load_diabetes(return_X_y=True)
+    bounds = dict.fromkeys(range(X.shape[1]), (-0.2, 0.2))
+    return X, y, {"bounds": bounds, "label_bounds": (25, 346)}
+
+
+def binary():
+    X, y = load_breast_cancer(return_X_y=True)
+    bounds = {column: (0, 2.0 ** math.ceil(math.log2(X[:, column].max()))) for column in range(30)}
+    return X, y, {"bounds": bounds, "classes": [0, 1]}
+
+
+CASES = [(DPBoostRegressor, regression), (DPBoostClassifier, binary)]
+
+
+def test_the_estimators_are_lightgbms():
+    assert issubclass(DPBoostRegressor, lightgbm.LGBMRegressor)
+    assert issubclass(DPBoostClassifier, lightgbm.LGBMClassifier)
+    assert is_regressor(DPBoostRegressor())
+    assert is_classifier(DPBoostClassifier())
+    assert dpboost.LGBMRegressor is DPBoostRegressor
+    assert dpboost.LGBMClassifier is DPBoostClassifier
+
+
+@pytest.mark.parametrize(("estimator", "load"), CASES)
+def test_stock_lightgbm_predicts_the_same_from_the_saved_text(estimator, load, tmp_path):
+    X, y, schema = load()
+    model = estimator(schema=schema, **FAST).fit(X, y)
+    path = tmp_path / "m.txt"
+    model.booster_.save_model(path)
+    stock = lightgbm.Booster(model_file=str(path))
+
+    # Values on every bin edge, next to it, missing, infinite, near zero.
+    probes = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-36, -1e-36, 5e-324, 1e300]
+    for feature in range(X.shape[1]):
+        edges = model.ensemble_.binner.thresholds(feature)[:-1][::16]
+        probes += [*edges, *np.nextafter(edges, math.inf), *np.nextafter(edges, -math.inf)]
+    random = np.random.default_rng(0)
+    rows = random.choice(np.array(probes), size=(4000, X.shape[1]))
+    rows = np.vstack([rows, X])
+
+    raw = stock.predict(rows, raw_score=True)
+    ours = model.ensemble_.predict_raw(read_table(rows))
+    assert np.array_equal(raw, ours)
+    value = stock.predict(rows)
+    assert np.array_equal(value, model.ensemble_.predict(read_table(rows)))
+    if estimator is DPBoostClassifier:
+        assert np.array_equal(value, model.predict_proba(rows)[:, 1])
+        assert np.array_equal(raw, model.decision_function(rows))
+    else:
+        assert np.array_equal(value, model.predict(rows))
+    contributions = stock.predict(rows, pred_contrib=True)
+    assert np.isfinite(contributions).all()
+    assert np.allclose(contributions.sum(axis=1), raw, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("estimator", "load"), CASES)
+def test_pickle_and_clone(estimator, load):
+    X, y, schema = load()
+    model = estimator(schema=schema, **FAST).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.predict(X), model.predict(X))
+    assert copy.booster_.privacy_report == model.booster_.privacy_report
+    assert str(copy.privacy_report_) == str(model.privacy_report_)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "ensemble_")
+
+
+@pytest.mark.parametrize(("estimator", "load"), CASES)
+def test_values_the_recipe_decides_appear_after_fit(estimator, load):
+    X, y, schema = load()
+    model = estimator(schema=schema).fit(X, y)
+    assert model.n_estimators is None
+    assert model.n_estimators_ == 50
+    assert model.learning_rate_ == 0.1
+    assert model.max_depth_ == 6
+    assert model.reg_lambda_ == 0.1
+    assert model.trees_per_ensemble_ == 50
+    assert model.booster_.num_trees() == 50
+    chosen = estimator(schema=schema, learning_rate=0.5, **FAST).fit(X, y)
+    assert chosen.learning_rate_ == 0.5
+    assert chosen.max_depth_ == 3
+    assert chosen.booster_.num_trees() == 5
+
+
+def test_epsilon_data_and_recipe_change_the_model():
+    X, y, schema = regression()
+
+    def trees(rows=X, **options):
+        settings = {"schema": schema, "noise_seed": 0, **FAST, **options}
+        with pytest.warns(dpboost.NotPrivateWarning):
+            model = DPBoostRegressor(**settings).fit(rows, y)
+        text = model.booster_.model_to_string()
+        return text[text.index("Tree=0") : text.index("end of trees")]
+
+    base = trees()
+    assert base == trees()
+    assert base != trees(epsilon=2.0)
+    assert base != trees(rows=X[::-1].copy())
+    assert base != trees(recipe="seq")
+    assert base != trees(recipe="para")
+    assert base != trees(neighbours="replace")
+    assert trees(epsilon=30.0) != trees(epsilon=30.0, selection="permute_and_flip")
+
+
+def test_lightgbms_tools_take_the_model():
+    X, y, schema = binary()
+    model = DPBoostClassifier(schema=schema, **FAST).fit(X, y)
+    assert isinstance(model.booster_, Booster)
+    assert model.feature_importances_.sum() == 5 * 7
+    assert model.n_features_in_ == 30
+    assert model.feature_name_ == [f"Column_{column}" for column in range(30)]
+    assert model.predict(X, pred_leaf=True).shape == (len(X), 5)
+    assert model.predict(X, pred_contrib=True).shape == (len(X), 31)
+    assert len(model.booster_.trees_to_dataframe()) == 5 * 15
+    assert model.objective_ == "binary"
+    pytest.importorskip("matplotlib").use("Agg")
+    assert lightgbm.plot_importance(model) is not None
+
+
+def test_frames_with_declared_categories():
+    random = np.random.default_rng(0)
+    jobs = random.choice(["clerk", "nurse", "smith"], 400)
+    frame = pd.DataFrame({"job": jobs, "my age": random.integers(20, 60, 400)})
+    y = (jobs == "nurse") * 2.0 + frame["my age"] / 60
+    schema = {
+        "categories": {"job": ["smith", "nurse", "clerk"]},
+        "bounds": {"my age": (20, 60)},
+        "label_bounds": (0, 3),
+    }
+    model = DPBoostRegressor(schema=schema, epsilon=100.0, **FAST).fit(frame, y)
+    assert list(model.feature_names_in_) == ["job", "my_age"]
+    categorical = frame.assign(job=frame["job"].astype("category"))
+    expected = model.predict(frame)
+    assert np.array_equal(model.predict(categorical), expected)
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    assert np.array_equal(stock.predict(categorical), expected)
+    assert len(np.unique(expected)) > 1
+
+
+def test_the_usual_compositions_work():
+    X, y, schema = regression()
+    model = DPBoostRegressor(schema={"label_bounds": (25, 346)}, **FAST)
+    with pytest.warns(dpboost.UndeclaredWarning):
+        make_pipeline(StandardScaler(), model).fit(X, y).predict(X)
+    declared = DPBoostRegressor(schema=schema, **FAST)
+    search = GridSearchCV(declared, {"max_depth": [1, 2]}, cv=2).fit(X, y)
+    assert search.best_params_["max_depth"] in (1, 2)
+    assert len(cross_val_score(declared, X, y, cv=2)) == 2
+
+
+def test_a_noise_free_fit_learns():
+    X, y, schema = regression()
+    with pytest.warns(dpboost.NotPrivateWarning):
+        model = DPBoostRegressor(schema=schema, epsilon=math.inf, recipe="seq").fit(X, y)
+    assert model.score(X, y) > 0.5
