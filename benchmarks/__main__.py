@@ -1,0 +1,99 @@
+"""Command line: ``python -m benchmarks list`` and ``python -m benchmarks run NAME``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks._compat import import_pandas
+from benchmarks.errors import BenchmarkError
+from benchmarks.experiments import EXPERIMENTS, Experiment
+from benchmarks.files import DATA_VARIABLE, write_atomically
+from benchmarks.problems import PROBLEMS
+from benchmarks.report import markdown
+from benchmarks.rows import to_text
+from benchmarks.runner import Bench, cells, quick, run
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: bool) -> str:
+    """Run an experiment, write its CSV and Markdown files into ``folder``, return the Markdown.
+
+    The rows of a run that is stopped wait in a file named ``.partial.csv``; a run that ends
+    removes it, so that the next one measures everything anew.
+    """
+    partial_path = folder / f"{experiment.name}.partial.csv"
+    if fresh:
+        partial_path.unlink(missing_ok=True)
+    published = {
+        name: bench.problems[name].is_published(bench.problems[name].local_digests())
+        for name in experiment.problems
+    }
+    rows = run(experiment, partial_path, bench)
+    page = markdown(rows, experiment, bench.problems, n_jobs=bench.n_jobs, published=published)
+    write_atomically(folder / f"{experiment.name}.csv", to_text(rows).encode())
+    write_atomically(folder / f"{experiment.name}.md", page.encode())
+    partial_path.unlink()
+    return page
+
+
+def list_all() -> str:
+    """Return the data sets and experiments, one a line."""
+    lines = ["problems:"]
+    for problem in PROBLEMS.values():
+        paths = ", ".join(file.path for file in problem.files)
+        lines.append(f"  {problem.name:10} {problem.task}; {paths}; {problem.source}")
+    lines.append("runs:")
+    for experiment in EXPERIMENTS.values():
+        lines.append(
+            f"  {experiment.name:10} {len(cells(experiment))} fits; {experiment.description}"
+        )
+    return "\n".join(lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Benchmarks of dpboost on public data. Data files are taken from the folder "
+        f"that the environment variable {DATA_VARIABLE} names, else downloaded once.",
+    )
+    commands = top.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="list the data sets and the runs")
+    one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
+    one.add_argument("experiment", choices=sorted(EXPERIMENTS))
+    one.add_argument("--quick", action="store_true", help="one split only")
+    one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
+    one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
+    one.add_argument("--fresh", action="store_true", help="forget the rows of a stopped run")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.command == "list":
+            print(list_all())
+            return 0
+        import_pandas()
+        experiment = EXPERIMENTS[options.experiment]
+        print(
+            run_and_write(
+                quick(experiment) if options.quick else experiment,
+                options.output,
+                Bench(n_jobs=options.n_jobs),
+                fresh=options.fresh,
+            )
+        )
+    except BenchmarkError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Published data files: found in a folder, or downloaded once and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import DataFileError
+
+DATA_VARIABLE = "DPBOOST_DATA"
+_TIMEOUT_SECONDS = 60.0
+
+Fetch = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedFile:
+    """One file of a public data set.
+
+    Attributes
+    ----------
+    path : str
+        Where the file lies below a data folder, with forward slashes.
+    url : str
+        Where the publisher offers it; https only.
+    sha256 : str
+        Digest of the published bytes, 64 lower-case hexadecimal digits.
+    """
+
+    path: str
+    url: str
+    sha256: str
+
+    def __post_init__(self) -> None:
+        """Refuse a source that could be altered on its way."""
+        if not self.url.startswith("https://"):
+            raise ValueError(f"The source of {self.path} must be an https address.")
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 digest of a file as hexadecimal digits."""
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder of one user in which downloads are kept."""
+    base = environment.get("XDG_CACHE_HOME")
+    # The base directory specification tells programs to ignore a relative path here.
+    if base and Path(base).is_absolute():
+        return Path(base) / "dpboost"
+    return Path.home() / ".cache" / "dpboost"
+
+
+def fetch_https(url: str) -> bytes:
+    """Return the bytes behind an https address."""
+    with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+        if not response.geturl().startswith("https://"):
+            raise urllib.error.URLError("the publisher redirects away from https")
+        content: bytes = response.read()
+    return content
+
+
+def locate(
+    file: PublishedFile,
+    *,
+    environment: Mapping[str, str] | None = None,
+    fetch: Fetch = fetch_https,
+) -> Path:
+    """Return the local path of a published file, downloading it if need be.
+
+    Parameters
+    ----------
+    file : PublishedFile
+        What is wanted.
+    environment : mapping of str to str, optional
+        Environment variables; those of the process by default. ``DPBOOST_DATA`` names a folder
+        whose files are used as they are, without a look at their digest. When it is unset or
+        empty, the file comes from the cache of the user, where only bytes with the published
+        digest are ever put.
+    fetch : callable, optional
+        How the bytes behind an address are got.
+
+    Raises
+    ------
+    DataFileError
+        If the file is missing from the folder, cannot be downloaded, or is not the published one.
+    """
+    environment = os.environ if environment is None else environment
+    folder = environment.get(DATA_VARIABLE)
+    if folder:
+        path = Path(folder) / file.path
+        if not path.is_file():
+            raise _unavailable(file, Path(folder), f"{DATA_VARIABLE} is set to a folder without it")
+        return path
+    path = cache_folder(environment) / file.path
+    if path.is_file():
+        if sha256_of(path) != file.sha256:
+            raise DataFileError(
+                f"{path} is not the file published at {file.url}: its SHA-256 digest differs from "
+                f"{file.sha256}. Delete it to download it again, or set {DATA_VARIABLE} to use a "
+                "folder of your own."
+            )
+        return path
+    _download(file, path, fetch)
+    return path
+
+
+def _download(file: PublishedFile, path: Path, fetch: Fetch) -> None:
+    folder = path.parents[len(Path(file.path).parts) - 1]
+    try:
+        content = fetch(file.url)
+    except OSError as error:  # URLError, timeouts and a missing network are all of this kind
+        raise _unavailable(file, folder, f"the download failed ({error})") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise _unavailable(
+            file, folder, f"the download has SHA-256 {found} where {file.sha256} is expected"
+        )
+    write_atomically(path, content)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Put ``content`` at ``path`` so that no reader ever sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes the file private to the user; results are ordinary files.
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _unavailable(file: PublishedFile, folder: Path, reason: str) -> DataFileError:
+    return DataFileError(
+        f"The data file {file.path} is not available: {reason}. Download {file.url} and put it at "
+        f"{folder / file.path}, or set the environment variable {DATA_VARIABLE} to a folder that "
+        f"holds {file.path}."
+    )

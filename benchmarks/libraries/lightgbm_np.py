@@ -1,0 +1,48 @@
+"""LightGBM without privacy, on the same columns: categories as it takes them by itself."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import lightgbm
+import numpy as np
+
+from benchmarks.libraries.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from benchmarks.problems.problem import Problem
+
+
+def fit_predict(
+    problem: Problem,
+    train_X: pd.DataFrame,
+    train_y: np.ndarray,
+    test_X: pd.DataFrame,
+    *,
+    epsilon: None,
+    seed: int,
+    n_jobs: int,
+    **settings: Any,
+) -> Result:
+    """Fit a LightGBM estimator with ``settings``; see the package for the signature."""
+    parameters = {"random_state": seed, "n_jobs": n_jobs, "verbosity": -1, **settings}
+    binary = problem.task == "binary"
+    estimator = lightgbm.LGBMClassifier if binary else lightgbm.LGBMRegressor
+    model = estimator(**parameters)
+    start = time.perf_counter()
+    model.fit(train_X, train_y)
+    seconds = time.perf_counter() - start
+    prediction = np.asarray(model.predict_proba(test_X) if binary else model.predict(test_X))
+    return Result(
+        prediction=prediction[:, 1] if binary else prediction,
+        fit_seconds=seconds,
+        n_trees=model.booster_.num_trees(),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return what the figures depend on besides the settings."""
+    return {"lightgbm": lightgbm.__version__, "numpy": np.__version__}

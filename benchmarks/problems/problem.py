@@ -1,0 +1,137 @@
+"""What a benchmark knows of a data set before it sees a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from benchmarks.files import PublishedFile, locate, sha256_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    import dpboost
+
+Task = Literal["binary", "regression"]
+Read = Callable[[Mapping[str, Path]], "tuple[pd.DataFrame, np.ndarray]"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataDictionary:
+    """Public knowledge of a table: what its documentation states, never what its rows show.
+
+    Attributes
+    ----------
+    bounds : mapping of str to (float, float)
+        Lowest and highest value of each numeric column.
+    categories : mapping of str to tuple of str
+        Values of each categorical column.
+    classes : tuple, optional
+        Labels of a classification problem.
+    label_bounds : (float, float), optional
+        Lowest and highest label of a regression problem.
+    """
+
+    bounds: Mapping[str, tuple[float, float]]
+    categories: Mapping[str, tuple[str, ...]]
+    classes: tuple[Any, ...] | None = None
+    label_bounds: tuple[float, float] | None = None
+
+    def schema(self) -> dpboost.Schema:
+        """Return the declaration as dpboost takes it."""
+        # Imported here so that data sets can be listed and read before the kernels are built.
+        from dpboost import Schema
+
+        declared: dict[str, Any] = {
+            "bounds": dict(self.bounds),
+            "categories": {name: list(values) for name, values in self.categories.items()},
+        }
+        if self.classes is not None:
+            declared["classes"] = list(self.classes)
+        if self.label_bounds is not None:
+            declared["label_bounds"] = self.label_bounds
+        return Schema(**declared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitProtocol:
+    """How rows are divided: scikit-learn's ``train_test_split``, not stratified, by public seed.
+
+    Attributes
+    ----------
+    test_fraction : float
+        Share of the rows that is held out.
+    """
+
+    test_fraction: float = 0.2
+
+    def indices(self, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the row numbers of the training part and of the held-out part."""
+        train, test = train_test_split(
+            np.arange(n_rows), test_size=self.test_fraction, random_state=seed
+        )
+        return train, test
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A data set, its task and everything declared about it.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line and in tables.
+    task : {"binary", "regression"}
+        Binary labels are 0 and 1.
+    files : tuple of PublishedFile
+        The publisher's files, with address and SHA-256 digest.
+    dictionary : DataDictionary
+        Declared bounds, categories and labels.
+    read : callable
+        Turns the local files, by path below the data folder, into features and labels.
+    split : SplitProtocol
+        How rows are divided.
+    source : str
+        Page that describes the data.
+    """
+
+    name: str
+    task: Task
+    files: tuple[PublishedFile, ...]
+    dictionary: DataDictionary
+    read: Read = field(repr=False)
+    split: SplitProtocol = SplitProtocol()
+    source: str
+
+    def load(self) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return the features and the labels of all rows.
+
+        Returns
+        -------
+        X : DataFrame
+            Numeric columns as float64, declared categorical columns as ``category`` with the
+            declared categories in the declared order; a missing value is missing in both.
+        y : ndarray of shape (n_rows,)
+            int64 labels 0 and 1, or float64 labels of a regression.
+
+        Raises
+        ------
+        DataFileError
+            If a file is missing, is not the published one or does not read as declared.
+        BenchmarkError
+            If pandas is not installed.
+        """
+        return self.read({file.path: locate(file) for file in self.files})
+
+    def local_digests(self) -> dict[str, str]:
+        """Return the SHA-256 digest of each local file, by path below the data folder."""
+        return {file.path: sha256_of(locate(file)) for file in self.files}
+
+    def is_published(self, digests: Mapping[str, str]) -> bool:
+        """Say whether files with these digests are, byte for byte, those of the publisher."""
+        return all(digests[file.path] == file.sha256 for file in self.files)

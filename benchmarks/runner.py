@@ -1,0 +1,186 @@
+"""Runs an experiment: every fit it lists, each once, resuming what is already measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from benchmarks.experiments import Experiment, Method
+from benchmarks.libraries import Library, load_library
+from benchmarks.libraries.result import Result
+from benchmarks.metrics import METRICS, measure
+from benchmarks.problems import PROBLEMS, Problem
+from benchmarks.rows import Cell, PartialRows, Row
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What an experiment runs on.
+
+    Attributes
+    ----------
+    problems : mapping of str to Problem
+        Data sets by name.
+    load_library : callable
+        From the name of a library to its module.
+    n_jobs : int
+        Threads of a fit.
+    progress : bool
+        Whether a bar is shown.
+    """
+
+    problems: Mapping[str, Problem] = dataclasses.field(default_factory=lambda: PROBLEMS)
+    load_library: Callable[[str], Library] = load_library
+    n_jobs: int = 1
+    progress: bool = True
+
+
+def quick(experiment: Experiment) -> Experiment:
+    """Return the experiment on its first split alone, under a name of its own."""
+    return dataclasses.replace(
+        experiment, name=f"{experiment.name}-quick", splits=experiment.splits[:1]
+    )
+
+
+def cells(experiment: Experiment) -> dict[Cell, Method]:
+    """Return the fits of an experiment in the order in which they run."""
+    return {
+        Cell(problem=problem, method=method.name, epsilon=epsilon, split=split): method
+        for problem in experiment.problems
+        for split in experiment.splits
+        for method in experiment.methods
+        for epsilon in (experiment.epsilons if method.private else (None,))
+    }
+
+
+def run(experiment: Experiment, partial_path: Path, bench: Bench) -> list[Row]:
+    """Measure every fit of ``experiment`` that ``partial_path`` does not hold yet.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    partial_path : Path
+        File of the rows measured so far. A row counts only when its settings digest is the same:
+        method, settings, threads, data files, split protocol, and the versions that the library
+        states.
+    bench : Bench
+        What to run it on.
+
+    Returns
+    -------
+    list of Row
+        One a fit, in the order of `cells`.
+
+    Raises
+    ------
+    BenchmarkError
+        If a data set or a library is not available.
+    RuntimeError
+        If a fit fails; the rows before it stay on disk.
+    """
+    plan = cells(experiment)
+    libraries = {name: bench.load_library(name) for name in _library_names(experiment)}
+    data = {name: bench.problems[name].local_digests() for name in experiment.problems}
+    wanted = {
+        cell: _digest(bench, method, libraries[method.library], cell.problem, data[cell.problem])
+        for cell, method in plan.items()
+    }
+    partial = PartialRows(partial_path, wanted)
+    if partial.n_dropped:
+        tqdm.write(f"{partial.n_dropped} rows of other settings or versions are not taken over.")
+    with tqdm(total=len(plan), initial=len(partial.rows), disable=not bench.progress) as bar:
+        for problem in experiment.problems:
+            todo = [item for item in plan if item.problem == problem and item not in partial.rows]
+            if not todo:
+                continue
+            X, y = bench.problems[problem].load()
+            for cell in todo:
+                method = plan[cell]
+                bar.set_description(f"{problem} {method.name}")
+                library = libraries[method.library]
+                result, value = _measure(bench, library, method, cell, X, y)
+                partial.add(_row(bench, cell, result, value, len(y), wanted[cell]))
+                bar.update()
+    return [partial.rows[cell] for cell in plan]
+
+
+def _library_names(experiment: Experiment) -> set[str]:
+    return {method.library for method in experiment.methods}
+
+
+def _digest(
+    bench: Bench, method: Method, library: Library, problem: str, data: Mapping[str, str]
+) -> str:
+    settings = {
+        "problem": problem,
+        "data": dict(data),
+        "split": dataclasses.asdict(bench.problems[problem].split),
+        "method": method.name,
+        "library": method.library,
+        "settings": dict(method.settings),
+        "n_jobs": bench.n_jobs,
+        "versions": dict(library.versions()),
+    }
+    text = json.dumps(settings, sort_keys=True, allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _measure(
+    bench: Bench, library: Library, method: Method, cell: Cell, X: pd.DataFrame, y: np.ndarray
+) -> tuple[Result, float]:
+    problem = bench.problems[cell.problem]
+    train, test = problem.split.indices(len(y), cell.split)
+    try:
+        result = library.fit_predict(
+            problem,
+            X.iloc[train].reset_index(drop=True),
+            y[train],
+            X.iloc[test].reset_index(drop=True),
+            epsilon=cell.epsilon,
+            seed=cell.split,
+            n_jobs=bench.n_jobs,
+            **method.settings,
+        )
+        _check_budget(cell.epsilon, result.epsilon_spent)
+        return result, measure(problem.task, y[test], result.prediction)
+    except Exception as error:
+        raise RuntimeError(
+            f"{method.name} failed on {cell.problem} at epsilon {cell.epsilon}, split "
+            f"{cell.split}. The rows before it are kept: the same command goes on from here."
+        ) from error
+
+
+def _check_budget(epsilon: float | None, spent: float | None) -> None:
+    # A figure under a budget that it does not keep would be worse than none.
+    if epsilon is None:
+        return
+    if spent is None or not spent <= epsilon:
+        raise ValueError(f"The fit states that it has spent epsilon {spent}.")
+
+
+def _row(bench: Bench, cell: Cell, result: Result, value: float, n_rows: int, settings: str) -> Row:
+    problem = bench.problems[cell.problem]
+    n_test_rows = len(result.prediction)
+    return Row(
+        cell=cell,
+        metric=METRICS[problem.task].name,
+        value=value,
+        fit_seconds=result.fit_seconds,
+        n_trees=result.n_trees,
+        epsilon_spent=result.epsilon_spent,
+        n_train_rows=n_rows - n_test_rows,
+        n_test_rows=n_test_rows,
+        settings=settings,
+    )

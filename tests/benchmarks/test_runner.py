@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.libraries import LIBRARIES, load_library
+from benchmarks.metrics import measure
+from benchmarks.problems import PROBLEMS
+from benchmarks.rows import from_text
+from benchmarks.runner import cells, quick, run
+
+
+def test_every_fit_runs_once(experiment, bench, library, tmp_path):
+    rows = run(experiment, tmp_path / "rows.csv", bench)
+    assert [row.cell for row in rows] == list(cells(experiment))
+    assert len(library.calls) == len(rows) == 6
+    assert [call[1] for call in library.calls] == [None, 0.5, 2.0, None, 0.5, 2.0]
+    assert [call[2] for call in library.calls] == [0, 0, 0, 1, 1, 1]
+    assert {(row.n_train_rows, row.n_test_rows) for row in rows} == {(16, 4)}
+    assert rows[1].value > rows[0].value
+
+
+def test_a_run_that_fails_goes_on_where_it_stopped(experiment, bench, library, tmp_path):
+    path = tmp_path / "rows.csv"
+    library.fail_at = 4
+    with pytest.raises(RuntimeError, match=r"shifted failed on ramp at epsilon 0\.5, split 1"):
+        run(experiment, path, bench)
+    first = from_text(path.read_text())
+    assert len(first) == 4
+    library.fail_at = None
+    rows = run(experiment, path, bench)
+    assert rows[:4] == first
+    assert len(library.calls) == 6
+    assert from_text(path.read_text()) == rows
+
+
+@pytest.mark.parametrize("change", ["settings", "version", "n_jobs"])
+def test_what_the_figures_depend_on_is_not_resumed(experiment, bench, library, tmp_path, change):
+    path = tmp_path / "rows.csv"
+    run(experiment, path, bench)
+    expected = 6
+    if change == "settings":
+        constant, shifted = experiment.methods
+        shifted = dataclasses.replace(shifted, settings={"shift": 1.0})
+        experiment = dataclasses.replace(experiment, methods=(constant, shifted))
+        expected = 4
+    elif change == "version":
+        library.version = "2"
+    else:
+        bench = dataclasses.replace(bench, n_jobs=2)
+    library.calls.clear()
+    run(experiment, path, bench)
+    assert len(library.calls) == expected
+
+
+def test_added_splits_and_epsilons_keep_what_is_measured(experiment, bench, library, tmp_path):
+    path = tmp_path / "rows.csv"
+    run(experiment, path, bench)
+    library.calls.clear()
+    wider = dataclasses.replace(experiment, splits=(0, 1, 2), epsilons=(0.5, 1.0, 2.0))
+    rows = run(wider, path, bench)
+    assert len(rows) == 12
+    assert len(library.calls) == 6
+
+
+def test_a_fit_that_spends_more_than_its_budget_is_no_row(experiment, bench, library, tmp_path):
+    path = tmp_path / "rows.csv"
+    library.overspends = True
+    with pytest.raises(RuntimeError, match=r"shifted failed on ramp at epsilon 0\.5"):
+        run(experiment, path, bench)
+    assert [row.cell.method for row in from_text(path.read_text())] == ["constant"]
+
+
+def test_the_quick_version_is_one_split_under_another_name(experiment):
+    short = quick(experiment)
+    assert short.splits == (0,)
+    assert short.name != experiment.name
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_experiments_name_what_exists(name):
+    experiment = EXPERIMENTS[name]
+    assert set(experiment.problems) <= set(PROBLEMS)
+    assert {method.library for method in experiment.methods} <= set(LIBRARIES)
+    assert len({method.name for method in experiment.methods}) == len(experiment.methods)
+
+
+def test_measures():
+    assert measure("binary", np.array([0, 1, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4])) == 0.75
+    assert measure("regression", np.array([0.0, 0.0]), np.array([3.0, -3.0])) == 3.0
+    with pytest.raises(ValueError, match="predictions"):
+        measure("regression", np.zeros(2), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="NaN"):
+        measure("binary", np.array([0, 1]), np.array([0.5, np.nan]))
+
+
+@pytest.mark.parametrize("name", ["constant", "lightgbm_np"])
+def test_libraries_without_privacy_predict_one_value_a_row(name, problem):
+    X, y = problem.load()
+    library = load_library(name)
+    for task, labels in (("regression", y), ("binary", (y > 9).astype(np.int64))):
+        result = library.fit_predict(
+            dataclasses.replace(problem, task=task), X, labels, X, epsilon=None, seed=0, n_jobs=1
+        )
+        assert result.prediction.shape == labels.shape
+        assert np.isfinite(measure(task, labels, result.prediction))
+    assert "numpy" in library.versions()
