@@ -15,6 +15,7 @@ from setuptools.command.build_ext import build_ext
 DEBUG = os.environ.get("DPBOOST_DEBUG", "0") == "1"
 SOURCES = sorted(Path("cython_ext").glob("*.pyx"))
 HEADERS = sorted(Path("cython_ext").glob("*.pxd"))
+GENERATED = Path("build/cython")
 
 # The map from a row to its bins and gradients must give the same bits in every position of a
 # block, so nothing may reorder or fuse floating-point operations: never -ffast-math.
@@ -78,13 +79,23 @@ def kernel(source: Path) -> Extension:
     )
 
 
-setup(
-    ext_modules=cythonize(
+def generated_c() -> list[Extension]:
+    """Translate the kernels to C, anew where the last build here had other directives."""
+    # Time stamps do not tell: without this a debug build after a normal one would change nothing.
+    stamp, settings = GENERATED / "directives", repr(DIRECTIVES)
+    extensions = cythonize(
         [kernel(source) for source in SOURCES],
         include_path=["cython_ext"],
         compiler_directives=DIRECTIVES,
         annotate=DEBUG,
-        build_dir="build/cython",
-    ),
+        build_dir=GENERATED.as_posix(),
+        force=not stamp.exists() or stamp.read_text() != settings,
+    )
+    stamp.write_text(settings)
+    return extensions
+
+
+setup(
+    ext_modules=generated_c(),
     cmdclass={"build_ext": BuildKernels},
 )
