@@ -8,17 +8,17 @@ from cython.parallel cimport prange
 from libc.math cimport exp
 from libc.string cimport memset
 
-from _types cimport bin_t, row_t, sum_t
+from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
     CHUNK = 512  # rows that pass through one tree before the next tree's nodes are touched
+    SET_WORDS = 4  # a set of bins is 256 bits
 
 cdef struct Nodes:
     const bin_t* bins
     Py_ssize_t n_rows
-    const bin_t* is_categorical
     const row_t* feature
-    const bin_t* split_bin
+    const word_t* left_bins
     const row_t* left
     const row_t* right
 
@@ -31,10 +31,9 @@ def add_trees(
     const row_t[::1] node_start,
     const row_t[::1] leaf_start,
     const row_t[::1] feature,
-    const bin_t[::1] split_bin,
+    const word_t[:, ::1] left_bins,
     const row_t[::1] left,
     const row_t[::1] right,
-    const bin_t[::1] is_categorical,
     const sum_t[::1] leaf_value,
     sum_t[::1] scores,
     int n_threads,
@@ -54,11 +53,10 @@ def add_trees(
     node_start, leaf_start : int32 arrays of shape (n_trees + 1,)
         Nodes and leaves of tree ``t`` begin there; a tree without nodes is its leaf 0.
     feature : int32 array of shape (n_nodes,)
-    split_bin : uint8 array of shape (n_nodes,)
+    left_bins : uint64 array of shape (n_nodes, 4)
+        Bins that go left, as bits.
     left, right : int32 arrays of shape (n_nodes,)
         Children: ``v >= 0`` is a node of the same tree, ``v < 0`` its leaf ``~v``.
-    is_categorical : uint8 array of shape (n_features,)
-        0 or 1.
     leaf_value : int64 array of shape (n_leaves,)
     scores : int64 array of shape (n_rows,)
         Added to.
@@ -70,7 +68,7 @@ def add_trees(
     cdef Nodes trees
     if n == 0 or last_tree <= 0:
         return
-    trees = _nodes(bins, is_categorical, feature, split_bin, left, right)
+    trees = _nodes(bins, feature, left_bins, left, right)
     for chunk in prange(
         n_chunks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
     ):
@@ -86,10 +84,9 @@ def leaf_indices(
     int tree,
     const row_t[::1] node_start,
     const row_t[::1] feature,
-    const bin_t[::1] split_bin,
+    const word_t[:, ::1] left_bins,
     const row_t[::1] left,
     const row_t[::1] right,
-    const bin_t[::1] is_categorical,
     row_t[::1] leaves,
     int n_threads,
 ):
@@ -97,7 +94,7 @@ def leaf_indices(
 
     Parameters
     ----------
-    bins, rows, node_start, feature, split_bin, left, right, is_categorical
+    bins, rows, node_start, feature, left_bins, left, right
         As in ``add_trees``.
     tree : int
         Number of the tree.
@@ -108,7 +105,7 @@ def leaf_indices(
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t i
     cdef bint is_leaf = node_start[tree] == node_start[tree + 1]
-    cdef Nodes trees = _nodes(bins, is_categorical, feature, split_bin, left, right)
+    cdef Nodes trees = _nodes(bins, feature, left_bins, left, right)
     trees = _tree_at(&trees, node_start[tree])
     for i in prange(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > CHUNK
@@ -135,14 +132,11 @@ def logistic(const double[::1] raw, double[::1] out):
 cdef inline row_t _leaf_of_row(Nodes tree, Py_ssize_t row) noexcept nogil:
     # No branch on the row's bin: it would be mispredicted at every other node.
     cdef row_t node = 0
-    cdef row_t f, goes_left
-    cdef bin_t low, split
+    cdef row_t goes_left
+    cdef bin_t b
     while node >= 0:
-        f = tree.feature[node]
-        split = tree.split_bin[node]
-        # Bins 0..split go left, or for a category the single bin split.
-        low = split * tree.is_categorical[f]
-        goes_left = <bin_t> (tree.bins[f * tree.n_rows + row] - low) <= <bin_t> (split - low)
+        b = tree.bins[tree.feature[node] * tree.n_rows + row]
+        goes_left = (tree.left_bins[node * SET_WORDS + (b >> 6)] >> (b & 63)) & 1
         node = tree.right[node] ^ ((tree.left[node] ^ tree.right[node]) & -goes_left)
     return ~node
 
@@ -161,8 +155,10 @@ cdef void _add_chunk(
     cdef Nodes tree
     cdef const sum_t* values
     cdef Py_ssize_t i
-    cdef int t
-    for t in range(last_tree):
+    cdef int t, earliest = last_tree
+    for i in range(n):
+        earliest = min(earliest, first_tree[rows[i]])
+    for t in range(earliest, last_tree):
         tree = _tree_at(trees, node_start[t])
         values = leaf_value + leaf_start[t]
         if node_start[t] == node_start[t + 1]:
@@ -178,7 +174,7 @@ cdef void _add_chunk(
 cdef inline Nodes _tree_at(const Nodes* trees, Py_ssize_t begin) noexcept nogil:
     cdef Nodes tree = trees[0]
     tree.feature = trees.feature + begin
-    tree.split_bin = trees.split_bin + begin
+    tree.left_bins = trees.left_bins + begin * SET_WORDS
     tree.left = trees.left + begin
     tree.right = trees.right + begin
     return tree
@@ -186,9 +182,8 @@ cdef inline Nodes _tree_at(const Nodes* trees, Py_ssize_t begin) noexcept nogil:
 
 cdef Nodes _nodes(
     const bin_t[:, ::1] bins,
-    const bin_t[::1] is_categorical,
     const row_t[::1] feature,
-    const bin_t[::1] split_bin,
+    const word_t[:, ::1] left_bins,
     const row_t[::1] left,
     const row_t[::1] right,
 ) noexcept nogil:
@@ -197,9 +192,8 @@ cdef Nodes _nodes(
     trees.n_rows = bins.shape[1]
     if feature.shape[0] > 0:  # otherwise no tree has a node, and no pointer is followed
         trees.bins = &bins[0, 0]
-        trees.is_categorical = &is_categorical[0]
         trees.feature = &feature[0]
-        trees.split_bin = &split_bin[0]
+        trees.left_bins = &left_bins[0, 0]
         trees.left = &left[0]
         trees.right = &right[0]
     return trees

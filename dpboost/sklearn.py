@@ -31,6 +31,10 @@ DECIDED_BY_RECIPE = (
     "max_bin",
     "trees_per_ensemble",
     "selection",
+    "features_per_tree",
+    "gradient_clip",
+    "step_prior",
+    "hessian_share",
 )
 
 _PARAMETERS = """    Parameters
@@ -65,7 +69,15 @@ _PARAMETERS = """    Parameters
     trees_per_ensemble : int, default=None
         Trees that divide the rows among them; the next ensemble uses all rows again.
     selection : {"exponential", "permute_and_flip"}, default=None
-        Mechanism that chooses a split.
+        Mechanism that chooses a split (``dpboost``, ``para``, ``seq``).
+    features_per_tree : int, default=None
+        Features of a random partition, 1 to 3 (``best``).
+    gradient_clip : float, default=None
+        Public clip of a row's gradient, in (0, 1], of scaled labels or probabilities (``best``).
+    step_prior : float, default=None
+        Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
+    hessian_share : float, default=None
+        Part of a tree's budget for the hessian sums of its leaves (``best``).
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -129,7 +141,6 @@ class _PrivateEstimator(BaseEstimator):
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
         parameters = self.get_params()
-        _check_random_state(parameters["random_state"], owner)
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
         check_integer("verbosity", owner, parameters["verbosity"])
@@ -155,6 +166,7 @@ class _PrivateEstimator(BaseEstimator):
             recipe=parameters["recipe"],
             hyperparameters=Hyperparameters(**{name: parameters[name] for name in names}),
             privacy=privacy,
+            public=_public_generator(parameters["random_state"], owner),
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
@@ -164,7 +176,7 @@ class _PrivateEstimator(BaseEstimator):
 
     def _store(self, fitted: Fitted, *, has_names: bool) -> None:
         """Set the fitted attributes, ours and those that LightGBM's base class reads."""
-        hyper = fitted.recipe.hyperparameters
+        hyper = fitted.hyperparameters
         for name in DECIDED_BY_RECIPE:
             setattr(self, f"{name}_", getattr(hyper, name))
         text = model_text(fitted.ensemble, parameters=_text_parameters(fitted))
@@ -221,6 +233,10 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         max_bin: int | None = None,
         trees_per_ensemble: int | None = None,
         selection: str | None = None,
+        features_per_tree: int | None = None,
+        gradient_clip: float | None = None,
+        step_prior: float | None = None,
+        hessian_share: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         noise_seed: int | None = None,
@@ -309,6 +325,10 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         max_bin: int | None = None,
         trees_per_ensemble: int | None = None,
         selection: str | None = None,
+        features_per_tree: int | None = None,
+        gradient_clip: float | None = None,
+        step_prior: float | None = None,
+        hessian_share: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         noise_seed: int | None = None,
@@ -399,20 +419,20 @@ def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def _check_random_state(random_state: Any, owner: str) -> None:
-    """Refuse what cannot seed public randomness."""
-    kinds = (np.random.RandomState, np.random.Generator)
-    if random_state is None or isinstance(random_state, kinds):
-        return
+def _public_generator(random_state: Any, owner: str) -> np.random.Generator:
+    """Return public randomness from what scikit-learn users pass as ``random_state``."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        check_integer("random_state", owner, random_state)
-        return
-    raise refuse("random_state", owner, "an integer, a RandomState or None", random_state)
+        return np.random.default_rng(check_integer("random_state", owner, random_state, low=0))
+    raise refuse("random_state", owner, "an integer of at least 0, a RandomState or None", random_state)
 
 
 def _text_parameters(fitted: Fitted) -> dict[str, Any]:
     """LightGBM's own parameters that say how the model was made; all public."""
-    hyper = fitted.recipe.hyperparameters
+    hyper = fitted.hyperparameters
     return {
         "boosting": "gbdt",
         "objective": fitted.ensemble.objective.split(" ")[0],

@@ -16,10 +16,12 @@ Deviations, each of which makes the stated guarantee true or tighter:
 
 from __future__ import annotations
 
-from dpboost.boosting.loop import BoostingLoop, LeafClip
+from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
-from dpboost.losses import GRADIENT_UNIT, Loss
-from dpboost.recipe import Algorithm, Hyperparameters
+from dpboost.boosting.split_learner import LeafClip, SplitLearner
+from dpboost.losses import GRADIENT_UNIT
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.grower import LevelwiseGrower
 from dpboost.tree.leaves import ClippedLeaf
@@ -34,26 +36,21 @@ DEFAULTS = Hyperparameters(
     trees_per_ensemble=50,
     selection="exponential",
 )
+USED = frozenset(DEFAULTS.given())
 
 
-def gradient_boosting(
-    hyper: Hyperparameters,
-    loss: Loss,
-    n_threads: int,
-    *,
-    schedule: Schedule,
-    clip_decay: float,
-) -> BoostingLoop:
+def pure_accountant(epsilon: float, delta: float) -> PureAccountant:
+    """Return pure accounting, whatever delta is: the paper's guarantee."""
+    return PureAccountant()
+
+
+def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float) -> BoostingLoop:
     """Strategies shared by DPBoost and its baselines.
 
     Parameters
     ----------
-    hyper : Hyperparameters
-        Filled hyper-parameters.
-    loss : Loss
-        Its gradient bound is the filter, its constant hessian the denominator.
-    n_threads : int
-        Threads of the kernels.
+    setting : Setting
+        The loss's gradient bound is the filter, its constant hessian the denominator.
     schedule : Schedule
         How trees share rows.
     clip_decay : float
@@ -63,25 +60,24 @@ def gradient_boosting(
     -------
     BoostingLoop
     """
-    assert hyper.reg_lambda is not None
-    assert hyper.selection is not None
-    assert hyper.max_depth is not None
+    hyper, loss = setting.hyper, setting.loss
     assert hyper.n_estimators is not None
     assert hyper.learning_rate is not None
+    assert hyper.max_depth is not None
+    assert hyper.reg_lambda is not None
+    assert hyper.selection is not None
     bound = loss.gradient_bound
     criterion = GradientGain(
         hessian=loss.hessian,
         reg_lambda=hyper.reg_lambda,
         gradient_limit=round(bound / GRADIENT_UNIT),
-        n_threads=n_threads,
+        n_threads=setting.n_threads,
     )
     # No leaf of rows with |gradient| <= bound can be larger than bound / hessian, so this clip
     # alone changes nothing; the geometric decay does.
     largest = bound / loss.hessian
-    return BoostingLoop(
-        n_estimators=hyper.n_estimators,
-        learning_rate=hyper.learning_rate,
-        schedule=schedule,
+    learner = SplitLearner(
+        loss=loss,
         grower=LevelwiseGrower(
             selector=PrivateArgmax(criterion=criterion, selection=hyper.selection),
             max_depth=hyper.max_depth,
@@ -94,22 +90,32 @@ def gradient_boosting(
         ),
         clip=LeafClip(largest=largest, decay=clip_decay),
         gradient_bound=bound,
+        learning_rate=hyper.learning_rate,
     )
+    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
 
 
-def build(hyper: Hyperparameters, loss: Loss, n_threads: int) -> BoostingLoop:
+def build(setting: Setting) -> BoostingLoop:
     """DPBoost for filled hyper-parameters."""
+    hyper = setting.hyper
     assert hyper.trees_per_ensemble is not None
     assert hyper.learning_rate is not None
-    return gradient_boosting(
-        hyper,
-        loss,
-        n_threads,
-        schedule=EnsembleOfEnsembles(
-            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
-        ),
-        clip_decay=hyper.learning_rate,
+    schedule = EnsembleOfEnsembles(
+        trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
     )
+    return gradient_boosting(setting, schedule=schedule, clip_decay=hyper.learning_rate)
 
 
-DPBOOST = Algorithm(name="dpboost", defaults=DEFAULTS, build=build)
+def defaults(facts: PublicFacts) -> Hyperparameters:
+    """Return the values of the paper's experiments."""
+    return DEFAULTS
+
+
+DPBOOST = Recipe(
+    name="dpboost",
+    used=USED,
+    max_bin=255,
+    accountant=pure_accountant,
+    defaults=defaults,
+    build=build,
+)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpboost.algorithms.dpboost import DEFAULTS, gradient_boosting
+from dpboost.algorithms.dpboost import DPBOOST, gradient_boosting
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import HalfOfTheUnused
-from dpboost.losses import Loss
-from dpboost.recipe import Algorithm, Hyperparameters
+from dpboost.recipe import Setting
 
 
-def build(hyper: Hyperparameters, loss: Loss, n_threads: int) -> BoostingLoop:
+def build(setting: Setting) -> BoostingLoop:
     """PARA for filled hyper-parameters."""
-    return gradient_boosting(hyper, loss, n_threads, schedule=HalfOfTheUnused(), clip_decay=0.0)
+    return gradient_boosting(setting, schedule=HalfOfTheUnused(), clip_decay=0.0)
 
 
-PARA = Algorithm(name="para", defaults=replace(DEFAULTS, trees_per_ensemble=None), build=build)
+PARA = replace(DPBOOST, name="para", used=DPBOOST.used - {"trees_per_ensemble"}, build=build)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpboost.algorithms.dpboost import DEFAULTS, gradient_boosting
+from dpboost.algorithms.dpboost import DPBOOST, gradient_boosting
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import Sequential
-from dpboost.losses import Loss
-from dpboost.recipe import Algorithm, Hyperparameters
+from dpboost.recipe import Setting
 
 
-def build(hyper: Hyperparameters, loss: Loss, n_threads: int) -> BoostingLoop:
+def build(setting: Setting) -> BoostingLoop:
     """SEQ for filled hyper-parameters."""
-    return gradient_boosting(hyper, loss, n_threads, schedule=Sequential(), clip_decay=0.0)
+    return gradient_boosting(setting, schedule=Sequential(), clip_decay=0.0)
 
 
-SEQ = Algorithm(name="seq", defaults=replace(DEFAULTS, trees_per_ensemble=1), build=build)
+SEQ = replace(DPBOOST, name="seq", used=DPBOOST.used - {"trees_per_ensemble"}, build=build)

@@ -22,11 +22,11 @@ class Ensemble:
     Parameters
     ----------
     trees : tuple of Tree
-        Round by round.
+        Round by round, one tree for each output in a round.
     binner : Binner
         The public map from raw values to bins.
-    start : float
-        Start value, a multiple of ``unit``; every raw score begins there.
+    start : tuple of float
+        Start value of each output, multiples of ``unit``; its raw scores begin there.
     unit : float
         A power of two; leaf values are integers in this unit, so that a raw score is an exact
         double however its trees are summed.
@@ -38,13 +38,18 @@ class Ensemble:
 
     trees: tuple[Tree, ...]
     binner: Binner
-    start: float
+    start: tuple[float, ...]
     unit: float
     objective: str
     report: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def n_outputs(self) -> int:
+        """Raw scores of a row: one, or one for each class."""
+        return len(self.start)
+
     def predict_raw(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Raw score of every row: the start value plus one leaf of each tree.
+        """Raw scores of every row: the start value plus one leaf of each tree.
 
         Parameters
         ----------
@@ -55,24 +60,36 @@ class Ensemble:
 
         Returns
         -------
-        ndarray of shape (n_rows,), float64
+        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several outputs; float64
             Exactly what LightGBM predicts from the model text with ``raw_score=True``.
         """
-        forest = Forest(self.binner.is_categorical)
-        for tree in self.trees:
-            forest.append(tree)
         bins = self.binner.transform(table, n_threads)
         n_rows = bins.shape[1]
-        scores = np.zeros(n_rows, dtype=np.int64)
         rows = np.arange(n_rows, dtype=np.int32)
-        forest.add_to(scores, bins, rows, np.zeros(n_rows, dtype=np.int32), n_threads)
-        return np.asarray(self.start + scores * self.unit, dtype=np.float64)
+        nothing_seen = np.zeros(n_rows, dtype=np.int32)
+        raw = np.empty((self.n_outputs, n_rows))
+        for output, start in enumerate(self.start):
+            forest = Forest()
+            for tree in self.trees[output :: self.n_outputs]:
+                forest.append(tree)
+            scores = np.zeros(n_rows, dtype=np.int64)
+            forest.add_to(scores, bins, rows, nothing_seen, n_threads)
+            raw[output] = start + scores * self.unit
+        return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Return raw scores through the link: values, or probabilities of the second class."""
+        """Return raw scores through the link: values, or probabilities.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several classes; float64
+            Values of a regression, or probabilities of the second class, or of every class.
+        """
         raw = self.predict_raw(table, n_threads)
-        if not self.objective.startswith("binary"):
-            return raw
-        probability = np.empty_like(raw)
-        predict.logistic(raw, probability)
-        return probability
+        if self.objective.startswith("binary"):
+            probability = np.empty_like(raw)
+            predict.logistic(raw, probability)
+            return probability
+        if self.objective.startswith("multiclass"):
+            predict.softmax(raw, raw)
+        return raw

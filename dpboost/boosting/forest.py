@@ -6,22 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import predict
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import SET_WORDS, Tree
 
 
 class Forest:
-    """Trees one behind the other, growing by amortised doubling.
+    """Trees one behind the other, growing by amortised doubling."""
 
-    Parameters
-    ----------
-    is_categorical : ndarray of shape (n_features,), uint8
-        Whether a split of a feature asks for one category.
-    """
-
-    def __init__(self, is_categorical: NDArray[np.uint8]) -> None:
-        self._is_categorical = is_categorical
+    def __init__(self) -> None:
         self._feature = np.empty(64, dtype=np.int32)
-        self._split_bin = np.empty(64, dtype=np.uint8)
+        self._left_bins = np.empty((64, SET_WORDS), dtype=np.uint64)
         self._left = np.empty(64, dtype=np.int32)
         self._right = np.empty(64, dtype=np.int32)
         self._leaf_value = np.empty(64, dtype=np.int64)
@@ -34,7 +27,7 @@ class Forest:
         index = self.n_trees
         node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
         node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
-        for name in ("feature", "split_bin", "left", "right"):
+        for name in ("feature", "left_bins", "left", "right"):
             self._write(f"_{name}", node, node_stop, getattr(tree, name))
         self._write("_leaf_value", leaf, leaf_stop, tree.leaf_value)
         self._write("_node_start", index + 1, index + 2, node_stop)
@@ -73,10 +66,9 @@ class Forest:
             self._node_start,
             self._leaf_start,
             self._feature,
-            self._split_bin,
+            self._left_bins,
             self._left,
             self._right,
-            self._is_categorical,
             self._leaf_value,
             scores,
             n_threads,
@@ -86,7 +78,8 @@ class Forest:
         """Write into one of the arrays, doubling it first when it is full."""
         array = getattr(self, name)
         if stop > len(array):
-            grown = np.zeros(max(stop, 2 * len(array)), dtype=array.dtype)
+            size = max(stop, 2 * len(array))
+            grown = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
             grown[:start] = array[:start]
             setattr(self, name, grown)
             array = grown

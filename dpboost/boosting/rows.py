@@ -5,19 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import histogram
+from dpboost._kernels import cells, histogram
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.losses import Loss
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Sensitive
 from dpboost.tree.layout import Layout
+from dpboost.tree.noisy_leaves import SumScale
+from dpboost.tree.partitions import Partition
 from dpboost.tree.statistics import NodeStatistics
+from dpboost.tree.structure import Tree
+
+ALL_ROWS = np.empty(0, dtype=np.int32)
 
 
 class TrainingRows:
     """Rows on the private side of the gate.
 
-    Scores are brought up to date lazily: only the rows of the next tree need theirs.
+    Scores are brought up to date lazily: only the rows of the next round need theirs.
 
     Parameters
     ----------
@@ -37,8 +44,9 @@ class TrainingRows:
 
     Privacy
     -------
-    Nothing leaves but through the ``NodeStatistics`` it makes. A row's gradient is a function of
-    that row and of released trees; the filter that drops a row asks nothing else.
+    Nothing leaves but through the Sensitive values of the ``TreeRows`` it makes. A row's
+    gradient is a function of that row and of released trees; the filter that drops a row asks
+    nothing else.
     """
 
     def __init__(
@@ -51,69 +59,161 @@ class TrainingRows:
         n_threads: int,
     ) -> None:
         n_rows = bins.shape[1]
-        self._bins = bins
-        self._labels = labels
-        self._present = present
-        self._loss = loss
-        self._layout = layout
-        self._n_threads = n_threads
-        self._scores = np.full(n_rows, loss.start_units, dtype=np.int64)
+        self.bins = bins
+        self.labels = labels
+        self.present = present
+        self.loss = loss
+        self.layout = layout
+        self.n_threads = n_threads
+        starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
+        self.scores = np.repeat(starts, n_rows, axis=1)
+        self.forests = tuple(Forest() for _ in starts)
         self._missing_from = np.zeros(n_rows, dtype=np.int32)
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts: NDArray[np.intp] | None = None
 
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
-        """Assign every row to one tree of an ensemble by a secret coin of its own."""
+        """Assign every row to one round of an ensemble by a secret coin of its own."""
+        n_rows = len(self.labels)
         if plan.shares is None:
-            self._order = np.arange(len(self._labels), dtype=np.int32)
+            self._order = np.arange(n_rows, dtype=np.int32)
             self._starts = None
             return
-        blocks = ledger.row_coins().blocks(plan.shares, len(self._labels))
+        blocks = ledger.row_coins().blocks(plan.shares, n_rows, n_threads=self.n_threads)
         self._order = np.argsort(blocks, kind="stable").astype(np.int32)
         self._starts = np.searchsorted(blocks[self._order], np.arange(plan.n_trees + 1))
 
-    def statistics(
-        self, index: int, forest: Forest, *, gradient_bound: float, ledger: Ledger
-    ) -> NodeStatistics:
-        """Statistics of the rows of tree ``index`` of the ensemble, after the trees so far.
-
-        Parameters
-        ----------
-        index : int
-            Position of the tree in its ensemble, from 0.
-        forest : Forest
-            The released trees.
-        gradient_bound : float
-            Rows with a larger absolute gradient are dropped (gradient-based data filtering).
-        ledger : Ledger
-            Names the neighbour relation.
-
-        Returns
-        -------
-        NodeStatistics
-        """
+    def take(self, index: int) -> TreeRows:
+        """Take the rows of round ``index`` of the ensemble, with scores up to date."""
         rows = self._order
         if self._starts is not None:
             rows = rows[self._starts[index] : self._starts[index + 1]]
-        forest.add_to(self._scores, self._bins, rows, self._missing_from, self._n_threads)
-        self._missing_from[rows] = forest.n_trees
-        words = self._loss.words(
-            self._scores,
-            self._labels,
+        for forest, scores in zip(self.forests, self.scores, strict=True):
+            forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
+        self._missing_from[rows] = self.forests[0].n_trees
+        return TreeRows(self, rows, everybody=self._starts is None)
+
+    def append(self, trees: tuple[Tree, ...]) -> None:
+        """Take note of the released trees of a round, one for each output."""
+        for forest, tree in zip(self.forests, trees, strict=True):
+            forest.append(tree)
+
+    def mark_current(self, rows: NDArray[np.int32]) -> None:
+        """Note that these rows' scores hold the round that will be appended next."""
+        self._missing_from[rows] = self.forests[0].n_trees + 1
+
+
+class TreeRows:
+    """The private rows of one round; what it hands out is Sensitive.
+
+    Parameters
+    ----------
+    training : TrainingRows
+        All rows.
+    rows : ndarray of int32
+        Those of this round.
+    everybody : bool
+        Whether these are all rows in their order.
+    """
+
+    __slots__ = ("_everybody", "_leaves", "_rows", "_training")
+
+    def __init__(
+        self, training: TrainingRows, rows: NDArray[np.int32], *, everybody: bool
+    ) -> None:
+        self._training = training
+        self._rows = rows
+        self._everybody = everybody
+        self._leaves = np.empty(len(rows), dtype=np.uint16)
+
+    def node_statistics(self, gradient_bound: float, neighbours: Neighbours) -> NodeStatistics:
+        """Histograms and totals for splits chosen node by node.
+
+        Parameters
+        ----------
+        gradient_bound : float
+            Rows with a larger absolute gradient are dropped (gradient-based data filtering).
+        neighbours : Neighbours
+            Relation of the constants.
+        """
+        training, rows = self._training, self._rows
+        words = training.loss.words(
+            training.scores[0],
+            training.labels,
             rows,
             filter_limit=gradient_bound,
             gradient_limit=gradient_bound,
-            n_threads=self._n_threads,
+            n_threads=training.n_threads,
         )
-        words *= self._present[rows]
+        words *= training.present[rows]
         return NodeStatistics(
-            self._columns(rows), words, self._layout, ledger.neighbours, self._n_threads
+            self._columns(), words, training.layout, neighbours, training.n_threads
         )
 
-    def _columns(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Bins of the given rows in compact columns; the whole matrix is not copied."""
-        if self._starts is None:
-            return self._bins
-        columns = np.empty((len(self._bins), len(rows)), dtype=np.uint8)
-        histogram.gather(self._bins, rows, columns, self._n_threads)
+    def leaf_sums(
+        self, partition: Partition, scale: SumScale, neighbours: Neighbours
+    ) -> Sensitive:
+        """Gradient and hessian sums of the leaves of a public partition, for every output.
+
+        Parameters
+        ----------
+        partition : Partition
+            Public tree.
+        scale : SumScale
+            Clips and factors.
+        neighbours : Neighbours
+            Relation of the constants.
+
+        Returns
+        -------
+        Sensitive of shape (2, n_outputs, n_leaves)
+        """
+        training = self._training
+        cells.find_leaves(
+            training.bins,
+            self._chosen,
+            partition.features,
+            partition.strides,
+            partition.table,
+            self._leaves,
+            training.n_threads,
+        )
+        words = training.loss.newton_words(
+            training.scores,
+            training.labels,
+            self._rows,
+            gradient_limit=scale.gradient_limit,
+            n_threads=training.n_threads,
+        )
+        words *= training.present[self._rows]
+        sums = np.empty((2, len(words), partition.n_leaves), dtype=np.int64)
+        for output, own in enumerate(words):
+            cells.leaf_sums(own, self._leaves, sums[0, output], sums[1, output], training.n_threads)
+        return scale.sensitive(sums, neighbours)
+
+    def add(self, values: NDArray[np.int64]) -> None:
+        """Add the released leaf values of the last partition to the rows' scores.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_outputs, n_leaves), int64
+            In score units.
+        """
+        training = self._training
+        for scores, own in zip(training.scores, values, strict=True):
+            cells.add_leaves(self._chosen, self._leaves, own, scores, training.n_threads)
+        training.mark_current(self._rows)
+
+    @property
+    def _chosen(self) -> NDArray[np.int32]:
+        """Rows for kernels that take no list when all rows are meant."""
+        return ALL_ROWS if self._everybody else self._rows
+
+    def _columns(self) -> NDArray[np.uint8]:
+        """Bins of the rows in compact columns; the whole matrix is not copied."""
+        training = self._training
+        if self._everybody:
+            return training.bins
+        columns = np.empty((len(training.bins), len(self._rows)), dtype=np.uint8)
+        histogram.gather(training.bins, self._rows, columns, training.n_threads)
         return columns

@@ -20,9 +20,13 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.schema import ResolvedSchema
 
 ASSUMPTIONS = ("column_types", "classes")
-# Smallest budget that is worth spending on the bounds of one column: at this epsilon the noise
-# of a magnitude cell has a scale of 100 rows.
-LEAST_EPSILON_PER_COLUMN = Fraction(1, 100)
+# Smallest budget that is worth spending on the bounds of one column, by currency: the noise of a
+# magnitude cell then has a scale of 100 rows.
+LEAST_PER_COLUMN = {
+    "epsilon": Fraction(1, 100),
+    "rho": Fraction(1, 20_000),
+    "mu squared": Fraction(1, 10_000),
+}
 # What a stability histogram may take of delta.
 DELTA_SHARE = Fraction(1, 10)
 # Where nothing is known of the labels, not even after asking.
@@ -152,9 +156,10 @@ def _undeclared(schema: ResolvedSchema, table: Table, task: str, ledger: Ledger)
     n_columns = len(_numeric_columns(schema, table))
     if n_columns:
         share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
-        if share >= LEAST_EPSILON_PER_COLUMN * n_columns:
+        least = LEAST_PER_COLUMN[ledger.accountant.currency]
+        if share >= least * n_columns:
             steps["bounds"] = f"bounds of {n_columns} numeric columns"
-        elif share >= LEAST_EPSILON_PER_COLUMN:
+        elif share >= least:
             steps["common_bound"] = f"one common bound of {n_columns} numeric columns"
     return steps
 

@@ -54,20 +54,18 @@ def grid_counts(tree: Tree, binner: Binner) -> list[int]:
     counts = [GRID_TOTAL] * tree.n_leaves
     if tree.n_nodes == 0:
         return counts
-    feature, split_bin = tree.feature.tolist(), tree.split_bin.tolist()
+    feature, sets = tree.feature.tolist(), tree.sets()
     left, right = tree.left.tolist(), tree.right.tolist()
     n_bins = [int(n) for n in binner.n_bins]
-    categorical = [bool(flag) for flag in binner.is_categorical]
     # The bins of a feature that reach a node are the set bits of an integer; a feature that no
     # node above has split is absent from the node's dict.
     stack: list[tuple[int, float, dict[int, int]]] = [(0, 1.0, {})]
     while stack:
         node, share, reached = stack.pop()
-        f, b = feature[node], split_bin[node]
+        f, goes_left = feature[node], sets[node]
         here = reached.get(f)
         if here is None:
             here = (1 << (n_bins[f] + 1)) - 1
-        goes_left = 1 << b if categorical[f] else (1 << (b + 1)) - 1
         width = here.bit_count()
         for child, part in ((left[node], here & goes_left), (right[node], here & ~goes_left)):
             child_share = share * part.bit_count() / width if width else 0.0

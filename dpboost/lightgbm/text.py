@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dpboost.tree.structure import Tree
 
 # Bits of a node's decision_type: 1 categorical, 2 missing goes left, 4 and 8 the missing type.
-_NUMERIC, _CATEGORICAL = "8", "9"  # both: NaN is missing and goes right
+_NUMERIC, _NUMERIC_LEFT = "8", "10"  # NaN is missing, and goes right or left
+_CATEGORICAL = "9"  # NaN is missing and goes right
 _LARGEST_EXACT = 2**53
 _JSON_CHARACTERS = frozenset('",:[]{}\\')
 
@@ -29,8 +30,8 @@ _JSON_CHARACTERS = frozenset('",:[]{}\\')
 def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = None) -> str:
     """Return the ensemble as a model text that every LightGBM 4 loads.
 
-    The start value is folded into the leaves of the first tree, as LightGBM itself does, so the
-    text has as many trees as the ensemble (one, if the ensemble has none). All leaf values are
+    The start values are folded into the leaves of the first round, as LightGBM itself does, so
+    the text has as many trees as the ensemble (one for each output, if the ensemble has none). All leaf values are
     multiples of one power of two, hence exact doubles, and so is every partial sum of them.
 
     Parameters
@@ -60,11 +61,14 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
     binner = ensemble.binner
     names = feature_names(binner.feature_names)
     writer = _TreeWriter(binner, ensemble.unit)
-    start = _start_units(ensemble.start, ensemble.unit)
+    starts = [_start_units(start, ensemble.unit) for start in ensemble.start]
     blocks = [
-        writer.block(number, tree, start if number == 0 else 0)
+        writer.block(number, tree, starts[number] if number < len(starts) else 0)
         for number, tree in enumerate(ensemble.trees)
-    ] or [_single_leaf(0, _exact(start, ensemble.unit), 1)]
+    ] or [
+        _single_leaf(number, _exact(start, ensemble.unit), 1)
+        for number, start in enumerate(starts)
+    ]
     header = _header(ensemble, names, [len(block) for block in blocks])
     base = {"boosting": "gbdt", "objective": (ensemble.objective.split() or ["custom"])[0]}
     return (
@@ -152,7 +156,8 @@ def _header(ensemble: Ensemble, names: Sequence[str], tree_sizes: Sequence[int])
     objective = _check_objective(ensemble.objective)
     infos = " ".join(binner.feature_info(f) for f in range(len(names)))
     return (
-        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"
+        f"tree\nversion=v4\nnum_class={len(ensemble.start)}\n"
+        f"num_tree_per_iteration={len(ensemble.start)}\nlabel_index=0\n"
         f"max_feature_idx={len(names) - 1}\n"
         + (f"objective={objective}\n" if objective else "")
         + f"feature_names={' '.join(names)}\nfeature_infos={infos}\n"
@@ -203,15 +208,22 @@ class _TreeWriter:
         self.categorical = [bool(flag) for flag in binner.is_categorical]
         self.threshold: Callable[[int], list[str]] = lru_cache(maxsize=None)(self._thresholds)
         self.bit_set: Callable[[int, int], list[str]] = lru_cache(maxsize=None)(self._bit_set)
+        self.n_bins = [int(n) for n in binner.n_bins]
 
     def _thresholds(self, feature: int) -> list[str]:
         # 17 digits give back the same double, so a value on the edge goes left in both.
         return [f"{edge:.17g}" for edge in self.binner.thresholds(feature).tolist()]
 
-    def _bit_set(self, feature: int, split_bin: int) -> list[str]:
-        code = int(self.binner.category_codes(feature)[split_bin])
-        _check_code(code, self.binner.feature_names[feature])
-        return ["0"] * (code // 32) + [str(1 << code % 32)]
+    def _bit_set(self, feature: int, left_bins: int) -> list[str]:
+        """Spell the 32-bit words of the codes of some categories, given as a set of bins."""
+        codes = self.binner.category_codes(feature)
+        bits = 0
+        for split_bin in range(self.n_bins[feature]):
+            if left_bins >> split_bin & 1:
+                code = _check_code(int(codes[split_bin]), self.binner.feature_names[feature])
+                bits |= 1 << code
+        n_words = max(1, -(-bits.bit_length() // 32))
+        return [str(bits >> 32 * word & 0xFFFFFFFF) for word in range(n_words)]
 
     def block(self, number: int, tree: Tree, start: int) -> str:
         """Return one tree's block; ``start`` (in units) is added to its leaves."""
@@ -219,13 +231,10 @@ class _TreeWriter:
         counts = leaf_counts(tree, self.binner)
         if tree.n_nodes == 0:
             return _single_leaf(number, values[0], counts[0])
-        threshold, boundaries, words = self._splits(tree)
+        threshold, decisions, boundaries, words = self._splits(tree)
         node_counts, node_values = _node_sums(tree, counts, values)
         spelled_counts = _join(counts)
         gains = " ".join(["1"] * tree.n_nodes)
-        decisions = " ".join(
-            _CATEGORICAL if self.categorical[f] else _NUMERIC for f in tree.feature.tolist()
-        )
         categories = (
             f"cat_boundaries={_join(boundaries)}\ncat_threshold={' '.join(words)}\n"
             if words
@@ -234,7 +243,7 @@ class _TreeWriter:
         return (
             f"Tree={number}\nnum_leaves={tree.n_leaves}\nnum_cat={len(boundaries) - 1}\n"
             f"split_feature={_join(tree.feature.tolist())}\nsplit_gain={gains}\n"
-            f"threshold={' '.join(threshold)}\ndecision_type={decisions}\n"
+            f"threshold={' '.join(threshold)}\ndecision_type={' '.join(decisions)}\n"
             f"left_child={_join(tree.left.tolist())}\nright_child={_join(tree.right.tolist())}\n"
             f"leaf_value={' '.join(f'{value:.17g}' for value in values)}\n"
             f"leaf_weight={spelled_counts}\nleaf_count={spelled_counts}\n"
@@ -243,17 +252,23 @@ class _TreeWriter:
             f"internal_count={_join(node_counts)}\n{categories}is_linear=0\nshrinkage=1\n\n\n"
         )
 
-    def _splits(self, tree: Tree) -> tuple[list[str], list[int], list[str]]:
-        """Spell the splits: thresholds, and the bit sets that categorical ones point to."""
-        threshold, boundaries, words = [], [0], []
-        for feature, split_bin in zip(tree.feature.tolist(), tree.split_bin.tolist(), strict=True):
+    def _splits(self, tree: Tree) -> tuple[list[str], list[str], list[int], list[str]]:
+        """Spell the splits: thresholds, decisions, and the bit sets of categorical ones."""
+        threshold: list[str] = []
+        decisions: list[str] = []
+        boundaries, words = [0], []
+        for feature, left_bins in zip(tree.feature.tolist(), tree.sets(), strict=True):
             if self.categorical[feature]:
                 threshold.append(str(len(boundaries) - 1))
-                words += self.bit_set(feature, split_bin)
+                decisions.append(_CATEGORICAL)
+                words += self.bit_set(feature, left_bins)
                 boundaries.append(len(words))
             else:
-                threshold.append(self.threshold(feature)[split_bin])
-        return threshold, boundaries, words
+                missing = 1 << self.n_bins[feature]
+                last = (left_bins & (missing - 1)).bit_count() - 1
+                threshold.append(self.threshold(feature)[last])
+                decisions.append(_NUMERIC_LEFT if left_bins & missing else _NUMERIC)
+        return threshold, decisions, boundaries, words
 
 
 def _node_sums(

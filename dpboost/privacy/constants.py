@@ -207,3 +207,42 @@ def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Boun
         Bound("l1", rows * bound, reason, rows),
         Bound("l2", rows * bound, reason, rows),
     )
+
+
+def newton_sums(
+    gradient_bound: int, hessian_bound: int, neighbours: Neighbours
+) -> tuple[Bound, Bound]:
+    r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
+
+    Parameters
+    ----------
+    gradient_bound : int
+        Bound :math:`g` of each row's absolute gradient, in units of the vector.
+    hessian_bound : int
+        Bound :math:`h` of each row's hessian, which is not negative, in units of the vector.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    l1, l2 : Bound
+        For add/remove :math:`g + h` and :math:`\sqrt{g^2 + h^2}`; for replace
+        :math:`2 (g + h)` and :math:`\sqrt{\max(4 g^2 + h^2, 2 (g^2 + h^2))}`, rounded up.
+
+    Notes
+    -----
+    A row adds :math:`(x, y)` with :math:`|x| \le g`, :math:`0 \le y \le h` to one leaf. A replaced
+    row either moves to another leaf, which changes both by at most :math:`(g, h)`, or stays and
+    changes its own by at most :math:`(2 g, h)`, as hessians do not change sign.
+    """
+    gradient = check_integer("gradient_bound", "newton_sums", gradient_bound, low=1)
+    hessian = check_integer("hessian_bound", "newton_sums", hessian_bound, low=1)
+    rows = neighbours.rows
+    squares = gradient**2 + hessian**2
+    if neighbours is Neighbours.REPLACE:
+        squares = max(4 * gradient**2 + hessian**2, 2 * squares)
+    reason = "a row adds at most (g, h) to one leaf"
+    return (
+        Bound("l1", rows * (gradient + hessian), reason, 2 * rows),
+        Bound("l2", root_up(Fraction(squares)), reason, 2 * rows),
+    )

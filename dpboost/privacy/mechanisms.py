@@ -87,6 +87,9 @@ class Noise(Mechanism, Protocol):
     def tail(self, bound: Bound, probability: Fraction) -> int:
         """Return the least ``t >= 1`` found with ``P(noise >= t) <= probability``."""
 
+    def deviation(self, bound: Bound) -> float:
+        """Return the standard deviation of the noise on an entry, in units; a public number."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _PureMechanism:
@@ -290,6 +293,14 @@ class DiscreteLaplace(_PureMechanism):
         noise.discrete_laplace(entropy.bit_generator, value.reshape(-1), rate[0], rate[1], out)
         return out.reshape(value.shape)
 
+    def deviation(self, bound: Bound) -> float:
+        """Return the standard deviation of the noise on an entry, in units."""
+        if isinstance(self.epsilon, float):
+            return 0.0
+        numerator, denominator = self.parameters(bound)
+        rate = numerator / denominator
+        return math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)
+
     def log_probability(
         self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
     ) -> float:
@@ -371,6 +382,14 @@ class DiscreteGaussian:
         (sigma,) = self.parameters(bound)
         noise.discrete_gaussian(entropy.bit_generator, value.reshape(-1), sigma, out)
         return out.reshape(value.shape)
+
+    def deviation(self, bound: Bound) -> float:
+        """Return the standard deviation of the noise on an entry, in units, a little too high.
+
+        That of the discrete law is below ``sigma`` (Canonne, Kamath, Steinke, NeurIPS 2020).
+        """
+        parameters = self.parameters(bound)
+        return float(parameters[0]) if parameters else 0.0
 
     def log_probability(
         self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound

@@ -13,7 +13,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
 from dpboost.tree.statistics import NodeStatistics
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import SET_WORDS, Tree, threshold_sets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,16 +66,17 @@ class LevelwiseGrower:
         Tree
         """
         budget = split_tree(epsilon, self.max_depth)
-        features, split_bins = [], []
+        layout = statistics.layout
+        features, sets = [], []
         for level in budget.levels:
             feature, split_bin = self.selector.choose(statistics, epsilon=level, ledger=ledger)
             statistics.split(feature, split_bin)
             features.append(feature)
-            split_bins.append(split_bin)
+            sets.append(threshold_sets(split_bin, layout.is_categorical[feature] == 1))
         left, right = complete_children(self.max_depth)
         return Tree(
-            feature=concatenate(features, np.int32),
-            split_bin=concatenate(split_bins, np.uint8),
+            feature=np.concatenate([np.empty(0, dtype=np.int32), *features]),
+            left_bins=np.concatenate([np.empty((0, SET_WORDS), dtype=np.uint64), *sets]),
             left=left,
             right=right,
             leaf_value=leaf.release(statistics, epsilon=budget.leaves, ledger=ledger),
@@ -96,7 +97,3 @@ def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]
     left, right = children[0::2], children[1::2]
     return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
-
-def concatenate(parts: list[NDArray], dtype: type) -> NDArray:
-    """Concatenate the levels of a tree; a tree of depth zero has none."""
-    return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype=dtype)

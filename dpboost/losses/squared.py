@@ -1,41 +1,30 @@
-"""Losses: the map from a row's score and label to its integer gradient, and its public bound.
-
-Scores live on a grid of public powers of two (``unit``), gradients on a grid of 2^-16. A loss
-knows no noise and no budget; it says how large one row's gradient can be, and that is what the
-mechanisms are told.
-"""
+"""Squared loss on labels scaled by public bounds."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, predict
-from dpboost._validation import InvalidParameterError, check_real, refuse
+from dpboost._kernels import gradient, newton
+from dpboost._validation import check_real, refuse
+from dpboost.losses import grid
+from dpboost.losses.grid import (
+    COUNT_UNIT,
+    GRADIENT_ONE,
+    SCORE_BITS,
+    filter_units,
+    gradient_units,
+)
 
-GRADIENT_ONE = 1 << 16
-"""Gradient 1 in integer units of the gradient grid."""
-
-GRADIENT_UNIT = 2.0**-16
-"""One unit of the gradient grid."""
-
-SCORE_BITS = 20  # a leaf value of 1 is 2^20 to 2^21 score units
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
 LEAST_BITS = 10  # half-widths of fewer than 2^10 units are refused
 LEAST_EXPONENT = -1000  # units stay normal doubles
 LARGEST_LABEL = 1e300
-LEAF_LIMIT = 1 << 40  # released leaf values saturate there, in score units
-
-TABLE_SHIFT = 13  # a step of the logistic table is 2^-7
-TABLE_RANGE = 12 << SCORE_BITS  # further out the probability rounds to 0 or 1 on its grid
-TABLE_BITS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +42,7 @@ class SquaredLoss:
     unit : float
         Unit of the score grid, a power of two.
     start_units : int
-        Middle of the range in units, the start value.
+        Start value in units; the middle of the range unless one was released.
     half_units : int
         Half-width of the range in units, rounded up, so that every encoded label is within
         ``half_units`` of the middle and every label's scaled value within [-1, 1].
@@ -75,6 +64,8 @@ class SquaredLoss:
     objective: ClassVar[str] = "regression"
     hessian: ClassVar[float] = 1.0
     gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = COUNT_UNIT
+    hessian_limit: ClassVar[int] = round(1 / COUNT_UNIT)
 
     @classmethod
     def from_label_bounds(cls, lower: float, upper: float) -> SquaredLoss:
@@ -110,9 +101,9 @@ class SquaredLoss:
         width = (Fraction(high) - Fraction(low)) / 2
         exponents = [LEAST_EXPONENT]
         if low != 0 or high != 0:
-            exponents.append(_exponent(max(abs(low), abs(high))) - MAGNITUDE_BITS)
+            exponents.append(binary_exponent(max(abs(low), abs(high))) - MAGNITUDE_BITS)
         if width > 0:
-            exponents.append(_exponent(float(width)) - SCORE_BITS)
+            exponents.append(binary_exponent(float(width)) - SCORE_BITS)
         exponent = max(exponents)
         unit = Fraction(2) ** exponent
         start_units = round((Fraction(low) + Fraction(high)) / 2 / unit)
@@ -140,8 +131,28 @@ class SquaredLoss:
 
     @property
     def start(self) -> float:
-        """Start value: the middle of the label range, a multiple of ``unit``."""
+        """Start value, a multiple of ``unit``."""
         return self.start_units * self.unit
+
+    def starting_at(self, mean: float) -> SquaredLoss:
+        """Return this loss with a released mean of the scaled labels as its start.
+
+        Parameters
+        ----------
+        mean : float
+            Of ``scaled_labels``; clipped to [-1, 1].
+        """
+        step = round(min(max(mean, -1.0), 1.0) * self.half_units)
+        return replace(self, start_units=self.middle_units + step)
+
+    def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Labels whose mean is the start, scaled to [-1, 1]."""
+        return (labels - self.middle_units) / self.half_units
+
+    @property
+    def middle_units(self) -> int:
+        """Middle of the label range in units."""
+        return round((Fraction(self.lower) + Fraction(self.upper)) / 2 / Fraction(self.unit))
 
     @property
     def half_width(self) -> float:
@@ -208,12 +219,51 @@ class SquaredLoss:
             labels,
             rows,
             GRADIENT_ONE / self.half_units,
-            _filter_units(filter_limit, self.half_units),
-            _gradient_units(gradient_limit),
+            filter_units(filter_limit, self.half_units),
+            gradient_units(gradient_limit),
             words,
             n_threads,
         )
         return words
+
+    def newton_words(
+        self,
+        scores: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        *,
+        gradient_limit: float,
+        n_threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Packed clipped gradients and hessians of some rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (1, n_rows), int64
+            The one output's.
+        labels, rows
+            As in :meth:`words`.
+        gradient_limit : float
+            Gradients are clipped to +- this, at most 1.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (1, n_selected), int64
+            ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
+            ``hessian_unit``, at most ``hessian_limit`` of them.
+        """
+        words = np.empty(len(rows), dtype=np.int64)
+        newton.squared(
+            scores[0],
+            labels,
+            rows,
+            GRADIENT_ONE / self.half_units,
+            gradient_units(gradient_limit),
+            words,
+            n_threads,
+        )
+        return words[np.newaxis]
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float
@@ -233,184 +283,13 @@ class SquaredLoss:
         ndarray of int64
             Rounded to nearest, saturated at +-2^40 units.
         """
-        return _to_score_units(value_units, value_unit, learning_rate, self.half_units)
+        return grid.to_score_units(value_units, value_unit, learning_rate, self.half_units)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions from raw scores: the scores themselves."""
         return raw
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogisticLoss:
-    """Logistic loss of two classes.
-
-    The gradient is ``probability - label`` and the hessian the constant 1/4 that dominates
-    ``p (1 - p)`` (Boehning 1992, the quadratic lower bound of the log-likelihood): a public
-    number, so that gains and leaves have the constants of the squared loss. The probability comes
-    from an integer table of the logistic function with linear interpolation, error below 2^-20
-    before it is rounded to 2^-16; no floating-point function runs on a row.
-
-    Privacy
-    -------
-    Releases nothing. ``words`` is a row-wise map that uses public numbers only: one row decides
-    one word, and a word's gradient is at most ``gradient_limit`` in absolute value. The two
-    classes are assumed public.
-    """
-
-    name: ClassVar[str] = "logistic"
-    objective: ClassVar[str] = "binary sigmoid:1"
-    hessian: ClassVar[float] = 0.25
-    gradient_bound: ClassVar[float] = 1.0
-    unit: ClassVar[float] = 2.0**-SCORE_BITS
-    start: ClassVar[float] = 0.0
-    start_units: ClassVar[int] = 0
-    units_per_one: ClassVar[int] = 1 << SCORE_BITS
-
-    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
-        """Check that class indices are 0 or 1.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_rows,)
-            Index of each row's class in the public list of two classes.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-
-        Raises
-        ------
-        InvalidParameterError
-            If there is any other index.
-        """
-        labels = np.asarray(y)
-        if not np.isin(labels, (0, 1)).all():
-            raise InvalidParameterError(
-                "The 'y' parameter of LogisticLoss must hold class indices 0 and 1 only."
-            )
-        return labels.astype(np.int64)
-
-    def words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        filter_limit: float | None = None,
-        gradient_limit: float = 1.0,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed gradients and counts of some rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_rows,), int64
-            In units of 2^-20.
-        labels : ndarray of shape (n_rows,), int64
-            0 or 1.
-        rows : ndarray of shape (n_selected,), int32
-        filter_limit : float, optional
-            Rows with ``|gradient|`` above it get word 0. None drops no row.
-        gradient_limit : float, default=1.0
-            Gradients are clipped to +- this, at most 1.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (n_selected,), int64
-            ``(gradient << 32) + 1`` with the gradient in units of 2^-16, or 0.
-        """
-        words = np.empty(len(rows), dtype=np.int64)
-        gradient.logistic(
-            scores,
-            labels,
-            rows,
-            logistic_table(),
-            TABLE_SHIFT,
-            TABLE_RANGE,
-            _filter_units(filter_limit, GRADIENT_ONE),
-            _gradient_units(gradient_limit),
-            words,
-            n_threads,
-        )
-        return words
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in log-odds.
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return _to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
-
-    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of class 1 from raw scores, the same doubles as LightGBM's."""
-        out = np.empty(np.shape(raw), dtype=np.float64)
-        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
-        return out
-
-
-Loss = SquaredLoss | LogisticLoss
-
-
-@lru_cache(maxsize=1)
-def logistic_table() -> NDArray[np.int64]:
-    """Integer table of the logistic function, the same on every machine.
-
-    Returns
-    -------
-    ndarray of shape (1537,), int64
-        Entry ``i`` is ``(value << 32) + rise``: the function at ``i * 2^-7``, correctly rounded to
-        2^-30 in decimal arithmetic, and its rise up to the next entry. Linear interpolation is
-        off by at most step^2/8 max|f''| = 2^-17 / (6 sqrt 3) < 2^-20.
-    """
-    context = Context(prec=40, rounding=ROUND_HALF_EVEN)
-    step = Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)
-    values = []
-    for i in range((TABLE_RANGE >> TABLE_SHIFT) + 1):
-        odds = context.exp(-i * step)
-        value = context.divide(Decimal(1 << TABLE_BITS), 1 + odds)
-        values.append(int(value.to_integral_value(rounding=ROUND_HALF_EVEN)))
-    heights = np.array(values, dtype=np.int64)
-    table = (heights << 32) + np.diff(heights, append=heights[-1])
-    table.setflags(write=False)
-    return table
-
-
-def _exponent(value: float) -> int:
+def binary_exponent(value: float) -> int:
     """``floor(log2(value))`` of a positive double."""
     return math.frexp(value)[1] - 1
-
-
-def _filter_units(filter_limit: float | None, units_per_one: int) -> int:
-    """Largest ``|gradient|`` that passes the filter, in integer units; -1 for no filter."""
-    if filter_limit is None:
-        return -1
-    limit = check_real("filter_limit", "words", filter_limit, low=0.0, high=1e9)
-    return math.floor(Fraction(limit) * units_per_one)
-
-
-def _gradient_units(gradient_limit: float) -> int:
-    """Clip of gradients in units of 2^-16."""
-    limit = check_real("gradient_limit", "words", gradient_limit, low=0.0, high=1.0)
-    return math.floor(limit * GRADIENT_ONE)
-
-
-def _to_score_units(
-    value_units: Any, value_unit: float, learning_rate: float, units_per_one: int
-) -> NDArray[np.int64]:
-    values = np.asarray(value_units, dtype=np.float64)
-    scaled = values * (value_unit * learning_rate * units_per_one)
-    return np.rint(np.clip(scaled, -LEAF_LIMIT, LEAF_LIMIT)).astype(np.int64)

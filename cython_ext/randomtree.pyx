@@ -1,0 +1,225 @@
+"""Random partitions of a few binned features: a public tree and its table of leaves.
+
+A node splits a random one of the tree's features at random, among the bins that can still reach
+it, so that no split is void on the public grid. Nothing here reads a row: the random words come
+from public randomness.
+"""
+
+from libc.string cimport memcpy, memset
+
+from _types cimport bin_t, row_t, word_t
+
+cdef enum:
+    MAX_FEATURES = 3
+    SET_WORDS = 4          # a set of bins is 256 bits
+    BINS = 256
+    WORDS_PER_NODE = 8     # random words that a node may use
+
+cdef struct Box:
+    # Bins of each feature that reach a leaf, and where the leaf hangs.
+    word_t reach[MAX_FEATURES][SET_WORDS]
+    row_t parent
+    row_t side
+
+
+def grow(
+    const row_t[::1] n_bins,
+    const bin_t[::1] is_nominal,
+    const bin_t[:, ::1] order,
+    int depth,
+    const word_t[::1] words,
+    row_t[::1] feature,
+    word_t[:, ::1] left_bins,
+    row_t[::1] left,
+    row_t[::1] right,
+    unsigned short[::1] table,
+):
+    """Grow a random tree level by level and write the leaf of every combination of bins.
+
+    Parameters
+    ----------
+    n_bins : int32 array of shape (k,)
+        Value bins of each feature, k at most 3; bin ``n_bins[f]`` is the missing one.
+    is_nominal : uint8 array of shape (k,)
+        0 for numbers: a split is a threshold, and the missing bin takes a random side. Else
+        categories, whose missing bin always goes right, as in LightGBM: at 1 a split takes one
+        bin, at 2 half of the splits take a random subset instead, at 3 a split cuts the order.
+    order : uint8 array of shape (k, 256)
+        Bins of each feature in the order in which thresholds cut them.
+    depth : int
+        At most 12.
+    words : uint64 array of shape (8 * 2**depth,)
+        Public random words.
+    feature : int32 array of shape (2**depth - 1,)
+        Overwritten: position of each node's feature in 0..k-1.
+    left_bins : uint64 array of shape (2**depth - 1, 4)
+        Overwritten: the bins that go left, as bits.
+    left, right : int32 arrays of shape (2**depth - 1,)
+        Overwritten: children, ``~leaf`` for a leaf.
+    table : uint16 array of shape (prod(n_bins + 1),)
+        Overwritten: leaf of each combination of bins, the last feature's bin fastest.
+
+    Returns
+    -------
+    int
+        Number of leaves; there is one node less.
+    """
+    cdef Box boxes[4096]
+    cdef int k = n_bins.shape[0]
+    cdef int n_leaves = 1
+    cdef int n_nodes = 0
+    cdef int level, leaf, at_level
+    cdef const word_t* draw = &words[0]
+    with nogil:
+        _whole(&boxes[0], n_bins, k)
+        for level in range(depth):
+            at_level = n_leaves
+            for leaf in range(at_level):
+                if _split(
+                    &boxes[leaf], &boxes[n_leaves], n_bins, is_nominal, order, k,
+                    draw + n_nodes * WORDS_PER_NODE, &feature[n_nodes], &left_bins[n_nodes, 0],
+                ):
+                    _hang(&boxes[leaf], n_nodes, left, right)
+                    boxes[leaf].parent = n_nodes
+                    boxes[leaf].side = 0
+                    boxes[n_leaves].parent = n_nodes
+                    boxes[n_leaves].side = 1
+                    n_nodes += 1
+                    n_leaves += 1
+        for leaf in range(n_leaves):
+            _hang(&boxes[leaf], ~leaf, left, right)
+            _fill(&boxes[leaf], leaf, n_bins, k, &table[0])
+    return n_leaves
+
+
+cdef void _whole(Box* box, const row_t[::1] n_bins, int k) noexcept nogil:
+    cdef int f, b
+    memset(box, 0, sizeof(Box))
+    box.parent = -1
+    for f in range(k):
+        for b in range(n_bins[f] + 1):
+            box.reach[f][b >> 6] |= <word_t> 1 << (b & 63)
+
+
+cdef void _hang(Box* box, row_t child, row_t[::1] left, row_t[::1] right) noexcept nogil:
+    if box.parent >= 0:
+        if box.side == 0:
+            left[box.parent] = child
+        else:
+            right[box.parent] = child
+
+
+cdef inline bint _holds(const word_t* bits, int b) noexcept nogil:
+    return (bits[b >> 6] >> (b & 63)) & 1
+
+
+cdef inline int _below(word_t word, int n) noexcept nogil:
+    # Public randomness: a multiply by the upper half is even enough.
+    return <int> (((word >> 32) * <word_t> n) >> 32)
+
+
+cdef int _reached(const word_t* bits, int n_bins, const bin_t* order, bin_t* out) noexcept nogil:
+    """List the value bins that reach a node, in the feature's order."""
+    cdef int b, n = 0
+    for b in range(n_bins):
+        if _holds(bits, order[b]):
+            out[n] = order[b]
+            n += 1
+    return n
+
+
+cdef bint _split(
+    Box* box,
+    Box* other,
+    const row_t[::1] n_bins,
+    const bin_t[::1] is_nominal,
+    const bin_t[:, ::1] order,
+    int k,
+    const word_t* words,
+    row_t* feature,
+    word_t* left_bins,
+) noexcept nogil:
+    """Split a box; False where no feature has two bins left in it."""
+    cdef bin_t reached[BINS]
+    cdef int able[MAX_FEATURES]
+    cdef int n_able = 0
+    cdef int f, n, i
+    cdef bint missing
+    for f in range(k):
+        if _reached(box.reach[f], n_bins[f], &order[f, 0], reached) > 1:
+            able[n_able] = f
+            n_able += 1
+    if n_able == 0:
+        return False
+    f = able[_below(words[0], n_able)]
+    n = _reached(box.reach[f], n_bins[f], &order[f, 0], reached)
+    memset(left_bins, 0, SET_WORDS * sizeof(word_t))
+    feature[0] = f
+    if is_nominal[f] == 1 or is_nominal[f] == 2:
+        _nominal(reached, n, is_nominal[f] == 2, words, left_bins)
+    else:
+        missing = is_nominal[f] == 0 and _holds(box.reach[f], n_bins[f])
+        _threshold(reached, n, &order[f, 0], n_bins[f], missing, words, left_bins)
+    memcpy(other, box, sizeof(Box))
+    for i in range(SET_WORDS):
+        box.reach[f][i] &= left_bins[i]
+        other.reach[f][i] &= ~left_bins[i]
+    return True
+
+
+cdef void _threshold(
+    const bin_t* reached, int n, const bin_t* order, int missing, bint missing_reaches,
+    const word_t* words, word_t* left_bins,
+) noexcept nogil:
+    """Cut the ordered bins at a random place; the missing bin takes a random side."""
+    cdef bin_t last = reached[_below(words[1], n - 1)]
+    cdef int i = 0
+    if missing_reaches and words[2] & 1:
+        left_bins[missing >> 6] |= <word_t> 1 << (missing & 63)
+    # All bins up to the cut, reached or not: on a number they have to be a threshold.
+    while True:
+        left_bins[order[i] >> 6] |= <word_t> 1 << (order[i] & 63)
+        if order[i] == last:
+            break
+        i += 1
+
+
+cdef void _nominal(
+    const bin_t* reached, int n, bint subsets, const word_t* words, word_t* left_bins
+) noexcept nogil:
+    """Take one bin, or a random subset that is neither empty nor full."""
+    cdef int i, n_left = 0
+    if subsets and words[1] & 1:
+        for i in range(n):
+            if (words[3 + (i >> 6)] >> (i & 63)) & 1:
+                left_bins[reached[i] >> 6] |= <word_t> 1 << (reached[i] & 63)
+                n_left += 1
+        if 0 < n_left < n:
+            return
+        memset(left_bins, 0, SET_WORDS * sizeof(word_t))
+    i = _below(words[2], n)
+    left_bins[reached[i] >> 6] |= <word_t> 1 << (reached[i] & 63)
+
+
+cdef void _fill(
+    const Box* box, int leaf, const row_t[::1] n_bins, int k, unsigned short* table
+) noexcept nogil:
+    """Write the leaf into every combination of bins that reaches it."""
+    cdef int a, b, c
+    cdef int n0 = n_bins[0] + 1
+    cdef int n1 = n_bins[1] + 1 if k > 1 else 1
+    cdef int n2 = n_bins[2] + 1 if k > 2 else 1
+    cdef unsigned short* run
+    for a in range(n0):
+        if not _holds(box.reach[0], a):
+            continue
+        for b in range(n1):
+            if k > 1 and not _holds(box.reach[1], b):
+                continue
+            run = table + (a * n1 + b) * n2
+            if k < 3:
+                run[0] = leaf
+                continue
+            for c in range(n2):
+                if _holds(box.reach[2], c):
+                    run[c] = leaf

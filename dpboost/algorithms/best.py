@@ -1,0 +1,166 @@
+"""Our own recipe: random partitions, noisy sums, shrinkage by the known noise.
+
+What is new or put together here:
+
+* a tree is a random partition over a few features, so its structure costs nothing;
+* a leaf releases its gradient and hessian sums, whose noise does not grow with the number of
+  rows, instead of their ratio, whose noise does not shrink with it;
+* each step is multiplied by the weight of its posterior mean under the known noise, so that
+  deep partitions and empty leaves do no harm;
+* many trees on all rows under Gaussian composition when delta > 0, few trees under pure epsilon;
+* start value, row count and bins are released from the same budget, and released gains decide
+  which features are cut more often.
+
+The leaf sums follow the DP-EBM of Nori et al. (ICML 2021) and the vector release of Maddock et
+al. (CCS 2022); free random structure goes back to the latter and to random decision trees.
+All rules below look at public facts: epsilon, delta, the released number of rows, the loss.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpboost.boosting.feature_queue import FeatureQueue
+from dpboost.boosting.loop import BoostingLoop
+from dpboost.boosting.partition_learner import PartitionLearner
+from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
+from dpboost.losses import Loss, SquaredLoss
+from dpboost.privacy.accounting import (
+    Accountant,
+    GDPAccountant,
+    PureAccountant,
+    ZCDPAccountant,
+)
+from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
+from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
+from dpboost.tree.partitions import MAX_FEATURES, PartitionGrid
+
+# Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
+LARGEST_GDP_EPSILON = 100.0
+# From so many rows times epsilon on, categories are worth a round each that orders them.
+ROWS_TO_ORDER_CATEGORIES = 5e4
+
+
+def accountant(epsilon: float, delta: float) -> Accountant:
+    """Return Gaussian accounting when delta > 0, pure epsilon otherwise."""
+    if delta == 0:
+        return PureAccountant()
+    if LARGEST_GDP_EPSILON < epsilon < math.inf:
+        return ZCDPAccountant()
+    return GDPAccountant()
+
+
+def start_share(loss: Loss, delta: float) -> float:
+    """Return the part of the budget that the start value and the row count get."""
+    if not isinstance(loss, SquaredLoss):
+        return 0.01
+    return 0.03 if delta > 0 else 0.05
+
+
+def bins_share(delta: float) -> float:
+    """Return the part of the budget that the bins get: equal bins are free, and pure."""
+    return 0.05 if delta > 0 else 0.0
+
+
+def defaults(facts: PublicFacts) -> Hyperparameters:
+    """Return the rules for everything that the user leaves open."""
+    assert facts.n_rows is not None
+    information = facts.n_rows * facts.epsilon
+    squared = isinstance(facts.loss, SquaredLoss)
+    rule = _gaussian_rule if facts.delta > 0 else _pure_rule
+    return rule(information, squared)
+
+
+def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
+    """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
+    small, large = information < 8e3, information >= 1.5e5
+    return Hyperparameters(
+        n_estimators=400 if small else 1600 if large else 800,
+        learning_rate=0.25 if small else 0.2,
+        max_depth=4 if information < 2e3 else 5 if small else 7 if large else 6,
+        reg_lambda=100.0,
+        max_bin=64,
+        trees_per_ensemble=1,
+        features_per_tree=3,
+        gradient_clip=0.2 if squared else 0.5,
+        step_prior=0.5 if not squared else 0.06 if information < 3e3 else 0.03,
+        hessian_share=0.05 if information > 2e3 else 0.1,
+    )
+
+
+def _pure_rule(information: float, squared: bool) -> Hyperparameters:
+    """Rules under pure epsilon, where the noise of a tree grows with their number."""
+    scale = 8e3 if squared else 4e4
+    n_trees = 28 if information < 2e3 else round(56 * max(1.0, min((information / scale) ** 0.5, 7)))
+    scarce = not squared and information < 4e4
+    shallow = information < (5e3 if squared else 2e3)
+    return Hyperparameters(
+        n_estimators=n_trees,
+        learning_rate=0.7 if n_trees < 40 else 0.5 if n_trees < 80 else 0.3 if n_trees < 200 else 0.2,
+        max_depth=4 if shallow else 5 if squared else 6,
+        reg_lambda=100.0 if scarce else 30.0,
+        max_bin=64,
+        trees_per_ensemble=1,
+        features_per_tree=3,
+        gradient_clip=0.25 if squared else 0.5,
+        step_prior=0.06 if squared else 0.7,
+        hessian_share=0.12 if scarce else 0.08,
+    )
+
+
+def build(setting: Setting) -> BoostingLoop:
+    """Build the strategies for filled hyper-parameters."""
+    hyper, facts, binner = setting.hyper, setting.facts, setting.binner
+    assert hyper.n_estimators is not None
+    assert hyper.learning_rate is not None
+    assert hyper.max_depth is not None
+    assert hyper.reg_lambda is not None
+    assert hyper.trees_per_ensemble is not None
+    assert hyper.features_per_tree is not None
+    assert hyper.gradient_clip is not None
+    assert hyper.step_prior is not None
+    assert hyper.hessian_share is not None
+    assert facts.n_rows is not None
+    # Random subsets of categories help where their noise is small, single categories else.
+    nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
+    grid = PartitionGrid(n_bins=binner.n_bins, is_nominal=nominal)
+    orders = facts.delta > 0 and facts.n_rows * facts.epsilon >= ROWS_TO_ORDER_CATEGORIES
+    to_order = np.flatnonzero((binner.is_categorical == 1) & (binner.n_bins > 2))
+    learner = PartitionLearner(
+        loss=setting.loss,
+        grid=grid,
+        queue=FeatureQueue(binner.n_features, setting.public),
+        scale=SumScale(
+            gradient_limit=hyper.gradient_clip,
+            hessian_limit=setting.loss.hessian_limit,
+            hessian_unit=setting.loss.hessian_unit,
+            hessian_share=hyper.hessian_share,
+            norm="l2" if facts.delta > 0 else "l1",
+        ),
+        leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),
+        features_per_tree=min(hyper.features_per_tree, binner.n_features, MAX_FEATURES),
+        depth=hyper.max_depth,
+        learning_rate=hyper.learning_rate,
+        to_order=to_order[::-1].tolist() if orders else [],
+        public=setting.public,
+    )
+    schedule: Schedule = Sequential()
+    if hyper.trees_per_ensemble > 1:
+        schedule = EnsembleOfEnsembles(
+            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
+        )
+    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
+
+
+BEST = Recipe(
+    name="best",
+    used=frozenset(_gaussian_rule(1.0, squared=True).given()),
+    max_bin=64,
+    accountant=accountant,
+    defaults=defaults,
+    build=build,
+    start_share=start_share,
+    bins_share=bins_share,
+)

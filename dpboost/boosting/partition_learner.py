@@ -1,0 +1,117 @@
+"""Rounds of random partitions: free structure, one noisy vector of leaf sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.boosting.feature_queue import FeatureQueue
+from dpboost.boosting.rows import TreeRows
+from dpboost.losses import Loss
+from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
+from dpboost.tree.partitions import Partition, PartitionGrid
+from dpboost.tree.structure import Tree
+
+# Released hessian sums are written as weights in these units, so that small ones stay apart.
+WEIGHT_UNITS = 16
+
+
+@dataclass(kw_only=True, eq=False)
+class PartitionLearner:
+    """Release the noisy leaf sums of one random partition a round.
+
+    Parameters
+    ----------
+    loss : Loss
+        Turns steps into scores.
+    grid : PartitionGrid
+        The public bins.
+    queue : FeatureQueue
+        Chooses the features of a partition.
+    scale : SumScale
+        Clips of a row's gradient and hessian, and their shares.
+    leaf : ShrunkenLeaf
+        Turns noisy sums into steps.
+    features_per_tree : int
+        Features of a partition, at most three.
+    depth : int
+        Levels of a partition.
+    learning_rate : float
+        Shrinkage of the steps.
+    to_order : list of int
+        Nominal features that are still to be ordered: each gets one round with a leaf for every
+        category, whose released steps then order them.
+    public : numpy.random.Generator
+        Public randomness.
+
+    Privacy
+    -------
+    One release a round, a vector of the gradient and hessian sums of disjoint leaves
+    (``constants.newton_sums``). Partitions depend on public randomness and released values.
+    """
+
+    loss: Loss
+    grid: PartitionGrid
+    queue: FeatureQueue
+    scale: SumScale
+    leaf: ShrunkenLeaf
+    features_per_tree: int
+    depth: int
+    learning_rate: float
+    to_order: list[int]
+    public: np.random.Generator
+
+    def learn(
+        self, rows: TreeRows, index: int, *, budget: Budget, ledger: Ledger
+    ) -> tuple[Tree, ...]:
+        """Release the trees of one round; their structure is shared by all outputs."""
+        ordering = self.to_order.pop() if self.to_order else None
+        partition = self._partition(ordering)
+        noise = ledger.accountant.noise(budget)
+        sums = rows.leaf_sums(partition, self.scale, ledger.neighbours)
+        deviation = noise.deviation(sums.bound(noise.needs))
+        released = ledger.release(noise, sums, label="leaf sums")
+        gradients = released[0] * self.scale.gradient_worth
+        hessians = released[1] * self.scale.hessian_worth
+        steps, gain = self.leaf.steps(
+            gradients, hessians, deviation * self.scale.gradient_worth
+        )
+        self.queue.learn(partition.features, gain)
+        if ordering is not None:
+            self._order(ordering, steps)
+        values = self.loss.to_score_units(steps, 1.0, self.learning_rate)
+        rows.add(values)
+        return tuple(
+            _tree(partition, value, weight)
+            for value, weight in zip(values, hessians, strict=True)
+        )
+
+    def _partition(self, ordering: int | None) -> Partition:
+        """Return the public partition of the round."""
+        if ordering is not None:
+            return self.grid.by_category(ordering)
+        features = self.queue.take(self.features_per_tree)
+        return self.grid.random(features, self.depth, self.public)
+
+    def _order(self, feature: int, steps: NDArray[np.float64]) -> None:
+        """Order the categories of a feature by their released steps (those of output 0)."""
+        categories = steps[0, : self.grid.n_bins[feature]]
+        self.grid.set_order(feature, np.argsort(categories, kind="stable"))
+
+
+def _tree(
+    partition: Partition, value: NDArray[np.int64], weight: NDArray[np.float64]
+) -> Tree:
+    """Return the tree of one output."""
+    return Tree(
+        feature=partition.feature,
+        left_bins=partition.left_bins,
+        left=partition.left,
+        right=partition.right,
+        leaf_value=np.ascontiguousarray(value),
+        leaf_count=np.rint(np.maximum(weight, 0.0) * WEIGHT_UNITS).astype(np.int64),
+    )

@@ -1,0 +1,172 @@
+"""Bins of numeric features from noisy fine histograms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.data.binner import Binner
+from dpboost.data.bins import AffineBins
+from dpboost.data.table import Table
+from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.constants import counts
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.sensitive import Sensitive
+
+N_CELLS = 1024
+# One row in units of the released histograms.
+ROW_UNITS = 2**20
+# More features than this keep equal bins: the histograms would outgrow the rows.
+MOST_FEATURES = 4096
+# A difference or a count stands out from the noise beyond this many deviations, and a little
+# more where many are looked at.
+THRESHOLD = 1.5
+# Every cell gets at least this part of one cell's noise as a share of the rows.
+FLOOR = 0.05
+
+
+def release_bins(
+    binner: Binner,
+    table: Table,
+    *,
+    n_bins: int,
+    n_rows: float,
+    budget: Budget,
+    ledger: Ledger,
+) -> Binner:
+    """Merge fine cells into bins by the square root of their noisy mass.
+
+    Parameters
+    ----------
+    binner : Binner
+        Public bins; those of features with bounds are replaced.
+    table : Table
+        Private rows.
+    n_bins : int
+        Bins of a feature, 2 to 255.
+    n_rows : float
+        Released number of rows.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant.
+    ledger : Ledger
+        The gate.
+
+    Returns
+    -------
+    Binner
+
+    Privacy
+    -------
+    One release: the histograms of all numeric features with bounds over cells that are public,
+    q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
+    post-processing.
+    """
+    places = [
+        place
+        for place, bins in enumerate(binner.features)
+        if isinstance(bins, AffineBins) and bins.lower < bins.upper
+    ]
+    if not places or len(places) > MOST_FEATURES:
+        return binner
+    fine = {place: _fine(binner.features[place]) for place in places}
+    histograms = np.stack([_histogram(fine[place], table.column(place)) for place in places])
+    noise = ledger.accountant.noise(budget)
+    bounds = counts(ledger.neighbours, ROW_UNITS, histograms=len(places))
+    sensitive = Sensitive(histograms * ROW_UNITS, bounds, unit=1 / ROW_UNITS)
+    deviation = noise.deviation(sensitive.bound(noise.needs)) / ROW_UNITS
+    released = ledger.release(noise, sensitive, label="fine histograms") / ROW_UNITS
+    features = list(binner.features)
+    for place, noisy in zip(places, released, strict=True):
+        features[place] = replace(
+            fine[place], table=merge_cells(noisy, deviation, n_rows, n_bins)
+        )
+    return replace(binner, features=tuple(features))
+
+
+def merge_cells(
+    noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
+) -> tuple[int, ...]:
+    """Return the bin of every fine cell.
+
+    Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
+    empty stretches apart: finer where rows are, not only where most of them are.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (n_cells,)
+        Released counts.
+    deviation : float
+        Standard deviation of their noise.
+    n_rows : float
+        Released number of rows.
+    n_bins : int
+        At most this many bins come out.
+
+    Returns
+    -------
+    tuple of int
+        Starts at 0 and goes up by 0 or 1.
+    """
+    mass = np.sqrt(denoise(noisy, deviation))
+    if mass.sum() <= 0:
+        mass = np.ones(len(noisy))
+    mass = mass / mass.sum() + FLOOR * deviation / n_rows
+    middles = np.cumsum(mass) - mass / 2
+    bins = np.minimum((middles / mass.sum() * n_bins).astype(np.intp), n_bins - 1)
+    return tuple(np.unique(bins, return_inverse=True)[1].tolist())
+
+
+def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """Return a piecewise constant, non-negative estimate of a histogram.
+
+    A dyadic interval is divided where its halves differ by more than the noise would make them,
+    or where a part of it is to be divided; an interval that does not stand out from zero
+    becomes zero.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (2**k,)
+        Released counts.
+    deviation : float
+        Standard deviation of their noise.
+
+    Returns
+    -------
+    ndarray of shape (2**k,)
+    """
+    sums = [noisy]
+    while len(sums[-1]) > 1:
+        sums.append(sums[-1][0::2] + sums[-1][1::2])
+    divided = [np.zeros(len(noisy), dtype=bool)]
+    for level in range(1, len(sums)):
+        parts = sums[level - 1]
+        beyond = THRESHOLD + 0.5 * math.sqrt(2 * math.log(len(sums[level])))
+        differs = np.abs(parts[0::2] - parts[1::2]) > beyond * deviation * math.sqrt(2**level)
+        divided.append(differs | divided[-1][0::2] | divided[-1][1::2])
+    density = np.zeros(1)
+    settled = np.zeros(1, dtype=bool)
+    for level in range(len(sums) - 1, -1, -1):
+        width = 2**level
+        settle = ~settled & ~divided[level]
+        stands_out = sums[level] > THRESHOLD * deviation * math.sqrt(width)
+        density = np.where(settle, np.where(stands_out, sums[level] / width, 0.0), density)
+        settled |= settle
+        if level:
+            density, settled = np.repeat(density, 2), np.repeat(settled, 2)
+    return density
+
+
+def _fine(bins: object) -> AffineBins:
+    """Return the fine cells over the bounds of a feature."""
+    assert isinstance(bins, AffineBins)
+    return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=(0,) * N_CELLS)
+
+
+def _histogram(fine: AffineBins, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count rows by fine cell; missing values are in none."""
+    position = (values[~np.isnan(values)] - fine.lower) * fine.scale
+    cells = np.clip(position, 0, N_CELLS - 1).astype(np.intp)
+    return np.bincount(cells, minlength=N_CELLS).astype(np.int64)

@@ -1,0 +1,24 @@
+"""Losses: the map from a row's score and label to its integer gradient, and its public bound.
+
+Scores live on a grid of public powers of two (``unit``), gradients on a grid of 2^-16. A loss
+knows no noise and no budget; it says how large one row's gradient can be, and that is what the
+mechanisms are told.
+"""
+
+from __future__ import annotations
+
+from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
+from dpboost.losses.logistic import LogisticLoss
+from dpboost.losses.squared import SquaredLoss
+from dpboost.losses.table import logistic_table
+
+Loss = SquaredLoss | LogisticLoss
+
+__all__ = [
+    "GRADIENT_ONE",
+    "GRADIENT_UNIT",
+    "LogisticLoss",
+    "Loss",
+    "SquaredLoss",
+    "logistic_table",
+]

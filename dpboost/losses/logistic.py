@@ -1,0 +1,208 @@
+"""Logistic loss of two classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost._kernels import gradient, newton, predict
+from dpboost._validation import InvalidParameterError
+from dpboost.losses import grid
+from dpboost.losses.grid import (
+    GRADIENT_ONE,
+    HESSIAN_UNIT,
+    SCORE_BITS,
+    filter_units,
+    gradient_units,
+)
+from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticLoss:
+    """Logistic loss of two classes.
+
+    The gradient is ``probability - label`` and the hessian the constant 1/4 that dominates
+    ``p (1 - p)`` (Boehning 1992, the quadratic lower bound of the log-likelihood): a public
+    number, so that gains and leaves have the constants of the squared loss. The probability comes
+    from an integer table of the logistic function with linear interpolation, error below 2^-20
+    before it is rounded to 2^-16; no floating-point function runs on a row.
+
+    Privacy
+    -------
+    Releases nothing. ``words`` is a row-wise map that uses public numbers only: one row decides
+    one word, and a word's gradient is at most ``gradient_limit`` in absolute value. The two
+    classes are assumed public.
+    """
+
+    name: ClassVar[str] = "logistic"
+    objective: ClassVar[str] = "binary sigmoid:1"
+    hessian: ClassVar[float] = 0.25
+    gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = HESSIAN_UNIT
+    hessian_limit: ClassVar[int] = round(0.25 / HESSIAN_UNIT)
+    unit: ClassVar[float] = 2.0**-SCORE_BITS
+    units_per_one: ClassVar[int] = 1 << SCORE_BITS
+
+    start_units: int = 0
+
+    @property
+    def start(self) -> float:
+        """Start value: log-odds where every raw score begins."""
+        return self.start_units * self.unit
+
+    def starting_at(self, mean: float) -> LogisticLoss:
+        """Return this loss with the log-odds of a released share of class 1 as its start.
+
+        Parameters
+        ----------
+        mean : float
+            Clipped to [0.01, 0.99].
+        """
+        share = min(max(mean, 0.01), 0.99)
+        log_odds = math.log(share / (1 - share))
+        return replace(self, start_units=round(log_odds / self.unit))
+
+    def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Labels whose mean is the start: 0 and 1."""
+        return labels.astype(np.float64)
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Check that class indices are 0 or 1.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Index of each row's class in the public list of two classes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is any other index.
+        """
+        labels = np.asarray(y)
+        if not np.isin(labels, (0, 1)).all():
+            raise InvalidParameterError(
+                "The 'y' parameter of LogisticLoss must hold class indices 0 and 1 only."
+            )
+        return labels.astype(np.int64)
+
+    def words(
+        self,
+        scores: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        *,
+        filter_limit: float | None = None,
+        gradient_limit: float = 1.0,
+        n_threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Packed gradients and counts of some rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,), int64
+            In units of 2^-20.
+        labels : ndarray of shape (n_rows,), int64
+            0 or 1.
+        rows : ndarray of shape (n_selected,), int32
+        filter_limit : float, optional
+            Rows with ``|gradient|`` above it get word 0. None drops no row.
+        gradient_limit : float, default=1.0
+            Gradients are clipped to +- this, at most 1.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (n_selected,), int64
+            ``(gradient << 32) + 1`` with the gradient in units of 2^-16, or 0.
+        """
+        words = np.empty(len(rows), dtype=np.int64)
+        gradient.logistic(
+            scores,
+            labels,
+            rows,
+            logistic_table(),
+            TABLE_SHIFT,
+            TABLE_RANGE,
+            filter_units(filter_limit, GRADIENT_ONE),
+            gradient_units(gradient_limit),
+            words,
+            n_threads,
+        )
+        return words
+
+    def newton_words(
+        self,
+        scores: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        *,
+        gradient_limit: float,
+        n_threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Packed clipped gradients and hessians of some rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (1, n_rows), int64
+            The one output's.
+        labels, rows
+            As in :meth:`words`.
+        gradient_limit : float
+            Gradients are clipped to +- this, at most 1.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (1, n_selected), int64
+            ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
+            ``hessian_unit``, at most ``hessian_limit`` of them.
+        """
+        words = np.empty(len(rows), dtype=np.int64)
+        newton.logistic(
+            scores[0],
+            labels,
+            rows,
+            logistic_table(),
+            TABLE_SHIFT,
+            TABLE_RANGE,
+            gradient_units(gradient_limit),
+            words,
+            n_threads,
+        )
+        return words[np.newaxis]
+
+    def to_score_units(
+        self, value_units: ArrayLike, value_unit: float, learning_rate: float
+    ) -> NDArray[np.int64]:
+        """Turn released leaf values into score units, learning rate included.
+
+        Parameters
+        ----------
+        value_units : array-like of int64
+            Released leaf values, counted in ``value_unit``.
+        value_unit : float
+            One such unit, in log-odds.
+        learning_rate : float
+
+        Returns
+        -------
+        ndarray of int64
+            Rounded to nearest, saturated at +-2^40 units.
+        """
+        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
+
+    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability of class 1 from raw scores, the same doubles as LightGBM's."""
+        out = np.empty(np.shape(raw), dtype=np.float64)
+        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
+        return out

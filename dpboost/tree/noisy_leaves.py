@@ -1,0 +1,139 @@
+"""Leaves from noisy sums: one vector release a tree, then shrinkage by the known noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.losses.grid import GRADIENT_ONE
+from dpboost.privacy.constants import newton_sums
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound, Sensitive
+
+# Gradients are multiplied by this before the release, so that the smaller factor of the
+# hessians, which sets their share of the budget, is still a good integer.
+GRADIENT_FACTOR = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumScale:
+    """Integer factors that divide one release between gradient and hessian sums.
+
+    Parameters
+    ----------
+    gradient_limit : float
+        Public clip of a row's gradient.
+    hessian_limit : int
+        Largest hessian of a row, in units of ``hessian_unit``.
+    hessian_unit : float
+        Unit of the hessian grid.
+    hessian_share : float
+        Part of the release's budget that goes to hessians.
+    norm : {"l1", "l2"}
+        Norm of the noise: discrete Laplace or discrete Gaussian.
+    """
+
+    gradient_limit: float
+    hessian_limit: int
+    hessian_unit: float
+    hessian_share: float
+    norm: str
+
+    @property
+    def gradient_units(self) -> int:
+        """Largest gradient of a row after its factor."""
+        return GRADIENT_FACTOR * math.floor(self.gradient_limit * GRADIENT_ONE)
+
+    @property
+    def hessian_factor(self) -> int:
+        """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
+        odds = self.hessian_share / (1 - self.hessian_share)
+        part = odds if self.norm == "l1" else math.sqrt(odds)
+        return max(1, round(part * self.gradient_units / self.hessian_limit))
+
+    @property
+    def gradient_worth(self) -> float:
+        """What one released unit of a gradient sum is worth."""
+        return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
+
+    @property
+    def hessian_worth(self) -> float:
+        """What one released unit of a hessian sum is worth."""
+        return self.hessian_unit / self.hessian_factor
+
+    def sensitive(self, sums: NDArray[np.int64], neighbours: Neighbours) -> Sensitive:
+        """Wrap the sums of all leaves as one vector.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (2, n_outputs, n_leaves), int64
+            Gradient sums and hessian sums; multiplied in place.
+        neighbours : Neighbours
+        """
+        sums[0] *= GRADIENT_FACTOR
+        sums[1] *= self.hessian_factor
+        return Sensitive(sums, self.bounds(neighbours), unit=self.gradient_worth)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
+        """Return the L1 and L2 sensitivity of the vector."""
+        return newton_sums(
+            self.gradient_units, self.hessian_limit * self.hessian_factor, neighbours
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrunkenLeaf:
+    """Newton steps from noisy sums, shrunk towards zero by what is known of their noise.
+
+    With denominator ``h = max(H, 0) + lambda`` the raw step ``-G / h`` carries noise of variance
+    ``(s / h)**2``, where ``s`` is the standard deviation of the noise of ``G``. Multiplied by
+    ``tau**2 / (tau**2 + (s / h)**2)`` it is the posterior mean of a step with prior variance
+    ``tau**2``. An empty leaf then adds almost nothing, which makes deep partitions harmless.
+
+    Parameters
+    ----------
+    reg_lambda : float
+        Added to the denominator.
+    prior : float
+        ``tau``, the typical size of a step.
+    largest : float
+        Steps are clipped to +- this.
+
+    Privacy
+    -------
+    Post-processing of released sums and of the public size of their noise.
+    """
+
+    reg_lambda: float
+    prior: float
+    largest: float = 2.0
+
+    def steps(
+        self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], deviation: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the step of every leaf, and the released gain of the partition.
+
+        Parameters
+        ----------
+        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+            Released sums.
+        deviation : float
+            Standard deviation of the noise of a gradient sum.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_outputs, n_leaves)
+            Before the learning rate.
+        gain : float
+            Shrunken gain in excess of what noise alone would show, at least 0.
+        """
+        denominator = np.maximum(hessians, 0.0) + self.reg_lambda
+        variance = (deviation / denominator) ** 2
+        shrinkage = self.prior**2 / (self.prior**2 + variance)
+        steps = np.clip(-gradients / denominator * shrinkage, -self.largest, self.largest)
+        excess = shrinkage * (gradients**2 - deviation**2) / denominator
+        return steps, max(float(excess.sum()), 0.0)
+

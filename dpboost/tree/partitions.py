@@ -1,0 +1,160 @@
+"""Random partitions: trees whose splits are public, reachable by look-up tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import randomtree
+from dpboost.tree.structure import SET_WORDS
+
+MAX_FEATURES = 3
+WORDS_PER_NODE = 8
+BINS = 256
+# How a split cuts a feature's bins: numbers 0, one category 1, half of the time a subset 2.
+ORDERED_CATEGORIES = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Partition:
+    """A public tree over a few features, and the table that finds the leaf of a row.
+
+    Parameters
+    ----------
+    features : ndarray of shape (k,), int32
+        Features of the table, at most three.
+    strides : ndarray of shape (k,), int32
+        What one bin of each feature moves in the table.
+    table : ndarray of uint16
+        Leaf of every combination of bins.
+    n_leaves : int
+    feature : ndarray of shape (n_leaves - 1,), int32
+        Feature of each internal node.
+    left_bins : ndarray of shape (n_leaves - 1, 4), uint64
+        Bins that go left.
+    left, right : ndarray of shape (n_leaves - 1,), int32
+        Children, ``~leaf`` for a leaf.
+
+    Privacy
+    -------
+    Made of public randomness, public bins and released values; it looks at no row.
+    """
+
+    features: NDArray[np.int32]
+    strides: NDArray[np.int32]
+    table: NDArray[np.uint16]
+    n_leaves: int
+    feature: NDArray[np.int32]
+    left_bins: NDArray[np.uint64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+
+
+@dataclass(kw_only=True, eq=False)
+class PartitionGrid:
+    """The public bins as random partitions see them.
+
+    Parameters
+    ----------
+    n_bins : ndarray of shape (n_features,), int32
+        Value bins of each feature.
+    is_nominal : ndarray of shape (n_features,), uint8
+        0 for numbers; of the others 1 where a split takes one bin, 2 where half of the splits
+        take a random subset.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_features, 256), uint8
+        Bins of each feature in the order in which thresholds cut them.
+    """
+
+    n_bins: NDArray[np.int32]
+    is_nominal: NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        self.is_nominal = self.is_nominal.copy()
+        self.order = np.tile(np.arange(BINS, dtype=np.uint8), (len(self.n_bins), 1))
+
+    def set_order(self, feature: int, ranked_bins: NDArray[np.integer]) -> None:
+        """Order the categories of a nominal feature by something released."""
+        self.order[feature, : len(ranked_bins)] = ranked_bins
+        self.is_nominal[feature] = ORDERED_CATEGORIES
+
+    def random(
+        self, features: NDArray[np.int32], depth: int, public: np.random.Generator
+    ) -> Partition:
+        """Grow a random partition of some features.
+
+        Parameters
+        ----------
+        features : ndarray of shape (k,), int32
+            At most three different features.
+        depth : int
+            Levels of splits.
+        public : numpy.random.Generator
+            Public randomness.
+
+        Returns
+        -------
+        Partition
+        """
+        words = public.integers(
+            0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False
+        )
+        most = max(2**depth - 1, 1)
+        node_feature = np.empty(most, dtype=np.int32)
+        left_bins = np.empty((most, SET_WORDS), dtype=np.uint64)
+        left, right = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+        n_bins = self.n_bins[features]
+        strides = _strides(n_bins)
+        table = np.zeros(int(np.prod(n_bins + 1, dtype=np.int64)), dtype=np.uint16)
+        n_leaves = randomtree.grow(
+            n_bins,
+            self.is_nominal[features],
+            self.order[features],
+            depth,
+            words,
+            node_feature,
+            left_bins,
+            left,
+            right,
+            table,
+        )
+        nodes = slice(n_leaves - 1)
+        return Partition(
+            features=features,
+            strides=strides,
+            table=table,
+            n_leaves=n_leaves,
+            feature=features[node_feature[nodes]],
+            left_bins=left_bins[nodes],
+            left=left[nodes],
+            right=right[nodes],
+        )
+
+    def by_category(self, feature: int) -> Partition:
+        """Give every category of a nominal feature a leaf of its own; the last takes the rest."""
+        n_bins = int(self.n_bins[feature])
+        table = np.minimum(np.arange(n_bins + 1), n_bins).astype(np.uint16)
+        nodes = np.arange(n_bins, dtype=np.int32)
+        left_bins = np.zeros((n_bins, SET_WORDS), dtype=np.uint64)
+        left_bins[nodes, nodes >> 6] = np.uint64(1) << (nodes & 63).astype(np.uint64)
+        right = np.append(nodes[1:], ~n_bins).astype(np.int32)
+        return Partition(
+            features=np.array([feature], dtype=np.int32),
+            strides=np.array([1], dtype=np.int32),
+            table=table,
+            n_leaves=n_bins + 1,
+            feature=np.full(n_bins, feature, dtype=np.int32),
+            left_bins=left_bins,
+            left=~nodes,
+            right=right,
+        )
+
+
+def _strides(n_bins: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Strides of a table whose last feature runs fastest."""
+    sizes = np.append(n_bins[1:] + 1, 1)
+    return np.cumprod(sizes[::-1])[::-1].astype(np.int32)
