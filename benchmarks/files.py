@@ -27,19 +27,20 @@ class PublishedFile:
     ----------
     path : str
         Where the file lies below a data folder, with forward slashes.
-    url : str
-        Where the publisher offers it; https only.
+    url : str or None
+        Where the publisher offers it, https only; ``None`` where no publisher offers these bytes:
+        the file is then looked for in the folder of ``DPBOOST_DATA`` alone.
     sha256 : str
         Digest of the published bytes, 64 lower-case hexadecimal digits.
     """
 
     path: str
-    url: str
+    url: str | None
     sha256: str
 
     def __post_init__(self) -> None:
         """Refuse a source that could be altered on its way."""
-        if not self.url.startswith("https://"):
+        if self.url is not None and not self.url.startswith("https://"):
             raise ValueError(f"The source of {self.path} must be an https address.")
 
 
@@ -103,6 +104,8 @@ def locate(
             raise _unavailable(file, Path(folder), f"{DATA_VARIABLE} is set to a folder without it")
         return path
     path = cache_folder(environment) / file.path
+    if file.url is None:
+        raise _unavailable(file, None, "it is not offered for download in this form")
     if path.is_file():
         if sha256_of(path) != file.sha256:
             raise DataFileError(
@@ -117,6 +120,7 @@ def locate(
 
 def _download(file: PublishedFile, path: Path, fetch: Fetch) -> None:
     folder = path.parents[len(Path(file.path).parts) - 1]
+    assert file.url is not None
     try:
         content = fetch(file.url)
     except OSError as error:  # URLError, timeouts and a missing network are all of this kind
@@ -146,9 +150,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def _unavailable(file: PublishedFile, folder: Path, reason: str) -> DataFileError:
-    return DataFileError(
-        f"The data file {file.path} is not available: {reason}. Download {file.url} and put it at "
-        f"{folder / file.path}, or set the environment variable {DATA_VARIABLE} to a folder that "
-        f"holds {file.path}."
-    )
+def _unavailable(file: PublishedFile, folder: Path | None, reason: str) -> DataFileError:
+    variable = f"set the environment variable {DATA_VARIABLE} to a folder that holds {file.path}."
+    advice = variable[0].upper() + variable[1:]
+    if file.url is not None:
+        where = file.path if folder is None else folder / file.path
+        advice = f"Download {file.url} and put it at {where}, or {variable}"
+    elif folder is not None:
+        advice = f"Put it at {folder / file.path}."
+    return DataFileError(f"The data file {file.path} is not available: {reason}. {advice}")

@@ -4,8 +4,81 @@ from __future__ import annotations
 
 from benchmarks.problems.abalone import ABALONE
 from benchmarks.problems.adult import ADULT
+from benchmarks.problems.bank import BANK
+from benchmarks.problems.blog_feedback import BLOG_FEEDBACK
+from benchmarks.problems.covtype import COVTYPE, COVTYPE_7, COVTYPE_ODDS
+from benchmarks.problems.diamonds import DIAMONDS
+from benchmarks.problems.evans import (
+    ELEVATORS,
+    KEGGDIRECTED,
+    KEGGUNDIRECTED,
+    KIN40K,
+    POL,
+    PROTEIN,
+    PUMADYN32NM,
+)
+from benchmarks.problems.higgs import HIGGS
+from benchmarks.problems.kddcup99 import KDDCUP99, KDDCUP99_23
+from benchmarks.problems.libsvm import A9A, COD_RNA, IJCNN1, NEWS20, W8A
+from benchmarks.problems.mnist import MNIST
+from benchmarks.problems.pmlb import (
+    BNG_PWLINEAR,
+    COIL2000,
+    CONNECT_4,
+    CPU_ACT,
+    FRIED,
+    LETTER,
+    NURSERY,
+)
 from benchmarks.problems.problem import Problem
+from benchmarks.problems.uci import AIR_QUALITY, CCPP, MUSHROOM, SKIN, WINE
+from benchmarks.problems.yarin import KIN8NM, NAVAL
 
 __all__ = ["PROBLEMS", "Problem"]
 
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (ADULT, ABALONE)}
+PROBLEMS: dict[str, Problem] = {
+    problem.name: problem
+    for problem in (
+        # two classes
+        ADULT,
+        BANK,
+        COD_RNA,
+        A9A,
+        W8A,
+        IJCNN1,
+        SKIN,
+        COVTYPE,
+        COVTYPE_ODDS,
+        COIL2000,
+        MUSHROOM,
+        HIGGS,
+        KDDCUP99,
+        NEWS20,
+        # regression
+        ABALONE,
+        WINE,
+        CCPP,
+        KIN8NM,
+        NAVAL,
+        AIR_QUALITY,
+        CPU_ACT,
+        DIAMONDS,
+        FRIED,
+        BNG_PWLINEAR,
+        ELEVATORS,
+        KEGGDIRECTED,
+        KEGGUNDIRECTED,
+        KIN40K,
+        POL,
+        PROTEIN,
+        PUMADYN32NM,
+        BLOG_FEEDBACK,
+        # more classes
+        COVTYPE_7,
+        LETTER,
+        NURSERY,
+        CONNECT_4,
+        MNIST,
+        KDDCUP99_23,
+    )
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -14,11 +14,13 @@ from benchmarks.files import PublishedFile, locate, sha256_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import scipy.sparse
 
     import dpboost
 
-Task = Literal["binary", "regression"]
-Read = Callable[[Mapping[str, Path]], "tuple[pd.DataFrame, np.ndarray]"]
+Task = Literal["binary", "multiclass", "regression"]
+Table = Union["pd.DataFrame", "scipy.sparse.csr_matrix"]
+Read = Callable[[Mapping[str, Path]], "tuple[Table, np.ndarray]"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +29,8 @@ class DataDictionary:
 
     Attributes
     ----------
-    bounds : mapping of str to (float, float)
-        Lowest and highest value of each numeric column.
+    bounds : mapping of str or int to (float, float)
+        Lowest and highest value of each numeric column; by position where columns have no names.
     categories : mapping of str to tuple of str
         Values of each categorical column.
     classes : tuple, optional
@@ -37,8 +39,8 @@ class DataDictionary:
         Lowest and highest label of a regression problem.
     """
 
-    bounds: Mapping[str, tuple[float, float]]
-    categories: Mapping[str, tuple[str, ...]]
+    bounds: Mapping[str, tuple[float, float]] | Mapping[int, tuple[float, float]]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classes: tuple[Any, ...] | None = None
     label_bounds: tuple[float, float] | None = None
 
@@ -56,6 +58,13 @@ class DataDictionary:
         if self.label_bounds is not None:
             declared["label_bounds"] = self.label_bounds
         return Schema(**declared)
+
+
+def take(X: Table, rows: np.ndarray) -> Table:
+    """Return some rows of a table, numbered anew."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows].reset_index(drop=True)
+    return X[rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +95,8 @@ class Problem:
     ----------
     name : str
         Name on the command line and in tables.
-    task : {"binary", "regression"}
-        Binary labels are 0 and 1.
+    task : {"binary", "multiclass", "regression"}
+        Binary labels are 0 and 1, those of several classes 0 to K - 1.
     files : tuple of PublishedFile
         The publisher's files, with address and SHA-256 digest.
     dictionary : DataDictionary
@@ -108,16 +117,16 @@ class Problem:
     split: SplitProtocol = SplitProtocol()
     source: str
 
-    def load(self) -> tuple[pd.DataFrame, np.ndarray]:
+    def load(self) -> tuple[Table, np.ndarray]:
         """Return the features and the labels of all rows.
 
         Returns
         -------
-        X : DataFrame
+        X : DataFrame or sparse matrix
             Numeric columns as float64, declared categorical columns as ``category`` with the
             declared categories in the declared order; a missing value is missing in both.
         y : ndarray of shape (n_rows,)
-            int64 labels 0 and 1, or float64 labels of a regression.
+            int64 labels 0 to K - 1, or float64 labels of a regression.
 
         Raises
         ------
@@ -127,6 +136,11 @@ class Problem:
             If pandas is not installed.
         """
         return self.read({file.path: locate(file) for file in self.files})
+
+    @property
+    def n_classes(self) -> int:
+        """Number of declared classes; 0 for a regression."""
+        return len(self.dictionary.classes or ())
 
     def local_digests(self) -> dict[str, str]:
         """Return the SHA-256 digest of each local file, by path below the data folder."""

@@ -95,3 +95,14 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
         write_atomically(path, "text where bytes belong")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_nobody_offers_is_never_asked_for(tmp_path):
+    file = PublishedFile(path="toy/toy.data", url=None, sha256=FILE.sha256)
+    with pytest.raises(DataFileError, match="not offered for download.*DPBOOST_DATA"):
+        locate(file, environment={"XDG_CACHE_HOME": str(tmp_path)}, fetch=no_fetch)
+    with pytest.raises(DataFileError, match="Put it at"):
+        locate(file, environment={"DPBOOST_DATA": str(tmp_path)}, fetch=no_fetch)
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "toy.data").write_bytes(CONTENT)
+    assert locate(file, environment={"DPBOOST_DATA": str(tmp_path)}, fetch=no_fetch).is_file()

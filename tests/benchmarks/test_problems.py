@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.errors import BenchmarkError, DataFileError
 from benchmarks.problems import PROBLEMS
-from benchmarks.problems.problem import SplitProtocol
+from benchmarks.problems.problem import SplitProtocol, take
+from tests.benchmarks.samples import every_file
 
 ADULT_TRAIN = (
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, "
@@ -31,13 +32,14 @@ ABALONE = (
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
-    for path, text in {
+    texts = {
         "adult/adult.data": ADULT_TRAIN,
         "adult/adult.test": ADULT_TEST,
         "abalone/abalone.data": ABALONE,
-    }.items():
+    }
+    for path, content in every_file().items() | {(k, v.encode()) for k, v in texts.items()}:
         (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
+        (tmp_path / path).write_bytes(content)
     return tmp_path
 
 
@@ -71,14 +73,69 @@ def test_abalone(data):
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
 def test_every_column_is_declared_once(data, name):
     problem = PROBLEMS[name]
-    X, _ = problem.load()
+    X, y = problem.load()
     declared = [*problem.dictionary.bounds, *problem.dictionary.categories]
-    assert sorted(X.columns) == sorted(declared)
+    columns = X.columns if hasattr(X, "columns") else range(X.shape[1])
+    assert sorted(columns) == sorted(declared)
+    assert X.shape[0] == len(y)
+    assert y.dtype == (np.float64 if problem.task == "regression" else np.int64)
+    if problem.dictionary.classes is not None:
+        assert problem.dictionary.classes == tuple(range(problem.n_classes))
+        assert set(y) <= set(problem.dictionary.classes)
+        assert (problem.n_classes > 2) == (problem.task == "multiclass")
     assert all(low < high for low, high in problem.dictionary.bounds.values())
     for values in problem.dictionary.categories.values():
         assert len(set(values)) == len(values)
     assert (problem.dictionary.classes is None) == (problem.task == "regression")
-    assert (problem.dictionary.label_bounds is None) == (problem.task == "binary")
+    assert (problem.dictionary.label_bounds is None) == (problem.task != "regression")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("bank", [0, 1]),
+        ("cod_rna", [0, 1]),
+        ("a9a", [0, 1, 0, 1]),
+        ("ijcnn1", [0, 1]),
+        ("news20", [0, 1]),
+        ("covtype", [1, 0]),
+        ("covtype_7", [1, 6]),
+        ("covtype_odds", [0, 1]),
+        ("skin", [0, 1]),
+        ("mushroom", [0, 1]),
+        ("higgs", [0, 1, 0, 1]),
+        ("kddcup99", [0, 1]),
+        ("kddcup99_23", [0, 18]),
+        ("letter", [0, 0]),
+        ("mnist", [0, 9]),
+        ("wine_quality", [3, 9, 3, 9]),
+        ("ccpp", [420, 500]),
+        ("naval", [0.95, 1]),
+        ("air_quality", [11.9, 9.4]),
+        ("kin40k", [0, 0.5]),
+        ("cpu_act", [1, 1]),
+    ],
+)
+def test_labels_are_numbered(data, name, labels):
+    assert PROBLEMS[name].load()[1].tolist() == labels
+
+
+def test_wine_knows_its_colour(data):
+    X, _ = PROBLEMS["wine_quality"].load()
+    assert X["colour"].tolist() == ["red", "red", "white", "white"]
+
+
+def test_air_quality_has_missing_values_and_repaired_decimals(data):
+    X, _ = PROBLEMS["air_quality"].load()
+    assert X["AH"].tolist() == [0.7578, 1.0086]
+    assert X["hour"].tolist() == [18, 19]
+    assert X["CO(GT)"].isna().tolist() == [False, True]
+
+
+def test_news_stay_sparse(data):
+    X, _ = PROBLEMS["news20"].load()
+    assert X.nnz == 3
+    assert take(X, np.array([1])).shape == (1, 62_061)
 
 
 def test_files_of_ones_own_are_told_from_the_published_ones(data):
@@ -96,6 +153,13 @@ def test_files_of_ones_own_are_told_from_the_published_ones(data):
         ("abalone", "abalone/abalone.data", ABALONE.replace("0.33", "big"), "'length'.*'big'"),
         ("abalone", "abalone/abalone.data", ABALONE.replace("I", "X"), "'sex'.*'X'"),
         ("adult", "adult/adult.test", ADULT_TEST.replace(">50K.", "rich."), "'income'.*'rich'"),
+        ("mushroom", "mushroom/agaricus-lepiota.data", "e,x\n", "'cap_surface'.*not declared"),
+        ("ccpp", "ccpp/Folds5x2_pp.csv", "a,b,c,d\n", "rows of 5 values"),
+        ("skin", "skin/Skin_NonSkin.txt", "1\t2\tred\t1\n", "'red' must hold numbers"),
+        ("skin", "skin/Skin_NonSkin.txt", "1\t2\t3\t7\n", "label not declared: 7"),
+        ("bank", "bank_marketing/bank.zip", "no archive", "does not hold bank-full.csv"),
+        ("w8a", "libsvm_w8a/w8a", "-1 301:1\n", "does not read"),
+        ("mnist", "mnist/mnist_reconstructed.npz", "no archive", "does not hold x_train"),
         ("adult", "adult/adult.test", ADULT_TEST.replace(", Black", "", 1), "line 2: 15 values"),
     ],
 )
