@@ -8,19 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._compat import import_pandas
+from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.errors import BenchmarkError
-from benchmarks.experiments import EXPERIMENTS, Experiment
+from benchmarks.experiments import Experiment
+from benchmarks.figure import draw
 from benchmarks.files import DATA_VARIABLE, write_atomically
 from benchmarks.problems import PROBLEMS
 from benchmarks.report import markdown
 from benchmarks.rows import to_text
-from benchmarks.runner import Bench, cells, quick, run
+from benchmarks.runner import Bench, cells, quick, run, without_missing_peers
 
 RESULTS = Path(__file__).parent / "results"
+NOTES = Path(__file__).parent / "notes"
 
 
 def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: bool) -> str:
-    """Run an experiment, write its CSV and Markdown files into ``folder``, return the Markdown.
+    """Run an experiment, write its result files into ``folder``, return the Markdown one.
 
     The rows of a run that is stopped wait in a file named ``.partial.csv``; a run that ends
     removes it, so that the next one measures everything anew.
@@ -32,8 +35,21 @@ def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: 
         name: bench.problems[name].is_published(bench.problems[name].local_digests())
         for name in experiment.problems
     }
+    experiment, missing = without_missing_peers(experiment, bench)
     rows = run(experiment, partial_path, bench)
-    page = markdown(rows, experiment, bench.problems, n_jobs=bench.n_jobs, published=published)
+    notes = NOTES / f"{experiment.name}.md"
+    page = markdown(
+        rows,
+        experiment,
+        bench.problems,
+        n_jobs=bench.n_jobs,
+        published=published,
+        missing=missing,
+        notes=notes.read_text(encoding="utf-8") if notes.is_file() else "",
+    )
+    if experiment.figure:
+        image = draw(rows, experiment, bench.problems)
+        write_atomically(folder / f"{experiment.name}.png", image)
     write_atomically(folder / f"{experiment.name}.csv", to_text(rows).encode())
     write_atomically(folder / f"{experiment.name}.md", page.encode())
     partial_path.unlink()
@@ -45,11 +61,11 @@ def list_all() -> str:
     lines = ["problems:"]
     for problem in PROBLEMS.values():
         paths = ", ".join(file.path for file in problem.files)
-        lines.append(f"  {problem.name:10} {problem.task}; {paths}; {problem.source}")
+        lines.append(f"  {problem.name:14} {problem.task}; {paths}; {problem.source}")
     lines.append("runs:")
     for experiment in EXPERIMENTS.values():
         lines.append(
-            f"  {experiment.name:10} {len(cells(experiment))} fits; {experiment.description}"
+            f"  {experiment.name:15} {len(cells(experiment))} fits; {experiment.description}"
         )
     return "\n".join(lines)
 
@@ -65,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="list the data sets and the runs")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
     one.add_argument("experiment", choices=sorted(EXPERIMENTS))
-    one.add_argument("--quick", action="store_true", help="one split only")
+    one.add_argument("--quick", action="store_true", help="one split, and the smaller sets")
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the rows of a stopped run")

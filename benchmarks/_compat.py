@@ -1,4 +1,4 @@
-"""The optional dependency of the benchmarks."""
+"""The optional dependencies of the benchmarks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,25 @@ def import_pandas() -> ModuleType:
     BenchmarkError
         If pandas is not installed.
     """
+    return _import("pandas", "read their tables with pandas")
+
+
+def import_matplotlib() -> ModuleType:
+    """Return matplotlib, or say which extra brings it.
+
+    Raises
+    ------
+    BenchmarkError
+        If matplotlib is not installed.
+    """
+    return _import("matplotlib", "draw their figure with matplotlib")
+
+
+def _import(name: str, purpose: str) -> ModuleType:
     try:
-        return importlib.import_module("pandas")
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise BenchmarkError(
-            "The benchmarks read their tables with pandas, which is not installed. "
+            f"The benchmarks {purpose}, which is not installed. "
             "Install the extra: pip install 'dpboost[benchmarks]'"
         ) from error

@@ -9,3 +9,7 @@ class BenchmarkError(Exception):
 
 class DataFileError(BenchmarkError):
     """A data file is missing, is not the published one, or does not read as declared."""
+
+
+class PeerUnavailableError(BenchmarkError):
+    """A library that is measured beside dpboost cannot be installed here; others go on."""

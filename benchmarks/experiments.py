@@ -1,11 +1,13 @@
-"""The experiments, as data: a new one is one more entry."""
+"""What an experiment is; the experiments themselves are data in `benchmarks.catalogue`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
+
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +24,58 @@ class Method:
         Whether ``epsilon`` has a meaning; without it the method runs once per split.
     settings : mapping of str to object
         Keyword arguments of the library; they must be writable as JSON.
+    problems : tuple of str, optional
+        Problems on which it runs; by default all of the experiment.
     """
 
     name: str
     library: str
     private: bool = True
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    problems: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A figure that a method is to reach on the mean of the splits.
+
+    Attributes
+    ----------
+    problem, method : str
+        Names.
+    epsilon : float
+        Budget.
+    value : float
+        In the measure of the problem; reached when the mean is as good.
+    """
+
+    problem: str
+    method: str
+    epsilon: float
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A method beside another one, split by split.
+
+    Attributes
+    ----------
+    method, reference : str
+        Names of methods.
+    measure : {"metric", "seconds"}
+        What is compared: the measure of the problem, or the median time of a fit.
+    margin : float
+        How much worse the method may be.
+    two_sided : bool
+        Whether it may not be better by more than the margin either: two ways to one result.
+    """
+
+    method: str
+    reference: str
+    measure: Literal["metric", "seconds"] = "metric"
+    margin: float = 0.0
+    two_sided: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +96,19 @@ class Experiment:
         Public seeds of the divisions into training and held-out rows; the first alone is the
         quick version.
     description : str
-        What the experiment is to show, in one sentence.
+        What the experiment is to show.
+    omitted : mapping of (str, str) to str
+        Why a method is not run on a problem, by names of problem and method.
+    targets : tuple of Target
+        Figures to reach.
+    comparisons : tuple of Comparison
+        Pairs of methods to compare.
+    details : bool
+        Whether the page has a table for each problem besides targets and comparisons.
+    figure : bool
+        Whether a figure of the measure against epsilon is drawn.
+    quick_problems, quick_epsilons : tuple, optional
+        What the quick version is limited to.
     """
 
     name: str
@@ -57,33 +117,23 @@ class Experiment:
     epsilons: tuple[float, ...]
     splits: tuple[int, ...]
     description: str
+    omitted: Mapping[tuple[str, str], str] = field(default_factory=lambda: _NOTHING)
+    targets: tuple[Target, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    details: bool = True
+    figure: bool = False
+    quick_problems: tuple[str, ...] | None = None
+    quick_epsilons: tuple[float, ...] | None = None
 
+    def methods_on(self, problem: str) -> tuple[Method, ...]:
+        """Return the methods that run on a problem."""
+        return tuple(
+            method
+            for method in self.methods
+            if (method.problems is None or problem in method.problems)
+            and (problem, method.name) not in self.omitted
+        )
 
-def _recipe(name: str) -> Method:
-    # The recipes of the paper spend a pure epsilon.
-    return Method(name=name, library="dpboost_recipes", settings={"recipe": name, "delta": 0})
-
-
-CONSTANT = Method(name="constant", library="constant", private=False)
-LIGHTGBM = Method(name="LightGBM", library="lightgbm_np", private=False)
-
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        Experiment(
-            name="smoke",
-            problems=("adult", "abalone"),
-            methods=(
-                CONSTANT,
-                _recipe("dpboost"),
-                _recipe("para"),
-                _recipe("seq"),
-                LIGHTGBM,
-            ),
-            epsilons=(1.0, 8.0),
-            splits=(0, 1, 2, 3, 4),
-            description="The recipes of the paper with their defaults beside LightGBM, which "
-            "keeps no privacy.",
-        ),
-    )
-}
+    def method(self, name: str) -> Method:
+        """Return the method of that name."""
+        return next(method for method in self.methods if method.name == name)

@@ -32,18 +32,25 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "binary": Metric(name="AUC", higher_is_better=True),
+    "multiclass": Metric(name="accuracy", higher_is_better=True),
     "regression": Metric(name="RMSE", higher_is_better=False),
 }
 
 
 def measure(task: Task, y: np.ndarray, prediction: np.ndarray) -> float:
-    """Return the area under the ROC curve, or the root of the mean squared error.
+    """Return the area under the ROC curve, the accuracy, or the root of the mean squared error.
 
     Raises
     ------
     ValueError
-        If the prediction has another shape than ``y``, or a value that is not finite.
+        If the prediction has another shape than the task asks for, or a value that is not finite.
     """
+    if task == "multiclass":
+        if prediction.ndim != 2 or len(prediction) != len(y):
+            raise ValueError(f"{len(y)} rows of predictions are expected, not {prediction.shape}.")
+        if not np.isfinite(prediction).all():
+            raise ValueError("A predicted probability is not finite.")
+        return float(np.mean(np.argmax(prediction, axis=1) == y))
     if prediction.shape != y.shape:
         raise ValueError(f"{y.shape} predictions are expected, {prediction.shape} are there.")
     return float((roc_auc_score if task == "binary" else root_mean_squared_error)(y, prediction))

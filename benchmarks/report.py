@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmarks.experiments import Experiment, Method
 from benchmarks.metrics import METRICS, Metric
 from benchmarks.problems import Problem
 from benchmarks.rows import Row
+from benchmarks.summary import summarise, table
+from benchmarks.verdicts import comparison_lines, target_lines
 from benchmarks.versions import versions
 
 _NOT_BETTER = "°"
@@ -21,37 +21,6 @@ _NOISE = (
     "entropy of the operating system in each fit, as in use: a second run gives other figures, "
     "off by about as much as the standard errors say."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """Mean of several values, and what it may be off by.
-
-    Attributes
-    ----------
-    mean : float
-        Arithmetic mean.
-    standard_error : float
-        Sample standard deviation over the root of the number of values; NaN for one value.
-    """
-
-    mean: float
-    standard_error: float
-
-    def __format__(self, digits: str) -> str:
-        """Return the mean and the standard error, both with that many decimals."""
-        text = f"{self.mean:.{digits}f}"
-        if math.isnan(self.standard_error):
-            return text
-        return f"{text} ± {self.standard_error:.{digits}f}"
-
-
-def summarise(values: Sequence[float]) -> Summary:
-    """Return mean and standard error of at least one value."""
-    error = math.nan
-    if len(values) > 1:
-        error = statistics.stdev(values) / math.sqrt(len(values))
-    return Summary(mean=statistics.fmean(values), standard_error=error)
 
 
 def machine_class() -> str:
@@ -92,18 +61,18 @@ def problem_table(
         Mean of the constant predictor; a figure that is no better is marked.
     """
     epsilons = experiment.epsilons
-    lines = [
-        _line(["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "trees", "fit (s)"]),
-        _line([":--", *("--:" for _ in epsilons), "--:", "--:"]),
-    ]
+    lines = []
     for method in experiment.methods:
         mine = [row for row in rows if row.cell.method == method.name]
+        if not mine:
+            continue
         figures = [_figure(mine, method, epsilon, metric, reference) for epsilon in epsilons]
         trees = sorted({row.n_trees for row in mine})
         counts = f"{trees[0]}" if len(trees) == 1 else f"{trees[0]} to {trees[-1]}"
         seconds = statistics.median(row.fit_seconds for row in mine)
-        lines.append(_line([method.name, *figures, counts, f"{seconds:.3f}"]))
-    return lines
+        lines.append([method.name, *figures, counts, f"{seconds:.3f}"])
+    header = ["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "trees", "fit (s)"]
+    return table(header, lines)
 
 
 def markdown(
@@ -113,6 +82,8 @@ def markdown(
     *,
     n_jobs: int,
     published: Mapping[str, bool],
+    missing: Mapping[str, str] | None = None,
+    notes: str = "",
 ) -> str:
     """Return the page of an experiment.
 
@@ -128,12 +99,26 @@ def markdown(
         Threads of a fit.
     published : mapping of str to bool
         Whether the files of each problem were, byte for byte, those of the publisher.
+    missing : mapping of str to str, optional
+        Why a library was left out.
+    notes : str
+        What is kept beside the figures and put before the last section.
     """
     parts = [f"# {experiment.name}", "", experiment.description, ""]
-    for name in experiment.problems:
-        problem = problems[name]
-        mine = [row for row in rows if row.cell.problem == name]
-        parts += _section(problem, mine, experiment, published[name])
+    if experiment.figure:
+        parts += [f"![accuracy against epsilon]({experiment.name}.png)", ""]
+    parts += target_lines(rows, experiment, problems)
+    for comparison in experiment.comparisons:
+        parts += comparison_lines(rows, experiment, comparison, problems)
+    parts += _gaps(experiment, missing or {})
+    if experiment.details:
+        for name in experiment.problems:
+            mine = [row for row in rows if row.cell.problem == name]
+            parts += _section(problems[name], mine, experiment, published[name])
+    else:
+        parts += _sources(experiment, problems, published)
+    if notes:
+        parts += [notes.strip(), ""]
     stated = ", ".join(f"{package} {version}" for package, version in versions().items())
     parts += [
         "## How",
@@ -148,6 +133,31 @@ def markdown(
     return "\n".join(parts) + "\n"
 
 
+def _gaps(experiment: Experiment, missing: Mapping[str, str]) -> list[str]:
+    """Return what was not run, and why."""
+    names = {method.name for method in experiment.methods}
+    lines = [f"* Not run: {reason}" for reason in missing.values()]
+    lines += [
+        f"* Not run: {method} on {problem}: {reason}."
+        for (problem, method), reason in experiment.omitted.items()
+        if problem in experiment.problems and method in names
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _sources(
+    experiment: Experiment, problems: Mapping[str, Problem], published: Mapping[str, bool]
+) -> list[str]:
+    lines = ["## Data", "", "All figures are on held-out rows, a fifth of all.", ""]
+    for name in experiment.problems:
+        lines.append(f"* {name}: {problems[name].source}" + _origin(published[name]))
+    return [*lines, ""]
+
+
+def _origin(published: bool) -> str:
+    return "" if published else "; **the files used are not those of the publisher**"
+
+
 def _section(
     problem: Problem, rows: Sequence[Row], experiment: Experiment, published: bool
 ) -> list[str]:
@@ -156,16 +166,15 @@ def _section(
     reference = statistics.fmean(constant) if constant else None
     direction = "higher" if metric.higher_is_better else "lower"
     n_splits = len(experiment.splits)
-    table = problem_table(rows, experiment, metric, reference)
+    lines = problem_table(rows, experiment, metric, reference)
     notes = [
         f"{metric.name} on held-out rows ({direction} is better), mean"
         + (f" ± standard error of {n_splits} splits" if n_splits > 1 else " of one split")
         + f" with {rows[0].n_train_rows:,} training and {rows[0].n_test_rows:,} held-out rows."
         + (f" {_NOT_BETTER}: no better than the constant predictor." if constant else ""),
-        f"Data: {problem.source}"
-        + ("" if published else "; **the files used are not those of the publisher**"),
+        f"Data: {problem.source}" + _origin(published),
     ]
-    return [f"## {problem.name}", "", notes[0], "", *table, "", notes[1], ""]
+    return [f"## {problem.name}", "", notes[0], "", *lines, "", notes[1], ""]
 
 
 def _figure(
@@ -181,7 +190,3 @@ def _figure(
     if method.private and reference is not None and not metric.better(summary.mean, reference):
         text += f" {_NOT_BETTER}"
     return text
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

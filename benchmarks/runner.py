@@ -8,20 +8,21 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from benchmarks.errors import PeerUnavailableError
 from benchmarks.experiments import Experiment, Method
 from benchmarks.libraries import Library, load_library
 from benchmarks.libraries.result import Result
 from benchmarks.metrics import METRICS, measure
 from benchmarks.problems import PROBLEMS, Problem
+from benchmarks.problems.problem import Table, take
 from benchmarks.rows import Cell, PartialRows, Row
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +50,43 @@ class Bench:
 def quick(experiment: Experiment) -> Experiment:
     """Return the experiment on its first split alone, under a name of its own."""
     return dataclasses.replace(
-        experiment, name=f"{experiment.name}-quick", splits=experiment.splits[:1]
+        experiment,
+        name=f"{experiment.name}-quick",
+        splits=experiment.splits[:1],
+        problems=experiment.quick_problems or experiment.problems,
+        epsilons=experiment.quick_epsilons or experiment.epsilons,
     )
+
+
+def without_missing_peers(
+    experiment: Experiment, bench: Bench
+) -> tuple[Experiment, dict[str, str]]:
+    """Leave out the methods whose library cannot be installed here.
+
+    Returns
+    -------
+    experiment : Experiment
+        With the other methods, and the comparisons and targets among them.
+    missing : dict of str to str
+        Why each library left out is missing.
+    """
+    missing = {}
+    for name in _library_names(experiment):
+        try:
+            bench.load_library(name)
+        except PeerUnavailableError as error:
+            missing[name] = str(error)
+    methods = tuple(method for method in experiment.methods if method.library not in missing)
+    names = {method.name for method in methods}
+    left = dataclasses.replace(
+        experiment,
+        methods=methods,
+        targets=tuple(item for item in experiment.targets if item.method in names),
+        comparisons=tuple(
+            item for item in experiment.comparisons if {item.method, item.reference} <= names
+        ),
+    )
+    return left, missing
 
 
 def cells(experiment: Experiment) -> dict[Cell, Method]:
@@ -59,7 +95,7 @@ def cells(experiment: Experiment) -> dict[Cell, Method]:
         Cell(problem=problem, method=method.name, epsilon=epsilon, split=split): method
         for problem in experiment.problems
         for split in experiment.splits
-        for method in experiment.methods
+        for method in experiment.methods_on(problem)
         for epsilon in (experiment.epsilons if method.private else (None,))
     }
 
@@ -73,8 +109,8 @@ def run(experiment: Experiment, partial_path: Path, bench: Bench) -> list[Row]:
         What to run.
     partial_path : Path
         File of the rows measured so far. A row counts only when its settings digest is the same:
-        method, settings, threads, data files, split protocol, and the versions that the library
-        states.
+        method, settings, threads, data files, declarations, split protocol, and the versions that
+        the library states.
     bench : Bench
         What to run it on.
 
@@ -116,8 +152,8 @@ def run(experiment: Experiment, partial_path: Path, bench: Bench) -> list[Row]:
     return [partial.rows[cell] for cell in plan]
 
 
-def _library_names(experiment: Experiment) -> set[str]:
-    return {method.library for method in experiment.methods}
+def _library_names(experiment: Experiment) -> list[str]:
+    return sorted({method.library for method in experiment.methods})
 
 
 def _digest(
@@ -126,7 +162,8 @@ def _digest(
     settings = {
         "problem": problem,
         "data": dict(data),
-        "split": dataclasses.asdict(bench.problems[problem].split),
+        "dictionary": _plain(bench.problems[problem].dictionary),
+        "split": _plain(bench.problems[problem].split),
         "method": method.name,
         "library": method.library,
         "settings": dict(method.settings),
@@ -137,17 +174,25 @@ def _digest(
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _plain(declared: Any) -> dict[str, Any]:
+    # dataclasses.asdict would copy every one of thousands of intervals.
+    fields = {item.name: getattr(declared, item.name) for item in dataclasses.fields(declared)}
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()
+    }
+
+
 def _measure(
-    bench: Bench, library: Library, method: Method, cell: Cell, X: pd.DataFrame, y: np.ndarray
+    bench: Bench, library: Library, method: Method, cell: Cell, X: Table, y: np.ndarray
 ) -> tuple[Result, float]:
     problem = bench.problems[cell.problem]
     train, test = problem.split.indices(len(y), cell.split)
     try:
         result = library.fit_predict(
             problem,
-            X.iloc[train].reset_index(drop=True),
+            take(X, train),
             y[train],
-            X.iloc[test].reset_index(drop=True),
+            take(X, test),
             epsilon=cell.epsilon,
             seed=cell.split,
             n_jobs=bench.n_jobs,

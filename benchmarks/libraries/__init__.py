@@ -7,6 +7,8 @@ A library is a module with
     privacy, ``seed`` is public: it may decide the model's public randomness, never its noise.
 ``versions() -> dict of str to str``
     What the figures depend on besides the settings.
+``prepare() -> None``
+    Where it is there: make what the library needs, or raise ``PeerUnavailableError``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
 
     from benchmarks.problems.problem import Problem
 
-LIBRARIES = ("dpboost_recipes", "lightgbm_np", "constant")
+LIBRARIES = (
+    "dpboost_recipes",
+    "lightgbm_np",
+    "lightgbm_bins",
+    "dp_ebm",
+    "diffprivlib_forest",
+    "constant",
+)
 
 
 class Library(Protocol):
@@ -58,10 +67,15 @@ def load_library(name: str) -> Library:
     ------
     BenchmarkError
         If there is no such library, or what it wraps cannot be imported.
+    PeerUnavailableError
+        If its own environment cannot be made.
     """
     if name not in LIBRARIES:
         raise BenchmarkError(f"There is no library {name!r}; known: {', '.join(LIBRARIES)}.")
     try:
-        return cast("Library", importlib.import_module(f"benchmarks.libraries.{name}"))
+        module = importlib.import_module(f"benchmarks.libraries.{name}")
     except ImportError as error:
         raise BenchmarkError(f"The library {name!r} cannot be imported: {error}") from error
+    if hasattr(module, "prepare"):
+        module.prepare()
+    return cast("Library", module)

@@ -1,6 +1,6 @@
 """The mean label of the training rows for everyone: what a weak model must beat.
 
-It is the exact mean, hence not private.
+With several classes it is the share of each. The figures are exact, hence not private.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ def fit_predict(
 ) -> Result:
     """Predict the mean of the training labels; see the package for the signature."""
     start = time.perf_counter()
-    mean = float(np.mean(train_y))
+    if problem.task == "multiclass":
+        mean = np.bincount(train_y, minlength=problem.n_classes) / len(train_y)
+    else:
+        mean = np.mean(train_y)
     seconds = time.perf_counter() - start
-    return Result(prediction=np.full(len(test_X), mean), fit_seconds=seconds, n_trees=0)
+    prediction = np.repeat(mean[None], test_X.shape[0], axis=0)
+    return Result(prediction=prediction, fit_seconds=seconds, n_trees=0)
 
 
 def versions() -> dict[str, str]:

@@ -11,7 +11,7 @@ import lightgbm
 import numpy as np
 
 import dpboost
-from benchmarks.libraries.result import Result
+from benchmarks.libraries.result import Result, by_class
 from benchmarks.versions import version_of
 
 if TYPE_CHECKING:
@@ -29,18 +29,19 @@ def fit_predict(
     epsilon: float,
     seed: int,
     n_jobs: int,
+    declare: bool = True,
     **settings: Any,
 ) -> Result:
-    """Fit a dpboost estimator with the declared schema; see the package for the signature.
+    """Fit a dpboost estimator, by default with the declared schema; see the package.
 
     The noise comes from the operating system, as in use: ``seed`` decides public randomness
     only, and a second run gives other figures.
     """
-    binary = problem.task == "binary"
-    estimator = dpboost.DPBoostClassifier if binary else dpboost.DPBoostRegressor
+    regression = problem.task == "regression"
+    estimator = dpboost.DPBoostRegressor if regression else dpboost.DPBoostClassifier
     model = estimator(
         epsilon=epsilon,
-        schema=problem.dictionary.schema(),
+        schema=problem.dictionary.schema() if declare else None,
         random_state=seed,
         n_jobs=n_jobs,
         verbosity=0,  # its progress bar would break the one of the run
@@ -49,9 +50,13 @@ def fit_predict(
     start = time.perf_counter()
     model.fit(train_X, train_y)
     seconds = time.perf_counter() - start
-    prediction = np.asarray(model.predict_proba(test_X) if binary else model.predict(test_X))
+    if regression:
+        prediction = np.asarray(model.predict(test_X))
+    else:
+        probability = np.asarray(model.predict_proba(test_X))
+        prediction = by_class(probability, model.classes_, problem.n_classes)
     return Result(
-        prediction=prediction[:, 1] if binary else prediction,
+        prediction=prediction[:, 1] if problem.task == "binary" else prediction,
         fit_seconds=seconds,
         n_trees=model.booster_.num_trees(),
         epsilon_spent=model.privacy_report_.epsilon_spent,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import lightgbm
 import numpy as np
 
-from benchmarks.libraries.result import Result
+from benchmarks.libraries.result import Result, by_class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,15 +29,19 @@ def fit_predict(
 ) -> Result:
     """Fit a LightGBM estimator with ``settings``; see the package for the signature."""
     parameters = {"random_state": seed, "n_jobs": n_jobs, "verbosity": -1, **settings}
-    binary = problem.task == "binary"
-    estimator = lightgbm.LGBMClassifier if binary else lightgbm.LGBMRegressor
+    regression = problem.task == "regression"
+    estimator = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
     model = estimator(**parameters)
     start = time.perf_counter()
     model.fit(train_X, train_y)
     seconds = time.perf_counter() - start
-    prediction = np.asarray(model.predict_proba(test_X) if binary else model.predict(test_X))
+    if regression:
+        prediction = np.asarray(model.predict(test_X))
+    else:
+        probability = np.asarray(model.predict_proba(test_X))
+        prediction = by_class(probability, model.classes_, problem.n_classes)
     return Result(
-        prediction=prediction[:, 1] if binary else prediction,
+        prediction=prediction[:, 1] if problem.task == "binary" else prediction,
         fit_seconds=seconds,
         n_trees=model.booster_.num_trees(),
     )

@@ -33,6 +33,7 @@ class FakeEstimator:
 
     def fit(self, X, y) -> None:
         self.mean = y.mean()
+        self.classes_ = np.array([0, 1])
 
     def predict(self, X) -> np.ndarray:
         return np.full(len(X), self.mean)
@@ -79,6 +80,13 @@ def test_recipes_get_the_declared_schema_and_no_noise_seed(recipes, problem):
     assert result.prediction.tolist() == [y.mean()] * len(y)
     assert result.n_trees == 7
     assert result.epsilon_spent == 1.5
+
+
+def test_a_fit_may_declare_nothing(recipes, problem):
+    X, y = problem.load()
+    FakeEstimator.made.clear()
+    recipes.fit_predict(problem, X, y, X, epsilon=2.0, seed=5, n_jobs=1, declare=False)
+    assert FakeEstimator.made[0]["schema"] is None
 
 
 def test_the_version_moves_with_the_code(recipes, tmp_path):

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import pytest
 
 from benchmarks.__main__ import main, run_and_write
-from benchmarks.experiments import EXPERIMENTS
+from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.problems import PROBLEMS
 from benchmarks.rows import from_text
 
@@ -53,3 +54,13 @@ def test_without_data_the_command_fails_with_one_line(monkeypatch, tmp_path, cap
     assert error.count("\n") == 1
     assert "DPBOOST_DATA" in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_with_a_figure_writes_it(experiment, bench, tmp_path):
+    pytest.importorskip("matplotlib")
+    drawn = dataclasses.replace(experiment, figure=True)
+    page = run_and_write(drawn, tmp_path, bench, fresh=False)
+    assert "](trial.png)" in page
+    image = (tmp_path / "trial.png").read_bytes()
+    assert image.startswith(b"\x89PNG")
+    assert len(image) < 200_000

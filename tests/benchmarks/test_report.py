@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import socket
 
 import pytest
 
-from benchmarks.report import markdown, summarise
+from benchmarks.report import markdown
 from benchmarks.runner import quick, run
+from benchmarks.summary import summarise
 from benchmarks.versions import versions
 
 
@@ -60,3 +62,28 @@ def test_files_that_are_not_published_are_told(experiment, bench, tmp_path):
     assert "not those of the publisher" in text
     assert "`python -m benchmarks run trial --quick --n-jobs 2`" in text
     assert "±" not in text.split("## How")[0]
+
+
+def test_notes_and_gaps_are_on_the_page(experiment, bench, tmp_path):
+    gaps = dataclasses.replace(experiment, omitted={("ramp", "shifted"): "it is too large"})
+    rows = run(gaps, tmp_path / "rows.csv", bench)
+    text = markdown(
+        rows,
+        gaps,
+        bench.problems,
+        n_jobs=1,
+        published={"ramp": True},
+        missing={"peer": "The environment of peer cannot be made: no wheel"},
+        notes="## Tried\n\nNothing.\n",
+    )
+    assert "Not run: shifted on ramp: it is too large." in text
+    assert "no wheel" in text
+    assert text.index("## ramp") < text.index("## Tried") < text.index("## How")
+
+
+def test_a_page_without_details_names_the_data(experiment, bench, tmp_path):
+    short = dataclasses.replace(experiment, details=False)
+    rows = run(short, tmp_path / "rows.csv", bench)
+    text = markdown(rows, short, bench.problems, n_jobs=1, published={"ramp": False})
+    assert "## ramp" not in text
+    assert "* ramp: https://example.org/ramp; **the files used are not" in text

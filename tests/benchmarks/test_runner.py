@@ -5,12 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.experiments import EXPERIMENTS
+from benchmarks.catalogue import EXPERIMENTS
+from benchmarks.errors import PeerUnavailableError
+from benchmarks.experiments import Comparison, Target
 from benchmarks.libraries import LIBRARIES, load_library
 from benchmarks.metrics import measure
 from benchmarks.problems import PROBLEMS
 from benchmarks.rows import from_text
-from benchmarks.runner import cells, quick, run
+from benchmarks.runner import cells, quick, run, without_missing_peers
 
 
 def test_every_fit_runs_once(experiment, bench, library, tmp_path):
@@ -85,7 +87,62 @@ def test_experiments_name_what_exists(name):
     experiment = EXPERIMENTS[name]
     assert set(experiment.problems) <= set(PROBLEMS)
     assert {method.library for method in experiment.methods} <= set(LIBRARIES)
-    assert len({method.name for method in experiment.methods}) == len(experiment.methods)
+    names = {method.name for method in experiment.methods}
+    assert len(names) == len(experiment.methods)
+    for comparison in experiment.comparisons:
+        assert {comparison.method, comparison.reference} <= names
+    planned = {(cell.problem, cell.method, cell.epsilon) for cell in cells(experiment)}
+    for target in experiment.targets:
+        assert (target.problem, target.method, target.epsilon) in planned
+    assert set(experiment.quick_problems or ()) <= set(experiment.problems)
+    assert set(experiment.quick_epsilons or ()) <= set(experiment.epsilons)
+    for problem, method in experiment.omitted:
+        assert problem in experiment.problems
+        assert method in names
+
+
+def test_every_large_table_without_many_classes_is_in_the_transfer_run():
+    experiment = EXPERIMENTS["best-transfer"]
+    expected = {name for name, problem in PROBLEMS.items() if problem.task != "multiclass"}
+    assert set(experiment.problems) == expected
+
+
+def test_a_method_may_run_on_some_problems_only(experiment):
+    constant, shifted = experiment.methods
+    limited = dataclasses.replace(
+        experiment, methods=(constant, dataclasses.replace(shifted, problems=("other",)))
+    )
+    assert {cell.method for cell in cells(limited)} == {"constant"}
+    omitted = dataclasses.replace(experiment, omitted={("ramp", "constant"): "too large"})
+    assert {cell.method for cell in cells(omitted)} == {"shifted"}
+
+
+def test_a_library_that_cannot_be_installed_stops_no_other(experiment, bench, library):
+    def load(name):
+        if name == "absent":
+            raise PeerUnavailableError("no wheel")
+        return library
+
+    constant, shifted = experiment.methods
+    both = dataclasses.replace(
+        experiment,
+        methods=(constant, shifted, dataclasses.replace(shifted, name="peer", library="absent")),
+        comparisons=(Comparison(method="shifted", reference="peer"),),
+        targets=(Target(problem="ramp", method="peer", epsilon=0.5, value=1.0),),
+    )
+    left, missing = without_missing_peers(both, dataclasses.replace(bench, load_library=load))
+    assert left == experiment
+    assert missing == {"absent": "no wheel"}
+
+
+def test_what_is_declared_decides_what_is_resumed(experiment, bench, library, problem, tmp_path):
+    path = tmp_path / "rows.csv"
+    run(experiment, path, bench)
+    library.calls.clear()
+    wider = dataclasses.replace(problem.dictionary, bounds={"x": (0, 30)})
+    problems = {"ramp": dataclasses.replace(problem, dictionary=wider)}
+    run(experiment, path, dataclasses.replace(bench, problems=problems))
+    assert len(library.calls) == 6
 
 
 def test_measures():
@@ -95,16 +152,34 @@ def test_measures():
         measure("regression", np.zeros(2), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="NaN"):
         measure("binary", np.array([0, 1]), np.array([0.5, np.nan]))
+    share = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0]])
+    assert measure("multiclass", np.array([1, 1]), share) == 0.5
+    with pytest.raises(ValueError, match="predictions"):
+        measure("multiclass", np.array([1, 1]), share[0])
+    with pytest.raises(ValueError, match="finite"):
+        measure("multiclass", np.array([1, 1]), share * np.nan)
 
 
 @pytest.mark.parametrize("name", ["constant", "lightgbm_np"])
 def test_libraries_without_privacy_predict_one_value_a_row(name, problem):
     X, y = problem.load()
     library = load_library(name)
-    for task, labels in (("regression", y), ("binary", (y > 9).astype(np.int64))):
+    two = (y > 9).astype(np.int64)
+    # The last declared class has no row: its column is there all the same.
+    three = np.arange(len(y)) % 2
+    tasks = [("regression", y, ()), ("binary", two, (0, 1)), ("multiclass", three, (0, 1, 2))]
+    for task, labels, classes in tasks:
+        known = dataclasses.replace(problem.dictionary, classes=classes or None)
         result = library.fit_predict(
-            dataclasses.replace(problem, task=task), X, labels, X, epsilon=None, seed=0, n_jobs=1
+            dataclasses.replace(problem, task=task, dictionary=known),
+            X,
+            labels,
+            X,
+            epsilon=None,
+            seed=0,
+            n_jobs=1,
         )
-        assert result.prediction.shape == labels.shape
+        wanted = (len(y), 3) if task == "multiclass" else (len(y),)
+        assert result.prediction.shape == wanted
         assert np.isfinite(measure(task, labels, result.prediction))
     assert "numpy" in library.versions()

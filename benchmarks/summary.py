@@ -1,0 +1,49 @@
+"""Means, what they may be off by, and lines of a Markdown table."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Mean of several values, and what it may be off by.
+
+    Attributes
+    ----------
+    mean : float
+        Arithmetic mean.
+    standard_error : float
+        Sample standard deviation over the root of the number of values; NaN for one value.
+    """
+
+    mean: float
+    standard_error: float
+
+    def __format__(self, digits: str) -> str:
+        """Return the mean and the standard error, both with that many decimals."""
+        text = f"{self.mean:.{digits}f}"
+        if math.isnan(self.standard_error):
+            return text
+        return f"{text} ± {self.standard_error:.{digits}f}"
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Return mean and standard error of at least one value."""
+    error = math.nan
+    if len(values) > 1:
+        error = statistics.stdev(values) / math.sqrt(len(values))
+    return Summary(mean=statistics.fmean(values), standard_error=error)
+
+
+def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    """Return a Markdown table whose first column is text and whose others are figures."""
+    rule = [":--", *("--:" for _ in header[1:])]
+    return [_line(cells) for cells in (header, rule, *lines)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from benchmarks.experiments import Comparison, Target
+from benchmarks.rows import Cell, Row
+from benchmarks.summary import Summary, summarise
+from benchmarks.verdicts import comparison_lines, target_lines, verdict
+
+
+def rows_of(method, epsilon, values, seconds=1.0):
+    return [
+        Row(
+            cell=Cell(problem="ramp", method=method, epsilon=epsilon, split=split),
+            metric="RMSE",
+            value=value,
+            fit_seconds=seconds,
+            n_trees=1,
+            epsilon_spent=epsilon,
+            n_train_rows=16,
+            n_test_rows=4,
+            settings="a",
+        )
+        for split, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "expected"),
+    [
+        (0.0, 0.1, "yes"),
+        (-0.1, 0.06, "within two standard errors"),
+        (-0.1, 0.04, "**no**"),
+        (-0.1, float("nan"), "**no**"),
+    ],
+)
+def test_a_shortfall_is_judged_by_its_standard_error(mean, error, expected):
+    assert verdict(Summary(mean=mean, standard_error=error)) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(3.0, "yes"), (2.9, "within two standard errors"), (1.0, "**no**")]
+)
+def test_a_target_of_an_error_is_reached_from_above(experiment, bench, value, expected):
+    wanted = dataclasses.replace(
+        experiment, targets=(Target(problem="ramp", method="shifted", epsilon=0.5, value=value),)
+    )
+    lines = target_lines(rows_of("shifted", 0.5, [2.8, 3.2]), wanted, bench.problems)
+    assert lines[-2].endswith(f"| 3.0000 ± 0.2000 | {value:g} | {expected} |")
+
+
+def test_targets_without_rows_are_left_out(experiment, bench):
+    wanted = dataclasses.replace(
+        experiment, targets=(Target(problem="ramp", method="shifted", epsilon=9.0, value=1.0),)
+    )
+    assert target_lines(rows_of("shifted", 0.5, [1.0]), wanted, bench.problems) == []
+
+
+def compare(experiment, bench, comparison, mine, others):
+    compared = dataclasses.replace(experiment, epsilons=(0.5,), comparisons=(comparison,))
+    rows = rows_of("shifted", 0.5, *mine) + rows_of("constant", None, *others)
+    return comparison_lines(rows, compared, comparison, bench.problems)[-2]
+
+
+def test_methods_are_compared_split_by_split(experiment, bench):
+    comparison = Comparison(method="shifted", reference="constant")
+    line = compare(experiment, bench, comparison, [[1.0, 3.0]], [[2.0, 4.0]])
+    assert line.endswith("| +1.0000 ± 0.0000 | yes |")
+    line = compare(experiment, bench, comparison, [[2.0, 4.0]], [[1.0, 3.0]])
+    assert line.endswith("| -1.0000 ± 0.0000 | **no** |")
+
+
+def test_a_margin_forgives_on_one_side_or_binds_both(experiment, bench):
+    comparison = Comparison(method="shifted", reference="constant", margin=0.5)
+    assert compare(experiment, bench, comparison, [[2.4, 2.4]], [[2, 2]]).endswith("| yes |")
+    assert compare(experiment, bench, comparison, [[2.6, 2.6]], [[2, 2]]).endswith("| **no** |")
+    assert compare(experiment, bench, comparison, [[1.0, 1.0]], [[2, 2]]).endswith("| yes |")
+    both = dataclasses.replace(comparison, two_sided=True)
+    assert compare(experiment, bench, both, [[1.0, 1.0]], [[2, 2]]).endswith("| **no** |")
+
+
+def test_times_are_compared_by_their_medians(experiment, bench):
+    comparison = Comparison(method="shifted", reference="constant", measure="seconds")
+    line = compare(experiment, bench, comparison, [[1.0, 1.0], 0.5], [[1.0, 1.0], 2.0])
+    assert line.endswith("| 0.500 s | 2.000 s | 0.25 | yes |")
+    line = compare(experiment, bench, comparison, [[1.0, 1.0], 2.5], [[1.0, 1.0], 2.0])
+    assert line.endswith("| 1.25 | **no** |")
+
+
+def test_a_summary_of_one_value_has_no_error():
+    assert f"{summarise([1.0]):2}" == "1.00"
