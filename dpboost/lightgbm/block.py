@@ -37,7 +37,7 @@ class TreeBlock:
 
     def integers(self, key: str, size: int, low: int, high: int) -> list[int]:
         """Return the integers of a field after checking spelling, number and range."""
-        value = self._text_of(key)
+        value = self._text(key)
         if value and not _INTEGERS.fullmatch(value):
             raise self.error(key, "must be integers with a blank between")
         numbers = [int(token) for token in value.split(" ")] if value else []
@@ -52,7 +52,7 @@ class TreeBlock:
 
     def floats(self, key: str, size: int) -> list[float]:
         """Return the numbers of a field after checking spelling and number."""
-        value = self._text_of(key)
+        value = self._text(key)
         if value and not _FLOATS.fullmatch(value):
             raise self.error(key, "must be numbers with a blank between")
         numbers = [float(token) for token in value.split(" ")] if value else []
@@ -66,7 +66,7 @@ class TreeBlock:
             raise self.error(key, "every number must be finite")
         return numbers
 
-    def _text_of(self, key: str) -> str:
+    def _text(self, key: str) -> str:
         if key not in self.fields:
             raise self.error(key, "the field is required")
         return self.fields[key]

@@ -363,7 +363,7 @@ def test_values_off_the_grid_are_refused(tools, changes, name):
 def test_leaf_value_that_is_no_exact_double_is_refused(tools):
     tree = Tree(
         feature=np.zeros(0, dtype=np.int32),
-        split_bin=np.zeros(0, dtype=np.uint8),
+        left_bins=np.zeros((0, 4), dtype=np.uint64),
         left=np.zeros(0, dtype=np.int32),
         right=np.zeros(0, dtype=np.int32),
         leaf_value=np.array([2**53 + 1]),
