@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.data.bins import EdgeBins
+from dpboost.data.columns import object_number
 from dpboost.data.table import Table
 from dpboost.privacy.bounds import release_bounds, release_magnitude
 from dpboost.privacy.budget import FitBudget, split_fit
@@ -184,7 +185,7 @@ def _warn(steps: dict[str, str]) -> None:
             "Declare what is public knowledge to save it: "
             f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
             UndeclaredWarning,
-            stacklevel=5,
+            stacklevel=7,
         )
 
 
@@ -207,12 +208,12 @@ def _learn(
             elif name == "classes":
                 classes = release_categories(
                     ledger,
-                    {"label": labels},
+                    {"label": labels if labels.dtype.kind == "U" else labels.astype(np.float64)},
                     budget=share,
                     delta=ledger.delta * DELTA_SHARE,
                     label="class labels",
                 )
-                schema = replace(schema, classes=tuple(classes["label"]))
+                schema = replace(schema, classes=tuple(map(_whole, classes["label"])))
             elif name == "categories":
                 learned = _learn_categories(schema, table, share, ledger)
                 schema = replace(schema, categories={**schema.categories, **learned})
@@ -240,13 +241,29 @@ def _learn_categories(
     places = {str(place): place for place in _nominal_columns(schema, table)}
     columns = {}
     for name, place in places.items():
-        listed = np.array([*table.categorical[place], None], dtype=object)
+        listed = np.array([*map(_double, table.categorical[place]), None], dtype=object)
         codes = np.nan_to_num(table.column(place), nan=len(listed) - 1).astype(np.intp)
         columns[name] = listed[codes].tolist()
     released = release_categories(
         ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
     )
-    return {places[name]: tuple(values) for name, values in released.items()}
+    return {places[name]: tuple(map(_whole, values)) for name, values in released.items()}
+
+
+def _double(value: Any) -> Any:
+    """Return a number as a double, anything else as it is.
+
+    Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
+    either type would tell whether such a row exists.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return object_number(value)
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """Return a released whole number as an integer again."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _learn_bounds(

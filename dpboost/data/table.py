@@ -345,10 +345,10 @@ def _names(
                 "column names must differ."
             )
         seen.add(name)
-        if not name or any(letter in '",:[]{}' or letter.isspace() for letter in name):
+        if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
             raise InvalidParameterError(
                 f"The column name {name!r} cannot stand in a LightGBM model: rename it, without "
-                'any of " , : [ ] { } and line breaks.'
+                'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
             )
     return names
 

@@ -129,8 +129,8 @@ def clipped_leaf(
     grid = _exact("unit", unit)
     change = gradient / denominator
     reason = "a row moves one leaf by at most g/(c + lambda)"
-    if clip != math.inf and 2 * _exact("clip", clip) < change:
-        change = 2 * _exact("clip", clip)
+    if clip != math.inf and 2 * _exact("clip", clip, zero=True) < change:
+        change = 2 * _exact("clip", clip, zero=True)
         reason = "leaf values are clipped to [-C, C]"
     return Bound(
         "l1",

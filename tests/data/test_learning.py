@@ -1,0 +1,378 @@
+"""What is not declared: assumed, or learned at a price, and decided by public numbers only."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpboost import InvalidParameterError, Schema
+from dpboost.data.learning import (
+    ASSUMPTIONS,
+    FALLBACK_LABEL_BOUNDS,
+    UndeclaredWarning,
+    complete_schema,
+)
+from dpboost.data.table import read_table
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.random import Entropy
+
+DELTA = Fraction(1, 10**6)
+TENTH = Fraction(1, 10)
+
+
+def ledger(epsilon=Fraction(1), delta=DELTA, neighbours=Neighbours.ADD_REMOVE):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=PureAccountant(),
+        entropy=Entropy.seeded(3),
+    )
+
+
+def numeric(n_rows=3000, n_features=2):
+    return np.random.default_rng(0).normal(size=(n_rows, n_features)) * 5
+
+
+def nominal(n_rows=3000, extra=()):
+    """A categorical column with two frequent categories, and some rare ones at the end."""
+    values = [*("ab" * n_rows)[: n_rows - len(extra)], *extra]
+    return pd.DataFrame({"job": pd.Categorical(values)})
+
+
+def complete(X, y, books, *, task="regression", schema=None, assume_public=ASSUMPTIONS, n_bins=16):
+    table = read_table(X, schema=schema)
+    resolved = Schema.coerce(schema).resolve(table.feature_names)
+    return complete_schema(
+        resolved,
+        table,
+        np.asarray(y),
+        task=task,
+        assume_public=assume_public,
+        n_bins=n_bins,
+        ledger=books,
+    )
+
+
+def labels_of(books):
+    return [entry.label for entry in books.entries]
+
+
+def costs_by_label(books):
+    costs: dict = {}
+    for entry in books.entries:
+        costs[entry.label] = costs.get(entry.label, 0) + entry.charge.cost
+    return costs
+
+
+# -- declared and assumed: nothing is drawn ----------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+def test_what_is_declared_costs_nothing_and_is_kept(task):
+    X, books = numeric(), ledger()
+    schema = {
+        "bounds": {0: (-1, 1)},
+        "edges": {1: (0.0,)},
+        "classes": [5, 3],
+        "label_bounds": (0, 9),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knowledge = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
+    assert books.entries == ()
+    assert knowledge.epsilon == 1
+    assert knowledge.learned == knowledge.assumed == ()
+    assert knowledge.schema.bounds == {0: (-1.0, 1.0)}
+    assert knowledge.schema.edges == {1: (0.0,)}
+    assert knowledge.schema.classes == (5, 3)
+    assert knowledge.schema.label_bounds == (0.0, 9.0)
+
+
+def test_classes_and_categories_are_assumed_by_default():
+    books = ledger()
+    knowledge = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
+    assert books.entries == ()
+    assert knowledge.schema.classes == ("no", "yes")
+    assert knowledge.schema.categories == {0: ("a", "b", "z")}
+    assert knowledge.assumed == ("column types and category lists", "set of class labels")
+    assert knowledge.epsilon == 1
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_nothing_is_assumed_about_the_labels_of_a_regression():
+    knowledge = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
+    assert knowledge.assumed == ("column types and category lists",)
+    assert knowledge.schema.classes is None
+
+
+def test_declared_categories_win_over_those_of_the_type():
+    books = ledger()
+    schema = {"categories": {"job": ["b", "q"]}, "label_bounds": (0, 1)}
+    knowledge = complete(nominal(), np.zeros(3000), books, schema=schema)
+    assert knowledge.schema.categories == {0: ("b", "q")}
+    assert books.entries == ()
+
+
+# -- bounds -------------------------------------------------------------------------------------
+
+
+def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
+    X, books = numeric(), ledger(epsilon=Fraction(100))
+    X[0] = [1e12, -1e12]
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.full(3000, 3.0), books)
+    for low, high in knowledge.schema.bounds.values():
+        assert {abs(low), abs(high)} <= {8.0, 16.0, 32.0}
+    assert knowledge.schema.label_bounds == (2.0, 4.0)
+    assert knowledge.learned == ("label bounds", "bounds of 2 numeric columns")
+    assert labels_of(books) == ["label bounds", "feature bounds", "feature bounds"]
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_learning_takes_a_tenth_in_equal_parts(neighbours):
+    X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
+    books = ledger(Fraction(7, 3), neighbours=neighbours)
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, [0, 1] * 1500, books, task="binary", assume_public=())
+    part = Fraction(7, 30) / 3
+    assert costs_by_label(books) == {
+        "class labels": part,
+        "categories": part,
+        "feature bounds": part,
+    }
+    assert books.spent == Fraction(7, 30)
+    assert knowledge.epsilon == Fraction(7, 3) * 9 / 10
+    assert books.spent + knowledge.epsilon == books.epsilon
+    assert [entry.charge.cost for entry in books.entries[-2:]] == [part / 2] * 2
+    assert all(entry.scope == ("preparation",) for entry in books.entries)
+
+
+def test_the_failure_probability_is_part_of_delta():
+    books = ledger()
+    with pytest.warns(UndeclaredWarning):
+        complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    assert [entry.charge.delta for entry in books.entries] == [DELTA / 10, DELTA / 10]
+    assert books.delta_spent == DELTA / 5
+
+
+# The least epsilon that is worth spending on one column is 1/100; a tenth of epsilon is shared
+# with the label bounds.
+@pytest.mark.parametrize(
+    ("epsilon", "n_features", "expected"),
+    [
+        (Fraction(1), 5, "bounds of 5 numeric columns"),
+        (Fraction(1), 6, "one common bound of 6 numeric columns"),
+        (Fraction(1, 5), 1, "bounds of 1 numeric columns"),
+        (Fraction(1, 5), 2, "one common bound of 2 numeric columns"),
+        (Fraction(19, 100), 1, None),
+        (Fraction(19, 100), 200, None),
+        (math.inf, 200, "bounds of 200 numeric columns"),
+    ],
+)
+@pytest.mark.parametrize("n_rows", [1, 400])
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
+    epsilon, n_features, expected, n_rows
+):
+    for scale in (0.0, 1.0, 1e300):
+        books = ledger(epsilon)
+        X = numeric(n_rows, n_features) * scale
+        knowledge = complete(X, np.zeros(n_rows), books)
+        assert knowledge.learned == (("label bounds", expected) if expected else ("label bounds",))
+        assert (
+            labels_of(books)[1:]
+            == {
+                "b": ["feature bounds"] * n_features,
+                "o": ["common feature bound"],
+                "n": [],
+            }[(expected or "none")[0]]
+        )
+        assert books.spent == (math.inf if epsilon == math.inf else epsilon / 10)
+
+
+def test_only_undeclared_numeric_columns_are_counted():
+    books = ledger()
+    schema = {"bounds": {0: (0, 1)}, "edges": {1: (0.0,)}, "categories": {2: [0, 1]}}
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(
+            np.abs(numeric(n_features=4)).round(), np.ones(3000), books, schema=schema
+        )
+    assert knowledge.learned == ("label bounds", "bounds of 1 numeric columns")
+    assert set(knowledge.schema.bounds) == {0, 3}
+
+
+def test_a_common_bound_lays_one_grid_under_all_columns():
+    X, books = numeric(n_features=30), ledger(epsilon=Fraction(4))
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.ones(3000), books, n_bins=32)
+    assert set(knowledge.schema.edges) == set(range(30))
+    (edges,) = set(knowledge.schema.edges.values())
+    bound = 32.0
+    assert np.all(np.diff(edges) > 0)
+    assert max(map(abs, edges)) < bound
+    assert np.allclose(np.array(edges), -np.array(edges)[::-1])
+    assert 8 <= len(edges) <= 31
+    assert knowledge.schema.bounds == {}
+
+
+def test_rows_without_any_number_do_not_count_for_the_common_bound():
+    X = np.full((3000, 30), np.nan)
+    X[:1500, 7] = 3.0
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+    (edges,) = set(knowledge.schema.edges.values())
+    assert max(edges) < 4.0
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("n_features", [2, 30])
+@pytest.mark.parametrize("rows", [np.full((3, 1), np.nan), np.ones((1, 1)), np.zeros((2, 1))])
+def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
+    books = ledger()
+    knowledge = complete(np.tile(rows, n_features), np.zeros(len(rows)), books)
+    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+    assert knowledge.schema.bounds == {}
+    assert knowledge.schema.edges == {}
+    assert books.spent == TENTH
+
+
+def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(numeric(), np.zeros(3000), ledger(epsilon=Fraction(50)))
+    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+
+
+# -- classes and categories -----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize(
+    "frequent",
+    [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"]],
+    ids=["int", "float", "bool", "text"],
+)
+def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
+    rare = "maybe" if isinstance(frequent[0], str) else 7
+    books = ledger(epsilon=Fraction(2))
+    labels = np.array([*frequent * 1500, rare])
+    knowledge = complete(numeric(3001), labels, books, task="binary", assume_public=())
+    assert knowledge.schema.classes == tuple(frequent)
+    assert knowledge.assumed == ()
+    assert knowledge.learned[0] == "class labels"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("others", [[], [2], [2.0], [True], [7.0], [-(2**62)]], ids=str)
+def test_the_type_of_learned_classes_does_not_tell_about_one_row(others):
+    """Lists of mixed numbers become arrays whose type hangs on every single one of them."""
+    labels = np.asarray([0, 1] * 1500 + others)
+    knowledge = complete(
+        numeric(len(labels)), labels, ledger(epsilon=Fraction(2)), task="binary", assume_public=()
+    )
+    assert repr(knowledge.schema.classes) == "(0, 1)"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("others", [[], [2.5], [7], [-3.0]], ids=str)
+def test_the_type_of_learned_categories_does_not_tell_about_one_row(others):
+    X = pd.DataFrame({"code": [1, 2] * 1500 + others}).astype("category")
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(
+        X, np.zeros(len(X)), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
+    )
+    assert repr(knowledge.schema.categories) == "{0: (1, 2)}"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_frequent_categories_are_learned_and_missing_cells_are_none():
+    X = nominal(extra=["z", *[None] * 500])
+    books = ledger(epsilon=Fraction(2))
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(X, np.zeros(3000), books, schema=schema, assume_public=())
+    assert knowledge.schema.categories == {0: ("a", "b")}
+    assert knowledge.learned == ("categories",)
+    assert labels_of(books) == ["categories"]
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_fractions_stay_categories():
+    X = pd.DataFrame({"size": pd.Categorical([0.5, 1.0] * 1500)})
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(
+        X, np.zeros(3000), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
+    )
+    assert repr(knowledge.schema.categories) == "{0: (0.5, 1)}"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_where_no_category_passes_there_is_none():
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
+    assert knowledge.schema.categories == {0: ()}
+
+
+@pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",)])
+def test_each_assumption_is_on_its_own(assumed):
+    books = ledger()
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=assumed)
+    expected = []
+    if "classes" not in assumed:
+        expected.append("class labels")
+    if "column_types" not in assumed:
+        expected.append("categories")
+    assert list(knowledge.learned) == labels_of(books) == expected
+
+
+# -- refusals and warnings -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "named"), [("binary", r"Schema\(classes="), ("regression", r"Schema\(categories=")]
+)
+def test_without_delta_learning_is_refused_before_anything_is_drawn(task, named):
+    books = ledger(delta=0)
+    with pytest.raises(InvalidParameterError, match=named):
+        complete(nominal(), [0, 1] * 1500, books, task=task, assume_public=())
+    assert books.entries == ()
+    assert books.spent == 0
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_without_noise_no_delta_is_needed():
+    books = ledger(epsilon=math.inf, delta=0)
+    knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    assert knowledge.schema.classes == (0, 1)
+    assert knowledge.schema.categories == {0: ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    ("task", "n_features", "arguments"),
+    [
+        ("regression", 2, "bounds=..., label_bounds=..."),
+        ("regression", 60, "bounds=..., label_bounds=..."),
+        ("binary", 2, "bounds=..., classes=..."),
+    ],
+)
+def test_one_warning_names_what_to_declare(task, n_features, arguments):
+    with pytest.warns() as caught:
+        complete(numeric(500, n_features), [0, 1] * 250, ledger(), task=task, assume_public=())
+    (warning,) = caught
+    assert warning.category is UndeclaredWarning
+    assert f"schema=Schema({arguments})" in str(warning.message)
+    assert "500" not in str(warning.message)
+
+
+def test_the_warning_is_the_same_for_any_rows():
+    messages = set()
+    for n_rows, scale in ((1, 1.0), (700, 1e9), (31, 0.0)):
+        with pytest.warns(UndeclaredWarning) as caught:
+            complete(numeric(n_rows) * scale, np.ones(n_rows), ledger())
+        messages |= {str(warning.message) for warning in caught}
+    assert len(messages) == 1
