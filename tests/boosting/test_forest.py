@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from dpboost.boosting.forest import Forest
+from dpboost.tree.structure import Tree
+
+IS_CATEGORICAL = np.array([0, 1], dtype=np.uint8)
+
+
+def stump(feature, split_bin, left, right):
+    return Tree(
+        feature=np.array([feature], np.int32),
+        split_bin=np.array([split_bin], np.uint8),
+        left=np.array([~0], np.int32),
+        right=np.array([~1], np.int32),
+        leaf_value=np.array([left, right], np.int64),
+    )
+
+
+def constant(value):
+    nothing = np.empty(0, np.int32)
+    return Tree(
+        feature=nothing,
+        split_bin=np.empty(0, np.uint8),
+        left=nothing,
+        right=nothing,
+        leaf_value=np.array([value], np.int64),
+    )
+
+
+def table(n_rows=200):
+    random = np.random.default_rng(0)
+    return random.integers(0, 6, (2, n_rows)).astype(np.uint8)
+
+
+def scores_of(forest, bins, rows=None, first=None, **options):
+    n_rows = bins.shape[1]
+    scores = np.zeros(n_rows, np.int64)
+    rows = np.arange(n_rows, dtype=np.int32) if rows is None else rows
+    first = np.zeros(n_rows, np.int32) if first is None else first
+    forest.add_to(scores, bins, rows, first, 1, **options)
+    return scores
+
+
+def test_numeric_splits_ask_for_at_most_and_categorical_ones_for_equal():
+    bins = table()
+    forest = Forest(IS_CATEGORICAL)
+    forest.append(stump(0, 2, 10, 20))
+    assert np.array_equal(scores_of(forest, bins), np.where(bins[0] <= 2, 10, 20))
+    forest = Forest(IS_CATEGORICAL)
+    forest.append(stump(1, 2, 10, 20))
+    assert np.array_equal(scores_of(forest, bins), np.where(bins[1] == 2, 10, 20))
+
+
+def test_many_trees_outgrow_the_arrays():
+    bins = table()
+    forest = Forest(IS_CATEGORICAL)
+    expected = np.zeros(bins.shape[1], np.int64)
+    for number in range(300):
+        if number % 3 == 2:
+            forest.append(constant(number))
+            expected += number
+        else:
+            forest.append(stump(number % 2, number % 5, number, -7 * number))
+            column, split_bin = bins[number % 2], number % 5
+            left = column == split_bin if number % 2 else column <= split_bin
+            expected += np.where(left, number, -7 * number)
+    assert forest.n_trees == 300
+    assert np.array_equal(scores_of(forest, bins), expected)
+
+
+def test_each_row_gets_only_the_trees_it_misses():
+    bins = table(60)
+    forest = Forest(IS_CATEGORICAL)
+    for number in range(8):
+        forest.append(constant(10**number))
+    first = (np.arange(60) % 9).astype(np.int32)
+    expected = [sum(10**number for number in range(start, 8)) for start in first]
+    assert scores_of(forest, bins, first=first).tolist() == expected
+
+
+def test_rows_that_are_not_listed_and_later_trees_are_left_out():
+    bins = table(60)
+    forest = Forest(IS_CATEGORICAL)
+    for number in range(4):
+        forest.append(constant(10**number))
+    rows = np.array([3, 50], dtype=np.int32)
+    scores = scores_of(forest, bins, rows, last_tree=3)
+    assert scores[rows].tolist() == [111, 111]
+    assert np.count_nonzero(scores) == 2
+
+
+@pytest.mark.parametrize("n_trees", [0, 1])
+def test_a_forest_may_be_empty(n_trees):
+    forest = Forest(IS_CATEGORICAL)
+    for _ in range(n_trees):
+        forest.append(constant(5))
+    assert scores_of(forest, table(3)).tolist() == [5 * n_trees] * 3
+    assert len(scores_of(forest, table(0))) == 0

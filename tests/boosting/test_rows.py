@@ -1,0 +1,185 @@
+"""The rows of a run: who is in which tree, with which gradient."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.boosting.forest import Forest
+from dpboost.boosting.rows import TrainingRows
+from dpboost.boosting.schedule import EnsemblePlan
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.random import Entropy
+from dpboost.tree.criteria import GradientGain
+from dpboost.tree.layout import Layout
+from dpboost.tree.structure import Tree
+
+N_ROWS = 400
+LAYOUT = Layout(
+    cell_offsets=np.array([0, 5, 9], np.int32),
+    candidate_offsets=np.array([0, 4, 7], np.int32),
+    is_categorical=np.zeros(2, np.uint8),
+)
+LOSS = SquaredLoss.from_label_bounds(-1.0, 1.0)
+ALL = EnsemblePlan(n_trees=1, shares=None)
+THREE = EnsemblePlan(n_trees=3, shares=(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
+HALF_UNUSED = EnsemblePlan(n_trees=2, shares=(Fraction(1, 4), Fraction(1, 4)))
+
+
+class Recorder(GradientGain):
+    """A criterion that keeps the root histogram it is shown."""
+
+    def scores(self, sums, counts, layout):
+        seen.append((sums.copy(), counts.copy()))
+        return super().scores(sums, counts, layout)
+
+
+seen: list = []
+
+
+def ledger(neighbours=Neighbours.ADD_REMOVE, seed=5):
+    return Ledger(
+        epsilon=math.inf,
+        delta=0,
+        neighbours=neighbours,
+        accountant=PureAccountant(),
+        entropy=Entropy.seeded(seed),
+    )
+
+
+def table(seed=0):
+    random = np.random.default_rng(seed)
+    bins = np.array([random.integers(0, 5, N_ROWS), random.integers(0, 4, N_ROWS)], np.uint8)
+    return bins, LOSS.encode_labels(random.uniform(-0.6, 0.6, N_ROWS))
+
+
+def training_rows(bins, labels, present=None, loss=LOSS):
+    present = np.ones(bins.shape[1], bool) if present is None else present
+    return TrainingRows(bins, labels, present, loss, LAYOUT, 1)
+
+
+def histogram(rows, index, forest, books, gradient_bound=1.0):
+    """Sums and counts of the root of one tree, as the criterion sees them."""
+    data = rows.statistics(index, forest, gradient_bound=gradient_bound, ledger=books)
+    seen.clear()
+    data.split_scores(Recorder(hessian=1.0, reg_lambda=0.1, gradient_limit=65536))
+    return seen[0]
+
+
+def expected(bins, gradients, taken):
+    sums, counts = np.zeros((1, 9), np.int64), np.zeros((1, 9), np.int64)
+    for feature, first in enumerate((0, 5)):
+        np.add.at(sums[0], first + bins[feature, taken].astype(int), gradients[taken])
+        np.add.at(counts[0], first + bins[feature, taken].astype(int), 1)
+    return sums, counts
+
+
+def gradients_of(scores, labels):
+    return np.rint((scores - labels) * (65536 / LOSS.half_units)).astype(np.int64)
+
+
+def stump(left, right):
+    return Tree(
+        feature=np.array([0], np.int32),
+        split_bin=np.array([1], np.uint8),
+        left=np.array([~0], np.int32),
+        right=np.array([~1], np.int32),
+        leaf_value=np.array([left, right], np.int64),
+    )
+
+
+def assert_histogram(found, wanted):
+    assert np.array_equal(found[0], wanted[0])
+    assert np.array_equal(found[1], wanted[1])
+
+
+def test_a_tree_without_shares_takes_every_row():
+    bins, labels = table()
+    rows, books = training_rows(bins, labels), ledger()
+    rows.deal(ALL, books)
+    found = histogram(rows, 0, Forest(LAYOUT.is_categorical), books)
+    gradients = gradients_of(LOSS.start_units, labels)
+    assert_histogram(found, expected(bins, gradients, np.arange(N_ROWS)))
+
+
+@pytest.mark.parametrize("plan", [THREE, HALF_UNUSED])
+def test_every_row_is_in_the_tree_of_its_coin_and_in_no_other(plan):
+    bins, labels = table()
+    rows, books = training_rows(bins, labels), ledger()
+    rows.deal(plan, books)
+    coins = ledger().row_coins().blocks(plan.shares, N_ROWS)  # the same seed, the same key
+    gradients = gradients_of(LOSS.start_units, labels)
+    taken = 0
+    for index in range(plan.n_trees):
+        members = np.flatnonzero(coins == index)
+        found = histogram(rows, index, Forest(LAYOUT.is_categorical), books)
+        assert_histogram(found, expected(bins, gradients, members))
+        taken += len(members)
+    assert taken == N_ROWS if plan is THREE else 0 < taken < N_ROWS
+
+
+def test_each_ensemble_deals_anew_and_returns_to_all_rows():
+    bins, labels = table()
+    rows, books = training_rows(bins, labels), ledger()
+    forest = Forest(LAYOUT.is_categorical)
+    found = []
+    for _ in range(2):
+        rows.deal(THREE, books)
+        found.append(histogram(rows, 0, forest, books))
+    assert not np.array_equal(found[0][1], found[1][1])
+    rows.deal(ALL, books)
+    assert histogram(rows, 0, forest, books)[1].sum() == 2 * N_ROWS
+
+
+def test_scores_are_up_to_date_however_late_a_row_is_asked_for():
+    bins, labels = table()
+    rows, books = training_rows(bins, labels), ledger()
+    forest = Forest(LAYOUT.is_categorical)
+    scores = np.full(N_ROWS, LOSS.start_units)
+    for step in range(6):
+        rows.deal(THREE, books)
+        histogram(rows, step % 3, forest, books)
+        left, right = 1000 * (step + 1), -3000 * (step + 1)
+        forest.append(stump(left, right))
+        scores += np.where(bins[0] <= 1, left, right)
+    rows.deal(ALL, books)
+    found = histogram(rows, 0, forest, books)
+    assert_histogram(found, expected(bins, gradients_of(scores, labels), np.arange(N_ROWS)))
+
+
+def test_rows_of_no_class_leave_no_trace():
+    bins, labels = table()
+    present = np.arange(N_ROWS) % 3 != 0
+    classes = (labels > 0).astype(np.int64)
+    forest, books = Forest(LAYOUT.is_categorical), ledger()
+    whole = training_rows(bins, classes, present, LogisticLoss())
+    part = training_rows(
+        np.ascontiguousarray(bins[:, present]), classes[present], loss=LogisticLoss()
+    )
+    whole.deal(ALL, books)
+    part.deal(ALL, books)
+    assert_histogram(histogram(whole, 0, forest, books), histogram(part, 0, forest, books))
+
+
+def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
+    bins, labels = table()
+    rows, books = training_rows(bins, labels), ledger()
+    rows.deal(ALL, books)
+    found = histogram(rows, 0, Forest(LAYOUT.is_categorical), books, gradient_bound=0.25)
+    gradients = gradients_of(LOSS.start_units, labels)
+    kept = np.flatnonzero(np.abs(labels - LOSS.start_units) <= 0.25 * LOSS.half_units)
+    assert 0 < len(kept) < N_ROWS
+    assert_histogram(found, expected(bins, gradients, kept))
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
+    rows, books = training_rows(*table()), ledger(neighbours)
+    rows.deal(ALL, books)
+    data = rows.statistics(0, Forest(LAYOUT.is_categorical), gradient_bound=1.0, ledger=books)
+    criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
+    assert data.split_scores(criterion).bounds == (criterion.bound(neighbours),)

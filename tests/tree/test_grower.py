@@ -1,0 +1,86 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.tree.criteria import GradientGain
+from dpboost.tree.grower import LevelwiseGrower, complete_children, concatenate
+from dpboost.tree.leaves import ClippedLeaf
+from dpboost.tree.selectors import PrivateArgmax
+
+LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
+
+
+def grower(depth):
+    criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
+    return LevelwiseGrower(selector=PrivateArgmax(criterion=criterion), max_depth=depth)
+
+
+@pytest.mark.parametrize("depth", range(7))
+def test_children_form_a_complete_tree(depth):
+    left, right = complete_children(depth)
+    assert len(left) == len(right) == 2**depth - 1
+    depths = {}
+    stack = [(0 if depth else -1, 0)]
+    while stack:
+        node, level = stack.pop()
+        if node < 0:
+            depths[~node] = level
+        else:
+            stack += [(int(left[node]), level + 1), (int(right[node]), level + 1)]
+    assert depths == dict.fromkeys(range(2**depth), depth)
+
+
+def test_leaves_are_numbered_as_the_rows_are_sent():
+    """Rows of node k go to 2k and 2k + 1, so leaf k hangs left where k is even."""
+    left, right = complete_children(3)
+    assert left.tolist() == [1, 3, 5, ~0, ~2, ~4, ~6]
+    assert right.tolist() == [2, 4, 6, ~1, ~3, ~5, ~7]
+
+
+def test_concatenate_takes_no_parts():
+    assert concatenate([], np.uint8).dtype == np.uint8
+    assert len(concatenate([], np.uint8)) == 0
+
+
+@pytest.mark.parametrize("depth", [0, 1, 4])
+@pytest.mark.parametrize("n_rows", [0, 1, 300])
+def test_the_shape_of_a_tree_and_its_books_say_nothing_about_rows(
+    rows, statistics, open_ledger, depth, n_rows
+):
+    ledger = open_ledger(Fraction(1, 3))
+    tree = grower(depth).grow(
+        statistics(*rows(n_rows)), leaf=LEAF, epsilon=Fraction(1, 3), ledger=ledger
+    )
+    assert tree.n_nodes == 2**depth - 1
+    assert tree.n_leaves == 2**depth
+    assert tree.leaf_count is None
+    assert [tree.feature.dtype, tree.split_bin.dtype] == [np.int32, np.uint8]
+    assert tree.leaf_value.dtype == np.int64
+    labels = [entry.label for entry in ledger.entries]
+    assert labels == ["split choice"] * depth + ["leaf values"]
+    shares = [entry.charge.cost for entry in ledger.entries]
+    assert sum(shares) == ledger.spent == Fraction(1, 3)
+    assert shares[-1] == (Fraction(1, 6) if depth else Fraction(1, 3))
+    assert len(set(shares[:-1])) <= 1
+
+
+def test_leaf_values_belong_to_the_leaves_that_rows_reach(rows, statistics, open_ledger):
+    bins, gradients, kept = rows()
+    tree = grower(3).grow(
+        statistics(bins, gradients, kept), leaf=LEAF, epsilon=math.inf, ledger=open_ledger()
+    )
+    members = [[] for _ in range(tree.n_leaves)]
+    for row in np.flatnonzero(kept):
+        node = 0
+        while node >= 0:
+            feature, split_bin = tree.feature[node], tree.split_bin[node]
+            value = bins[feature, row]
+            goes_left = value == split_bin if feature == 1 else value <= split_bin
+            node = int(tree.left[node] if goes_left else tree.right[node])
+        members[~node].append(gradients[row])
+    sums = np.array([int(sum(leaf)) for leaf in members])
+    counts = np.array([len(leaf) for leaf in members])
+    assert np.array_equal(tree.leaf_value, LEAF.values(sums, counts))
+    assert len(set(tree.leaf_value.tolist())) > 1
