@@ -1,0 +1,79 @@
+"""What the package promises at its top."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import dpboost
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_top_level_names():
+    assert set(dpboost.__all__) == {
+        "Booster",
+        "BudgetExceededError",
+        "DPBoostClassifier",
+        "DPBoostRegressor",
+        "InvalidParameterError",
+        "LGBMClassifier",
+        "LGBMRegressor",
+        "NotPrivateWarning",
+        "PrivacyReport",
+        "Schema",
+        "UndeclaredWarning",
+        "__version__",
+    }
+    assert len(set(dpboost.__all__)) == len(dpboost.__all__)
+    for name in dpboost.__all__:
+        assert getattr(dpboost, name) is not None
+
+
+def test_the_version_is_the_same_everywhere():
+    declared = re.search(
+        r'^version = "([^"]+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert declared is not None
+    assert dpboost.__version__ == declared.group(1) == metadata.version("dpboost")
+
+
+def test_every_package_is_installed():
+    text = (ROOT / "pyproject.toml").read_text()
+    listed = re.search(r"^packages = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "dpboost").rglob("__init__.py")
+    }
+    assert set(re.findall(r'"([^"]+)"', listed.group(1))) == found
+
+
+@pytest.fixture
+def checkout_without_kernels(tmp_path):
+    shutil.copytree(
+        ROOT / "dpboost",
+        tmp_path / "dpboost",
+        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
+    )
+    return tmp_path
+
+
+def test_a_checkout_without_kernels_says_what_to_do(checkout_without_kernels):
+    done = subprocess.run(
+        [sys.executable, "-c", "import dpboost"],
+        cwd=checkout_without_kernels,
+        env=os.environ | {"PYTHONPATH": str(checkout_without_kernels)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: The compiled kernels of dpboost are missing.")
+    assert "python -m pip install -e ." in last
