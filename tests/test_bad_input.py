@@ -12,7 +12,7 @@ from dpboost.privacy.ledger import Ledger
 
 N_ROWS = 60
 ESTIMATORS = [DPBoostRegressor, DPBoostClassifier]
-FAST = {"n_estimators": 3, "max_depth": 2, "trees_per_ensemble": 2}
+FAST = {"n_estimators": 3, "max_depth": 2, "trees_per_ensemble": 2, "n_jobs": 1}
 
 
 @pytest.fixture(params=ESTIMATORS, ids=lambda cls: cls.__name__)

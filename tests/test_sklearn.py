@@ -18,7 +18,7 @@ import dpboost
 from dpboost import Booster, DPBoostClassifier, DPBoostRegressor
 from dpboost.data.table import read_table
 
-FAST = {"n_estimators": 5, "max_depth": 3, "trees_per_ensemble": 5}
+FAST = {"n_estimators": 5, "max_depth": 3, "trees_per_ensemble": 5, "n_jobs": 1}
 
 # Checks that fit twice and compare. Two fits of a private estimator differ by their noise (and,
 # without noise, by the secret coins that deal rows to trees), which is what the guarantee rests
@@ -41,7 +41,7 @@ FITS_TWICE = dict.fromkeys(
 @pytest.mark.parametrize("options", [{}, {"noise_seed": 0}, {"epsilon": math.inf}], ids=str)
 def test_scikit_learns_own_checks(estimator, options):
     results = check_estimator(
-        estimator(**options, n_estimators=10, max_depth=2),
+        estimator(**options, n_estimators=10, max_depth=2, n_jobs=1),
         on_skip=None,
         on_fail=None,
         expected_failed_checks={} if "noise_seed" in options else FITS_TWICE,
