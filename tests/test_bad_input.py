@@ -57,6 +57,7 @@ BAD_PARAMETERS = [
     ("neighbours", None),
     ("assume_public", "classes"),
     ("assume_public", ("labels",)),
+    ("assume_public", None),
     ("schema", 3),
     ("schema", {"bonds": {0: (0, 1)}}),
     ("schema", {"bounds": {7: (0, 1)}}),
@@ -80,6 +81,7 @@ BAD_PARAMETERS = [
     ("noise_seed", -1),
     ("noise_seed", 0.5),
     ("n_jobs", 1.5),
+    ("verbosity", "quiet"),
 ]
 
 
@@ -103,9 +105,15 @@ def test_misspelt_parameters_are_refused(estimator):
 
 def with_label(value):
     X, y = rows()
-    labels = y.astype(float)
+    labels = y.astype(object if isinstance(value, str) else float)
     labels[7] = value
     return X, labels
+
+
+def damaged_sparse():
+    matrix = sparse.csr_matrix(rows()[0])
+    matrix.indices[5] = 99
+    return matrix
 
 
 BAD_TABLES = {
@@ -121,6 +129,8 @@ BAD_TABLES = {
     "missing label": lambda: with_label(np.nan),
     "infinite label": lambda: with_label(np.inf),
     "two-dimensional y": lambda: (rows()[0], np.zeros((N_ROWS, 2))),
+    "mixture of labels": lambda: with_label("x"),
+    "damaged sparse X": lambda: (damaged_sparse(), rows()[1]),
     "dates": lambda: (
         pd.DataFrame({"a": pd.date_range("2020-01-01", periods=6)}),
         np.arange(6) % 2,

@@ -96,32 +96,6 @@ def split_fit(
     return FitBudget(preparation=dict(zip(learned, parts, strict=True)), training=training)
 
 
-def split_ensembles(total: Budget, n_trees: int, trees_per_ensemble: int) -> tuple[Budget, ...]:
-    r"""Split the training budget over ensembles, equally.
-
-    All rows see every ensemble and, within it, one tree. A tree therefore gets the whole budget
-    of its ensemble: :math:`\varepsilon_e = \varepsilon / \lceil T / T_e \rceil` (Li et al., AAAI
-    2020, Algorithm 2).
-
-    Parameters
-    ----------
-    total : Fraction or inf
-        The training budget.
-    n_trees : int
-        Number of trees :math:`T`.
-    trees_per_ensemble : int
-        Trees :math:`T_e` on disjoint rows; 1 trains every tree on all rows.
-
-    Returns
-    -------
-    tuple of Fraction or inf
-        The budget of each ensemble and of each tree in it.
-    """
-    trees = check_integer("n_trees", "split_ensembles", n_trees, low=1)
-    size = check_integer("trees_per_ensemble", "split_ensembles", trees_per_ensemble, low=1)
-    return divide(total, [1] * -(-trees // size))
-
-
 @dataclass(frozen=True, kw_only=True)
 class TreeBudget:
     """The budget of a tree.

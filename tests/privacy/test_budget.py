@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpboost._validation import InvalidParameterError
-from dpboost.privacy.budget import divide, split_ensembles, split_fit, split_tree
+from dpboost.privacy.budget import divide, split_fit, split_tree
 
 TOTAL = Fraction(7, 3)
 
@@ -38,14 +38,6 @@ def test_preparation_takes_a_tenth_when_something_is_learned():
 def test_preparation_is_checked(learned, share):
     with pytest.raises(InvalidParameterError, match=r"share|learned"):
         split_fit(TOTAL, learned, Fraction(1, 10) if share is None else share)
-
-
-@pytest.mark.parametrize(
-    ("n_trees", "size", "n_ensembles"), [(100, 50, 2), (101, 50, 3), (5, 50, 1), (5, 1, 5)]
-)
-def test_ensembles_share_equally(n_trees, size, n_ensembles):
-    parts = split_ensembles(TOTAL, n_trees, size)
-    assert parts == (TOTAL / n_ensembles,) * n_ensembles
 
 
 def test_half_of_a_tree_goes_to_the_leaves():
