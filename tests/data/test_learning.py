@@ -221,6 +221,16 @@ def test_a_common_bound_lays_one_grid_under_all_columns():
     assert knowledge.schema.bounds == {}
 
 
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_the_common_grid_grows_with_the_bound():
+    grids = []
+    for factor in (1.0, 1024.0):
+        X = numeric(n_features=30) * factor
+        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+        grids.append(np.array(knowledge.schema.edges[0]))
+    assert np.allclose(grids[1], grids[0] * 1024)
+
+
 def test_rows_without_any_number_do_not_count_for_the_common_bound():
     X = np.full((3000, 30), np.nan)
     X[:1500, 7] = 3.0
