@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from dpboost._threads import effective_n_threads
 from dpboost._validation import InvalidParameterError, check_choice, check_integer, check_real
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
-from dpboost.boosting.forest import Forest
 from dpboost.boosting.rows import TrainingRows
+from dpboost.boosting.start import release_start
 from dpboost.data.binner import Binner
 from dpboost.data.labels import (
     check_same_length,
@@ -24,15 +25,18 @@ from dpboost.data.labels import (
     read_regression_labels,
 )
 from dpboost.data.learning import ASSUMPTIONS, Knowledge, complete_schema
+from dpboost.data.noisy_bins import release_bins
 from dpboost.data.table import Table, read_table
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
-from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.report import PrivacyReport
 from dpboost.progress import tree_progress
 from dpboost.random import Entropy
-from dpboost.recipe import Hyperparameters, Recipe
+from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.tree.layout import Layout
 
@@ -101,13 +105,13 @@ class PrivacyRequest:
             noise_seed=noise_seed,
         )
 
-    def ledger(self) -> Ledger:
+    def ledger(self, accountant: Accountant) -> Ledger:
         """Open the books: the only way from private to released numbers."""
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.neighbours,
-            accountant=PureAccountant(),
+            accountant=accountant,
             entropy=(
                 Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
             ),
@@ -123,7 +127,9 @@ class Fitted:
     ensemble : Ensemble
         Released trees and public bins.
     recipe : Recipe
-        Strategies and hyper-parameters used.
+        The algorithm.
+    hyperparameters : Hyperparameters
+        The values used.
     knowledge : Knowledge
         The completed schema and where it comes from.
     report : PrivacyReport
@@ -132,6 +138,7 @@ class Fitted:
 
     ensemble: Ensemble
     recipe: Recipe
+    hyperparameters: Hyperparameters
     knowledge: Knowledge
     report: PrivacyReport
 
@@ -146,6 +153,7 @@ def fit_ensemble(
     recipe: str,
     hyperparameters: Hyperparameters,
     privacy: PrivacyRequest,
+    public: np.random.Generator,
     n_jobs: int | None,
     show_progress: bool,
     owner: str,
@@ -166,6 +174,8 @@ def fit_ensemble(
         What the user has set.
     privacy : PrivacyRequest
         The guarantee asked for.
+    public : numpy.random.Generator
+        Public randomness: random partitions, order of features.
     n_jobs : int or None
         Threads, as LightGBM counts them.
     show_progress : bool
@@ -188,13 +198,13 @@ def fit_ensemble(
     """
     algorithm = ALGORITHMS.find(recipe, owner)
     hyperparameters.validate(owner)
+    algorithm.check(hyperparameters, owner)
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, task, privacy)
-    n_bins = hyperparameters.filled(algorithm.defaults).max_bin
-    assert n_bins is not None
+    n_bins = hyperparameters.max_bin or algorithm.max_bin
     _warn_if_not_private(privacy)
-    ledger = privacy.ledger()
+    ledger = privacy.ledger(algorithm.accountant(privacy.epsilon, privacy.delta))
     knowledge = complete_schema(
         privacy.schema.resolve(table.feature_names),
         table,
@@ -204,42 +214,118 @@ def fit_ensemble(
         n_bins=n_bins,
         ledger=ledger,
     )
-    schema = knowledge.schema
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
-    table = read_table(X, schema=schema)
-    binner = Binner.from_schema(
-        schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
+    table = read_table(X, schema=knowledge.schema)
+    loss, targets, present = _encode(labels, task, knowledge.schema)
+    prepared = _prepare(
+        algorithm, table, ordered, loss, targets, present, knowledge, privacy, n_bins, ledger
     )
-    loss, targets, present = _encode(labels, task, schema)
-    chosen = algorithm.recipe(hyperparameters, loss, n_threads)
+    hyper = hyperparameters.filled(algorithm.defaults(prepared.facts))
+    setting = Setting(
+        hyper=hyper,
+        loss=prepared.facts.loss,
+        binner=prepared.binner,
+        facts=prepared.facts,
+        public=public,
+        n_threads=n_threads,
+    )
     rows = TrainingRows(
-        binner.transform(table, n_threads), targets, present, loss, Layout.of(binner), n_threads
+        prepared.binner.transform(table, n_threads),
+        targets,
+        present,
+        prepared.facts.loss,
+        Layout.of(prepared.binner),
+        n_threads,
     )
+    loop = algorithm.build(setting)
     with (
-        tree_progress(chosen.loop.n_estimators, show=show_progress) as on_tree,
+        tree_progress(loop.n_rounds, show=show_progress) as on_tree,
         ledger.sequential("training"),
     ):
-        trees = chosen.loop.boost(
-            rows,
-            Forest(binner.is_categorical),
-            loss=loss,
-            epsilon=knowledge.epsilon,
-            ledger=ledger,
-            on_tree=on_tree,
-        )
+        trees = loop.boost(rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree)
     report = PrivacyReport.from_ledger(
-        ledger, assumed_public=knowledge.assumed, facts=_facts(chosen, knowledge, privacy)
+        ledger,
+        assumed_public=knowledge.assumed,
+        facts=_facts(algorithm, hyper, knowledge, privacy),
     )
+    starts = np.atleast_1d(np.asarray(setting.loss.start_units, dtype=np.int64))
     ensemble = Ensemble(
         trees=trees,
-        binner=binner,
-        start=loss.start,
-        unit=loss.unit,
-        objective=loss.objective,
+        binner=prepared.binner,
+        start=tuple((starts * setting.loss.unit).tolist()),
+        unit=setting.loss.unit,
+        objective=setting.loss.objective,
         report=report.to_dict(),
     )
-    return Fitted(ensemble=ensemble, recipe=chosen, knowledge=knowledge, report=report)
+    return Fitted(
+        ensemble=ensemble,
+        recipe=algorithm,
+        hyperparameters=hyper,
+        knowledge=knowledge,
+        report=report,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """What a recipe has released before its first tree.
+
+    Parameters
+    ----------
+    binner : Binner
+        Public or released bins.
+    facts : PublicFacts
+        With the released row count and the loss at its start value.
+    budget : Fraction or inf
+        What is left for the trees.
+    """
+
+    binner: Binner
+    facts: PublicFacts
+    budget: Budget
+
+
+def _prepare(
+    recipe: Recipe,
+    table: Table,
+    ordered: frozenset[int],
+    loss: Loss,
+    targets: NDArray[np.int64],
+    present: NDArray[np.bool_],
+    knowledge: Knowledge,
+    privacy: PrivacyRequest,
+    n_bins: int,
+    ledger: Ledger,
+) -> _Prepared:
+    """Release start value, row count and bins where the recipe asks for them."""
+    binner = Binner.from_schema(
+        knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
+    )
+    shares = [0.0, 0.0]
+    if recipe.start_share is not None:
+        shares[0] = recipe.start_share(loss, privacy.delta)
+    if recipe.bins_share is not None and knowledge.schema.bounds:
+        shares[1] = recipe.bins_share(privacy.delta)
+    weights = [Fraction(str(share)) for share in shares]
+    start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
+    n_rows: float | None = None
+    with ledger.sequential("preparation"):
+        if start:
+            loss, n_rows = release_start(loss, targets, present, budget=start, ledger=ledger)
+            n_rows = min(n_rows, knowledge.schema.max_rows or math.inf)
+        if bins and n_rows is not None:
+            binner = release_bins(
+                binner, table, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
+            )
+    facts = PublicFacts(
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        n_rows=n_rows,
+        n_features=table.n_features,
+        loss=loss,
+    )
+    return _Prepared(binner=binner, facts=facts, budget=rest)
 
 
 def _read_labels(y: Any, table: Table, task: str, privacy: PrivacyRequest) -> NDArray[Any]:
@@ -287,7 +373,7 @@ def _encode(
 
 
 def _facts(
-    recipe: Recipe, knowledge: Knowledge, privacy: PrivacyRequest
+    recipe: Recipe, hyper: Hyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
     declared = [
@@ -295,12 +381,15 @@ def _facts(
         for part in fields(privacy.schema)
         if getattr(privacy.schema, part.name) not in (None, {})
     ]
+<<<<<<< HEAD
     hyper = {
         name: value for name, value in asdict(recipe.hyperparameters).items() if value is not None
     }
+=======
+>>>>>>> 351eb13 (Add recipe best: random partitions, noisy leaf sums, shrinkage by the known noise)
     return {
         "recipe": recipe.name,
-        **hyper,
+        **hyper.given(),
         "declared public": ", ".join(declared) or "nothing",
         "learned": ", ".join(knowledge.learned) or "nothing",
     }
