@@ -381,12 +381,6 @@ def _facts(
         for part in fields(privacy.schema)
         if getattr(privacy.schema, part.name) not in (None, {})
     ]
-<<<<<<< HEAD
-    hyper = {
-        name: value for name, value in asdict(recipe.hyperparameters).items() if value is not None
-    }
-=======
->>>>>>> 351eb13 (Add recipe best: random partitions, noisy leaf sums, shrinkage by the known noise)
     return {
         "recipe": recipe.name,
         **hyper.given(),

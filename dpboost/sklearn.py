@@ -427,7 +427,9 @@ def _public_generator(random_state: Any, owner: str) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return np.random.default_rng(check_integer("random_state", owner, random_state, low=0))
-    raise refuse("random_state", owner, "an integer of at least 0, a RandomState or None", random_state)
+    raise refuse(
+        "random_state", owner, "an integer of at least 0, a RandomState or None", random_state
+    )
 
 
 def _text_parameters(fitted: Fitted) -> dict[str, Any]:

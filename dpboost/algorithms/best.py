@@ -93,12 +93,20 @@ def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
 def _pure_rule(information: float, squared: bool) -> Hyperparameters:
     """Rules under pure epsilon, where the noise of a tree grows with their number."""
     scale = 8e3 if squared else 4e4
-    n_trees = 28 if information < 2e3 else round(56 * max(1.0, min((information / scale) ** 0.5, 7)))
+    n_trees = (
+        28 if information < 2e3 else round(56 * max(1.0, min((information / scale) ** 0.5, 7)))
+    )
     scarce = not squared and information < 4e4
     shallow = information < (5e3 if squared else 2e3)
     return Hyperparameters(
         n_estimators=n_trees,
-        learning_rate=0.7 if n_trees < 40 else 0.5 if n_trees < 80 else 0.3 if n_trees < 200 else 0.2,
+        learning_rate=0.7
+        if n_trees < 40
+        else 0.5
+        if n_trees < 80
+        else 0.3
+        if n_trees < 200
+        else 0.2,
         max_depth=4 if shallow else 5 if squared else 6,
         reg_lambda=100.0 if scarce else 30.0,
         max_bin=64,

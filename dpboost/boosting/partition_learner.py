@@ -77,17 +77,14 @@ class PartitionLearner:
         released = ledger.release(noise, sums, label="leaf sums")
         gradients = released[0] * self.scale.gradient_worth
         hessians = released[1] * self.scale.hessian_worth
-        steps, gain = self.leaf.steps(
-            gradients, hessians, deviation * self.scale.gradient_worth
-        )
+        steps, gain = self.leaf.steps(gradients, hessians, deviation * self.scale.gradient_worth)
         self.queue.learn(partition.features, gain)
         if ordering is not None:
             self._order(ordering, steps)
         values = self.loss.to_score_units(steps, 1.0, self.learning_rate)
         rows.add(values)
         return tuple(
-            _tree(partition, value, weight)
-            for value, weight in zip(values, hessians, strict=True)
+            _tree(partition, value, weight) for value, weight in zip(values, hessians, strict=True)
         )
 
     def _partition(self, ordering: int | None) -> Partition:
@@ -103,9 +100,7 @@ class PartitionLearner:
         self.grid.set_order(feature, np.argsort(categories, kind="stable"))
 
 
-def _tree(
-    partition: Partition, value: NDArray[np.int64], weight: NDArray[np.float64]
-) -> Tree:
+def _tree(partition: Partition, value: NDArray[np.int64], weight: NDArray[np.float64]) -> Tree:
     """Return the tree of one output."""
     return Tree(
         feature=partition.feature,

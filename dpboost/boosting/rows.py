@@ -118,9 +118,7 @@ class TreeRows:
 
     __slots__ = ("_everybody", "_leaves", "_rows", "_training")
 
-    def __init__(
-        self, training: TrainingRows, rows: NDArray[np.int32], *, everybody: bool
-    ) -> None:
+    def __init__(self, training: TrainingRows, rows: NDArray[np.int32], *, everybody: bool) -> None:
         self._training = training
         self._rows = rows
         self._everybody = everybody
@@ -150,9 +148,7 @@ class TreeRows:
             self._columns(), words, training.layout, neighbours, training.n_threads
         )
 
-    def leaf_sums(
-        self, partition: Partition, scale: SumScale, neighbours: Neighbours
-    ) -> Sensitive:
+    def leaf_sums(self, partition: Partition, scale: SumScale, neighbours: Neighbours) -> Sensitive:
         """Gradient and hessian sums of the leaves of a public partition, for every output.
 
         Parameters

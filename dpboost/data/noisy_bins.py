@@ -80,9 +80,7 @@ def release_bins(
     released = ledger.release(noise, sensitive, label="fine histograms") / ROW_UNITS
     features = list(binner.features)
     for place, noisy in zip(places, released, strict=True):
-        features[place] = replace(
-            fine[place], table=merge_cells(noisy, deviation, n_rows, n_bins)
-        )
+        features[place] = replace(fine[place], table=merge_cells(noisy, deviation, n_rows, n_bins))
     return replace(binner, features=tuple(features))
 
 

@@ -66,8 +66,7 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
         writer.block(number, tree, starts[number] if number < len(starts) else 0)
         for number, tree in enumerate(ensemble.trees)
     ] or [
-        _single_leaf(number, _exact(start, ensemble.unit), 1)
-        for number, start in enumerate(starts)
+        _single_leaf(number, _exact(start, ensemble.unit), 1) for number, start in enumerate(starts)
     ]
     header = _header(ensemble, names, [len(block) for block in blocks])
     base = {"boosting": "gbdt", "objective": (ensemble.objective.split() or ["custom"])[0]}

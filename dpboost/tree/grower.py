@@ -96,4 +96,3 @@ def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]
     children = np.where(children < n_nodes, children, ~(children - n_nodes))
     left, right = children[0::2], children[1::2]
     return np.ascontiguousarray(left), np.ascontiguousarray(right)
-

@@ -136,4 +136,3 @@ class ShrunkenLeaf:
         steps = np.clip(-gradients / denominator * shrinkage, -self.largest, self.largest)
         excess = shrinkage * (gradients**2 - deviation**2) / denominator
         return steps, max(float(excess.sum()), 0.0)
-

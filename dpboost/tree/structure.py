@@ -82,4 +82,3 @@ def pack_sets(inside: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Pack rows of 256 flags into sets of bins."""
     packed = np.packbits(inside, axis=1, bitorder="little")
     return np.ascontiguousarray(packed).view("<u8").astype(np.uint64)
-
