@@ -68,11 +68,11 @@ def grow(
     cdef int k = n_bins.shape[0]
     cdef int n_leaves = 1
     cdef int n_nodes = 0
-    cdef int level, leaf, at_level
+    cdef int _level, leaf, at_level
     cdef const word_t* draw = &words[0]
     with nogil:
         _whole(&boxes[0], n_bins, k)
-        for level in range(depth):
+        for _level in range(depth):
             at_level = n_leaves
             for leaf in range(at_level):
                 if _split(

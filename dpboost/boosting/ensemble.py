@@ -78,18 +78,10 @@ class Ensemble:
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Return raw scores through the link: values, or probabilities.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several classes; float64
-            Values of a regression, or probabilities of the second class, or of every class.
-        """
+        """Return raw scores through the link: values, or probabilities of the second class."""
         raw = self.predict_raw(table, n_threads)
         if self.objective.startswith("binary"):
             probability = np.empty_like(raw)
             predict.logistic(raw, probability)
             return probability
-        if self.objective.startswith("multiclass"):
-            predict.softmax(raw, raw)
         return raw

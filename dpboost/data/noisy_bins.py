@@ -86,7 +86,7 @@ def release_bins(
 
 def merge_cells(
     noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
-) -> tuple[int, ...]:
+) -> bytes:
     """Return the bin of every fine cell.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
@@ -105,7 +105,7 @@ def merge_cells(
 
     Returns
     -------
-    tuple of int
+    bytes
         Starts at 0 and goes up by 0 or 1.
     """
     mass = np.sqrt(denoise(noisy, deviation))
@@ -114,7 +114,7 @@ def merge_cells(
     mass = mass / mass.sum() + FLOOR * deviation / n_rows
     middles = np.cumsum(mass) - mass / 2
     bins = np.minimum((middles / mass.sum() * n_bins).astype(np.intp), n_bins - 1)
-    return tuple(np.unique(bins, return_inverse=True)[1].tolist())
+    return bytes(np.unique(bins, return_inverse=True)[1].astype(np.uint8))
 
 
 def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
@@ -160,7 +160,7 @@ def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
 def _fine(bins: object) -> AffineBins:
     """Return the fine cells over the bounds of a feature."""
     assert isinstance(bins, AffineBins)
-    return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=(0,) * N_CELLS)
+    return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=bytes(N_CELLS))
 
 
 def _histogram(fine: AffineBins, values: NDArray[np.float64]) -> NDArray[np.int64]:

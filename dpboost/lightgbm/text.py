@@ -31,8 +31,9 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
     """Return the ensemble as a model text that every LightGBM 4 loads.
 
     The start values are folded into the leaves of the first round, as LightGBM itself does, so
-    the text has as many trees as the ensemble (one for each output, if the ensemble has none). All leaf values are
-    multiples of one power of two, hence exact doubles, and so is every partial sum of them.
+    the text has as many trees as the ensemble (one for each output, if the ensemble has none).
+    All leaf values are multiples of one power of two, hence exact doubles, and so is every
+    partial sum of them.
 
     Parameters
     ----------

@@ -43,6 +43,7 @@ def gradient_units(gradient_limit: float) -> int:
 def to_score_units(
     value_units: Any, value_unit: float, learning_rate: float, units_per_one: int
 ) -> NDArray[np.int64]:
+    """Turn leaf values into score units, learning rate included, saturated at +-2^40."""
     values = np.asarray(value_units, dtype=np.float64)
     scaled = values * (value_unit * learning_rate * units_per_one)
     return np.rint(np.clip(scaled, -LEAF_LIMIT, LEAF_LIMIT)).astype(np.int64)

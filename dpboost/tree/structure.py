@@ -59,7 +59,7 @@ class Tree:
 def threshold_sets(
     split_bin: NDArray[np.uint8], is_categorical: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """Sets of bins that go left for thresholds and for one category against the rest.
+    """Return the bins that go left for thresholds and for one category against the rest.
 
     Parameters
     ----------
