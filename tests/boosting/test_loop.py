@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from dpboost.algorithms import ALGORITHMS
-from dpboost.boosting.forest import Forest
 from dpboost.boosting.rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
-from dpboost.recipe import Hyperparameters
+from dpboost.recipe import Hyperparameters, PublicFacts, Setting
 from dpboost.tree.layout import Layout
+from dpboost.tree.structure import threshold_sets
 from tests.reference import boost
 
 N_BINS = (5, 4, 3)
@@ -50,11 +50,20 @@ def ledger(epsilon=math.inf):
 
 
 def trees_of(recipe, loss, bins, labels, hyper, books):
-    loop = ALGORITHMS.find(recipe, "test").recipe(hyper, loss, 2).loop
+    algorithm = ALGORITHMS.find(recipe, "test")
+    facts = PublicFacts(epsilon=math.inf, delta=0.0, n_rows=None, n_features=3, loss=loss)
+    setting = Setting(
+        hyper=hyper.filled(algorithm.defaults(facts)),
+        loss=loss,
+        binner=None,
+        facts=facts,
+        public=np.random.default_rng(),
+        n_threads=2,
+    )
     present = np.ones(bins.shape[1], dtype=bool)
     rows = TrainingRows(bins, labels, present, loss, layout(), 2)
-    forest = Forest(np.array(IS_CATEGORICAL, dtype=np.uint8))
-    return loop.boost(rows, forest, loss=loss, epsilon=math.inf, ledger=books, on_tree=lambda: None)
+    loop = algorithm.build(setting)
+    return loop.boost(rows, budget=math.inf, ledger=books, on_tree=lambda: None)
 
 
 def squared_gradients(loss):
@@ -79,8 +88,11 @@ def logistic_gradients(scores, labels):
 def assert_same(trees, expected):
     assert len(trees) == len(expected)
     for tree, (splits, values) in zip(trees, expected, strict=True):
-        ours = list(zip(tree.feature.tolist(), tree.split_bin.tolist(), strict=True))
-        assert ours == splits
+        split_bin = np.array([b for _, b in splits], dtype=np.uint8)
+        feature = np.array([f for f, _ in splits], dtype=np.int32)
+        assert tree.feature.tolist() == feature.tolist()
+        expected_sets = threshold_sets(split_bin, np.array(IS_CATEGORICAL)[feature] == 1)
+        assert np.array_equal(tree.left_bins, expected_sets)
         assert tree.leaf_value.tolist() == values
 
 
@@ -105,7 +117,7 @@ def test_squared_loss_equals_the_reference(recipe, per_ensemble, seed, monkeypat
     sizes = {"seq": [1] * n_trees, "dpboost": [3, 3, 1], "para": [n_trees]}[recipe]
 
     class Dealer:
-        def blocks(self, shares, n_rows, first_row=0):
+        def blocks(self, shares, n_rows, first_row=0, *, n_threads=1):
             return (row % (len(shares) + (recipe == "para"))).astype(np.int32)
 
     monkeypatch.setattr(Ledger, "row_coins", lambda self: Dealer())

@@ -15,7 +15,6 @@ class Forest:
 
     def __init__(self, seed, n_trees, n_features, max_nodes):
         rng = np.random.default_rng(seed)
-        self.is_categorical = rng.integers(0, 2, n_features).astype(np.uint8)
         node_start, leaf_start = [0], [0]
         left, right = [], []
         for tree in range(n_trees):
@@ -30,7 +29,7 @@ class Forest:
         self.left = np.array(left, dtype=np.int32)
         self.right = np.array(right, dtype=np.int32)
         self.feature = rng.integers(0, n_features, len(left)).astype(np.int32)
-        self.split_bin = rng.integers(0, 256, len(left)).astype(np.uint8)
+        self.left_bins = rng.integers(0, 2**64, (len(left), 4), dtype=np.uint64)
         self.leaf_value = rng.integers(-(1 << 40), 1 << 40, leaf_start[-1])
 
     @staticmethod
@@ -50,8 +49,8 @@ class Forest:
         node = 0
         while node >= 0:
             f = self.feature[begin + node]
-            value, split = bins[f, row], self.split_bin[begin + node]
-            goes_left = value == split if self.is_categorical[f] else value <= split
+            word, bit = divmod(int(bins[f, row]), 64)
+            goes_left = int(self.left_bins[begin + node, word]) >> bit & 1
             node = (self.left if goes_left else self.right)[begin + node]
         return ~node
 
@@ -64,10 +63,9 @@ class Forest:
             self.node_start,
             self.leaf_start,
             self.feature,
-            self.split_bin,
+            self.left_bins,
             self.left,
             self.right,
-            self.is_categorical,
             self.leaf_value,
             scores,
             n_threads,
@@ -81,10 +79,9 @@ class Forest:
             tree,
             self.node_start,
             self.feature,
-            self.split_bin,
+            self.left_bins,
             self.left,
             self.right,
-            self.is_categorical,
             out,
             n_threads,
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpboost.boosting.ensemble import Ensemble
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, pack_sets
 
 # LightGBM squashes |x| up to this to 0 in some inputs, so bins have no edge in between.
 ZERO = float(np.float32(1e-35))
@@ -50,13 +50,13 @@ class Bins:
 
 def random_tree(rng, bins, n_leaves, *, size, counts):
     """Grow a tree by splitting random leaves at random candidates; values up to ``size``."""
-    feature, split_bin, left, right = [], [], [], []
+    feature, sets, left, right = [], [], [], []
     slots = [None]  # where each leaf hangs: (side, node)
     for node in range(n_leaves - 1):
         leaf = int(rng.integers(len(slots)))
         f = int(rng.integers(bins.n_features))
         feature.append(f)
-        split_bin.append(int(rng.integers(bins.n_bins[f])))
+        sets.append(random_set(rng, bins, f))
         left.append(~leaf)
         right.append(~len(slots))
         if slots[leaf] is not None:
@@ -66,12 +66,25 @@ def random_tree(rng, bins, n_leaves, *, size, counts):
         slots.append((1, node))
     return Tree(
         feature=np.array(feature, dtype=np.int32),
-        split_bin=np.array(split_bin, dtype=np.uint8),
+        left_bins=pack_sets(np.array(sets, dtype=bool).reshape(-1, 256)),
         left=np.array(left, dtype=np.int32),
         right=np.array(right, dtype=np.int32),
         leaf_value=rng.integers(-size, size + 1, n_leaves),
         leaf_count=rng.integers(-50, 1000, n_leaves) if counts else None,
     )
+
+
+def random_set(rng, bins, f):
+    """Flags of the bins that go left: a threshold with or without missing, or categories."""
+    n_bins = int(bins.n_bins[f])
+    flags = np.zeros(256, dtype=bool)
+    if bins.is_categorical[f]:
+        flags[:n_bins] = rng.random(n_bins) < 0.5
+        flags[rng.integers(n_bins)] = True
+    else:
+        flags[: 1 + rng.integers(n_bins)] = True
+        flags[n_bins] = rng.random() < 0.5
+    return flags
 
 
 def random_bins(rng):
@@ -110,21 +123,25 @@ def leaf_of(tree, bins, row):
     """Walk a tree by its definition and return the leaf."""
     node = 0 if tree.n_nodes else -1
     while node >= 0:
-        f, b = int(tree.feature[node]), int(tree.split_bin[node])
+        f, left_bins = int(tree.feature[node]), tree.sets()[node]
         x = float(row[f])
-        if math.isnan(x):
-            goes_left = False
-        elif bins.is_categorical[f]:
-            goes_left = math.isfinite(x) and x > -1 and int(x) == bins.category_codes(f)[b]
+        n_bins = int(bins.n_bins[f])
+        if bins.is_categorical[f]:
+            codes = bins.category_codes(f)
+            known = math.isfinite(x) and x > -1 and int(x) in codes
+            goes_left = known and left_bins >> list(codes).index(int(x)) & 1
+        elif math.isnan(x):
+            goes_left = left_bins >> n_bins & 1
         else:
-            goes_left = x <= bins.thresholds(f)[b]
+            last = (left_bins & ((1 << n_bins) - 1)).bit_length() - 1
+            goes_left = x <= bins.thresholds(f)[last]
         node = int(tree.left[node] if goes_left else tree.right[node])
     return ~node
 
 
 def raw_scores(ensemble, X):
     """Return raw scores from sums of whole units."""
-    start = int(ensemble.start / ensemble.unit)
+    (start,) = (int(value / ensemble.unit) for value in ensemble.start)
     units = [
         start + sum(int(t.leaf_value[leaf_of(t, ensemble.binner, row)]) for t in ensemble.trees)
         for row in X
@@ -145,11 +162,13 @@ def make_ensemble(seed, *, n_trees=10, n_leaves=12, unit=2.0**-16, counts=True, 
     facts = {
         "trees": tuple(random_tree(rng, bins, n, size=2**20, counts=counts) for n in leaves),
         "binner": bins,
-        "start": 12345 * unit,
+        "start": (12345 * unit,),
         "unit": unit,
         "objective": "regression",
         "report": {"epsilon": 1.0, "note": 'a=b=c "größe" \n line', "entries": [1, None]},
     }
+    if isinstance(changes.get("start"), float):
+        changes["start"] = (changes["start"],)
     return Ensemble(**{**facts, **changes})
 
 

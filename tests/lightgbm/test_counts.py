@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from dpboost.lightgbm.counts import GRID_TOTAL, grid_counts, leaf_counts
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, threshold_sets
 
 
 def chain(splits, n_leaves=None, counts=None):
-    """Return a tree whose right children go on: split i sends leaf i left."""
+    """Return a tree whose right children go on; feature 1 is categorical."""
     n = len(splits)
     right = [*range(1, n), ~n] if n else []
     return Tree(
         feature=np.array([f for f, _ in splits], dtype=np.int32),
-        split_bin=np.array([b for _, b in splits], dtype=np.uint8),
+        left_bins=threshold_sets(
+            np.array([b for _, b in splits], dtype=np.uint8),
+            np.array([f == 1 for f, _ in splits], dtype=bool),
+        ),
         left=np.array([~i for i in range(n)], dtype=np.int32),
         right=np.array(right, dtype=np.int32),
         leaf_value=np.zeros(n + 1, dtype=np.int64),

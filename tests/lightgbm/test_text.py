@@ -20,7 +20,7 @@ from dpboost.data.table import read_table
 from dpboost.lightgbm import Booster
 from dpboost.lightgbm.text import check_writable, feature_names, model_text
 from dpboost.lightgbm.validate import check_model_text
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, threshold_sets
 
 needs_matplotlib = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed"
@@ -71,7 +71,7 @@ def test_every_edge_of_a_feature_goes_the_same_way(tools):
     trees = tuple(
         Tree(
             feature=np.zeros(1, dtype=np.int32),
-            split_bin=np.array([b], dtype=np.uint8),
+            left_bins=threshold_sets(np.array([b], dtype=np.uint8), np.array([False])),
             left=np.array([-1], dtype=np.int32),
             right=np.array([-2], dtype=np.int32),
             leaf_value=np.array([0, 1]),
@@ -210,22 +210,26 @@ def test_every_number_is_released_or_public(tools, counts):
         splits = field.pop("threshold").split()
         decisions = field.pop("decision_type").split()
         codes = [
-            int(bins.category_codes(f)[b])
-            for f, b in zip(tree.feature, tree.split_bin, strict=True)
+            sum(1 << int(c) for b, c in enumerate(bins.category_codes(f)) if left_bins >> b & 1)
+            for f, left_bins in zip(tree.feature, tree.sets(), strict=True)
             if bins.is_categorical[f]
         ]
-        for f, b, split, decision in zip(
-            tree.feature, tree.split_bin, splits, decisions, strict=True
+        for f, left_bins, split, decision in zip(
+            tree.feature, tree.sets(), splits, decisions, strict=True
         ):
-            assert decision == ("9" if bins.is_categorical[f] else "8")
-            if not bins.is_categorical[f]:
-                assert float(split) == bins.thresholds(f)[b]
+            if bins.is_categorical[f]:
+                assert decision == "9"
+                continue
+            missing = 1 << int(bins.n_bins[f])
+            assert decision == ("10" if left_bins & missing else "8")
+            last = (left_bins & (missing - 1)).bit_length() - 1
+            assert float(split) == bins.thresholds(f)[last]
         ends = [int(v) for v in field.pop("cat_boundaries", "0").split()]
         words = [int(v) for v in field.pop("cat_threshold", "").split()]
         assert ends[-1] == len(words)
         assert int(field.pop("num_cat")) == len(codes)
         for code, low, high in zip(codes, ends, ends[1:], strict=False):
-            assert sum(w << 32 * i for i, w in enumerate(words[low:high])) == 1 << code
+            assert sum(w << 32 * i for i, w in enumerate(words[low:high])) == code
         assert set(field.pop("split_gain").split()) <= {"1"}
         assert int(field.pop("num_leaves")) == tree.n_leaves
         assert field == {"is_linear": "0", "shrinkage": "1"}
@@ -418,12 +422,10 @@ def binned_scores(ensemble, bins):
         for row in range(bins.shape[1]):
             node = 0 if tree.n_nodes else -1
             while node >= 0:
-                f, b = tree.feature[node], tree.split_bin[node]
-                cell = bins[f, row]
-                left = cell == b if ensemble.binner.is_categorical[f] else cell <= b
+                left = tree.sets()[node] >> int(bins[tree.feature[node], row]) & 1
                 node = int(tree.left[node] if left else tree.right[node])
             total[row] += tree.leaf_value[~node]
-    return ensemble.start + total * ensemble.unit
+    return ensemble.start[0] + total * ensemble.unit
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -89,7 +89,7 @@ def text(tools):
     trees = (
         Tree(
             feature=np.array([0, 1, 0], dtype=np.int32),
-            split_bin=np.array([0, 1, 2], dtype=np.uint8),
+            left_bins=np.array([[1, 0, 0, 0], [2, 0, 0, 0], [7, 0, 0, 0]], dtype=np.uint64),
             left=np.array([1, -1, -2], dtype=np.int32),
             right=np.array([2, -3, -4], dtype=np.int32),
             leaf_value=np.array([1, 2, 3, 4]),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpboost.tree.criteria import GradientGain
-from dpboost.tree.grower import LevelwiseGrower, complete_children, concatenate
+from dpboost.tree.grower import LevelwiseGrower, complete_children
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
 
