@@ -1,0 +1,34 @@
+"""Audits of the guarantee, for anybody to rerun: ``python -m dpboost.audit``.
+
+The replay auditor computes the exact privacy loss of every release of a real fit; the black box
+bounds the epsilon of any estimator from below. The library does not import this package.
+"""
+
+from __future__ import annotations
+
+from dpboost.audit.blackbox import EpsilonEstimate, estimate_epsilon
+from dpboost.audit.climbing import climb
+from dpboost.audit.gaussian import hockey_stick
+from dpboost.audit.recipes import black_box, replay_recipe, replay_witness
+from dpboost.audit.replay import Pair, PairAudit, replay_pair
+from dpboost.audit.transcript import Violation
+from dpboost.audit.visible import estimator_fit
+from dpboost.audit.witnesses import Witness, pair_of, witnesses
+
+__all__ = [
+    "EpsilonEstimate",
+    "Pair",
+    "PairAudit",
+    "Violation",
+    "Witness",
+    "black_box",
+    "climb",
+    "estimate_epsilon",
+    "estimator_fit",
+    "hockey_stick",
+    "pair_of",
+    "replay_pair",
+    "replay_recipe",
+    "replay_witness",
+    "witnesses",
+]

@@ -1,0 +1,289 @@
+"""A lower bound of epsilon from outside: train often on two tables and tell the models apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, norm
+
+from dpboost._validation import InvalidParameterError, check_integer, check_real
+
+#: Rows whose predictions tell models apart, unless the caller says what does.
+N_PROBES = 8
+
+#: Thresholds tried for each number of the statistic.
+N_THRESHOLDS = 99
+
+Statistic = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonEstimate:
+    """What the black box found.
+
+    Parameters
+    ----------
+    epsilon : float
+        Lower bound, with the given confidence: a mechanism that is (epsilon', delta)-private for
+        a smaller epsilon' would show such outcomes in less than one run of the audit in
+        ``1 / (1 - confidence)``. Zero where nothing was found, infinite never.
+    mu : float
+        The same for Gaussian differential privacy; a bound of its own event.
+    delta : float
+        Delta for which ``epsilon`` holds.
+    confidence : float
+    n_runs : int
+        Fits on each of the two tables.
+    event : str
+        What was counted, in words.
+    counts : (int, int, int)
+        Of the fits that did not choose the event: how many showed it on the table where it should
+        be frequent, how many on the other one, and how many fits there were on each.
+    gaussian_counts : (int, int, int)
+        The same for the event of ``mu``.
+    """
+
+    epsilon: float
+    mu: float
+    delta: float
+    confidence: float
+    n_runs: int
+    event: str
+    counts: tuple[int, int, int]
+    gaussian_counts: tuple[int, int, int]
+
+    def epsilon_at(self, confidence: float) -> float:
+        """Return the bound of epsilon at another confidence, from the same fits and event."""
+        return max(0.0, _epsilon_bound(*self.counts, self.delta, (1 - confidence) / 2))
+
+    def mu_at(self, confidence: float) -> float:
+        """Return the bound of mu at another confidence, from the same fits and event."""
+        return max(0.0, _mu_bound(*self.gaussian_counts, (1 - confidence) / 2))
+
+    def __str__(self) -> str:
+        percent = f"{100 * self.confidence:g} %"
+        return (
+            f"epsilon >= {self.epsilon:.3f} with {percent} confidence from {self.n_runs} fits on "
+            f"each table ({self.event}: {self.counts[0]} against {self.counts[1]} of "
+            f"{self.counts[2]})"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Event:
+    """A number of the statistic beyond a threshold; ``sign`` says on which side."""
+
+    number: int
+    threshold: float
+    sign: float
+    first: bool
+
+    def happens(self, statistic: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return np.asarray(self.sign * statistic[:, self.number] >= self.sign * self.threshold)
+
+    def counts(self, with_row: NDArray[np.float64], without: NDArray[np.float64]) -> tuple[int, int]:
+        """How often it happens where it should be frequent, and where it should be rare."""
+        found = int(self.happens(with_row).sum()), int(self.happens(without).sum())
+        return found if self.first else (found[1], found[0])
+
+    def __str__(self) -> str:
+        side = "at least" if self.sign > 0 else "at most"
+        table = "with" if self.first else "without"
+        return f"number {self.number} {side} {self.threshold:.6g}, frequent {table} the row"
+
+
+def estimate_epsilon(
+    make_estimator: Callable[[], Any],
+    X: Any,
+    y: Any,
+    row: int,
+    *,
+    replacement: tuple[Any, Any] | None = None,
+    n_runs: int = 5000,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    statistic: Statistic | None = None,
+) -> EpsilonEstimate:
+    r"""Bound the epsilon of any estimator from below by training it many times.
+
+    Parameters
+    ----------
+    make_estimator : callable
+        Returns a new estimator with ``fit(X, y)`` and ``predict(X)``; ours or anybody's. It must
+        draw fresh noise each time.
+    X : table of shape (n_rows, n_features)
+        An array or a DataFrame: the table with the row.
+    y : array-like of shape (n_rows,)
+        Its labels.
+    row : int
+        Position of the row that the neighbouring table lacks.
+    replacement : (row, label), optional
+        What the neighbour has in its place instead.
+    n_runs : int, default=5000
+        Fits on each table. Half of them choose the event, the other half count it.
+    delta : float, default=0
+        Delta of the claim.
+    confidence : float, default=0.95
+        Of the bound, in (0.5, 1).
+    statistic : callable, optional
+        ``statistic(estimator)`` returns numbers; by default predictions of some rows of ``X``,
+        the differing one first, as probabilities where there are any.
+
+    Returns
+    -------
+    EpsilonEstimate
+
+    Raises
+    ------
+    InvalidParameterError
+        For parameters outside their domains.
+
+    Notes
+    -----
+    With ``p`` the probability of an event on one table and ``q`` that on the other,
+    :math:`(\varepsilon, \delta)`-privacy means :math:`p \le e^\varepsilon q + \delta`. Both
+    are bounded by Clopper and Pearson, each with half of the permitted error; the event was
+    chosen on other fits, so the confidence is exact. A fit that raises is an outcome like any
+    other. The bound proves what it shows and nothing more: zero does not mean private.
+    """
+    check_integer("n_runs", "estimate_epsilon", n_runs, low=4)
+    check_real("delta", "estimate_epsilon", delta, low=0, high=1, high_open=True)
+    check_real(
+        "confidence",
+        "estimate_epsilon",
+        confidence,
+        low=0.5,
+        high=1,
+        low_open=True,
+        high_open=True,
+    )
+    labels = np.asarray(y)
+    check_integer("row", "estimate_epsilon", row, low=0, high=len(labels) - 1)
+    probe = _rows(X, [row, *(place for place in range(len(labels)) if place != row)][:N_PROBES])
+    tell = statistic or (lambda estimator: _predictions(estimator, probe))
+    neighbour = _neighbour(X, labels, row, replacement)
+    samples = _sample(make_estimator, ((X, labels), neighbour), n_runs, tell)
+    half = n_runs // 2
+    chosen = tuple(sample[:half] for sample in samples)
+    tested = tuple(sample[half:] for sample in samples)
+    events = _events(*chosen)
+    error = (1 - confidence) / 2
+
+    def score(event: _Event, bound: Callable[..., float], *more: float) -> float:
+        return bound(*event.counts(*chosen), half, *more, error)
+
+    best = max(events, key=lambda event: score(event, _epsilon_bound, delta))
+    best_gaussian = max(events, key=lambda event: score(event, _mu_bound))
+    counts = (*best.counts(*tested), n_runs - half)
+    gaussian_counts = (*best_gaussian.counts(*tested), n_runs - half)
+    return EpsilonEstimate(
+        epsilon=max(0.0, _epsilon_bound(*counts, delta, error)),
+        mu=max(0.0, _mu_bound(*gaussian_counts, error)),
+        delta=delta,
+        confidence=confidence,
+        n_runs=n_runs,
+        event=str(best),
+        counts=counts,
+        gaussian_counts=gaussian_counts,
+    )
+
+
+def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, float]:
+    """Bounds of a probability, each of which is wrong with at most the given error."""
+    low = beta.ppf(error, successes, trials - successes + 1) if successes else 0.0
+    high = beta.ppf(1 - error, successes + 1, trials - successes) if successes < trials else 1.0
+    return float(low), float(high)
+
+
+def _epsilon_bound(frequent: int, rare: int, trials: int, delta: float, error: float) -> float:
+    p_low = clopper_pearson(frequent, trials, error)[0]
+    q_high = clopper_pearson(rare, trials, error)[1]
+    return math.log((p_low - delta) / q_high) if p_low > delta else -math.inf
+
+
+def _mu_bound(frequent: int, rare: int, trials: int, error: float) -> float:
+    """Lower bound of mu: a test with these errors beats every mu-private mechanism below it."""
+    p_low = clopper_pearson(frequent, trials, error)[0]
+    q_high = clopper_pearson(rare, trials, error)[1]
+    return float(norm.ppf(p_low) - norm.ppf(q_high)) if 0 < p_low and q_high < 1 else -math.inf
+
+
+def _events(
+    with_row: NDArray[np.float64], without: NDArray[np.float64]
+) -> list[_Event]:
+    """All thresholds worth a try, at quantiles of the fits that choose."""
+    events = []
+    levels = np.linspace(0, 1, N_THRESHOLDS + 2)
+    for number in range(with_row.shape[1]):
+        both = np.concatenate([with_row[:, number], without[:, number]])
+        for threshold in np.unique(np.quantile(both, levels, method="nearest")):
+            for sign in (1.0, -1.0):
+                for first in (True, False):
+                    events.append(
+                        _Event(number=number, threshold=float(threshold), sign=sign, first=first)
+                    )
+    return events
+
+
+def _sample(
+    make_estimator: Callable[[], Any],
+    tables: tuple[tuple[Any, Any], tuple[Any, Any]],
+    n_runs: int,
+    tell: Statistic,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Statistics of many fits on either table, the tables in turn; the last number is failure."""
+    told: tuple[list[Any], list[Any]] = [], []
+    error: Exception | None = None
+    for _ in range(n_runs):
+        for side, (X, y) in enumerate(tables):
+            try:
+                told[side].append(np.ravel(tell(make_estimator().fit(X, y))).astype(np.float64))
+            except Exception as caught:  # noqa: BLE001 - that a fit fails can tell tables apart
+                told[side].append(None)
+                error = caught
+    width = next((len(numbers) for side in told for numbers in side if numbers is not None), None)
+    if width is None:
+        assert error is not None
+        raise error
+    failed = np.append(np.zeros(width), 1.0)
+    rows = tuple(
+        np.array([failed if numbers is None else np.append(numbers, 0.0) for numbers in side])
+        for side in told
+    )
+    return np.nan_to_num(rows[0]), np.nan_to_num(rows[1])
+
+
+def _predictions(estimator: Any, probe: Any) -> NDArray[np.float64]:
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(probe), dtype=np.float64)[:, -1]
+    return np.asarray(estimator.predict(probe), dtype=np.float64)
+
+
+def _rows(X: Any, places: list[int]) -> Any:
+    return X.iloc[places] if hasattr(X, "iloc") else np.asarray(X)[places]
+
+
+def _neighbour(
+    X: Any, y: NDArray[Any], row: int, replacement: tuple[Any, Any] | None
+) -> tuple[Any, NDArray[Any]]:
+    """Return the table without the row, or with another one in its place."""
+    if replacement is None:
+        if len(y) < 2:
+            raise InvalidParameterError(
+                "The 'X' of estimate_epsilon needs two rows: the neighbour has one row less."
+            )
+        return _rows(X, [place for place in range(len(y)) if place != row]), np.delete(y, row)
+    labels = y.copy()
+    labels[row] = replacement[1]
+    if hasattr(X, "iloc"):
+        other = X.copy()
+        other.iloc[row] = replacement[0]
+        return other, labels
+    table = np.array(X)
+    table[row] = replacement[0]
+    return table, labels

@@ -1,0 +1,296 @@
+"""The replay auditor: the exact privacy loss of every release of a real fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.laws import CallLoss, call_loss
+from dpboost.audit.transcript import (
+    DivergenceError,
+    Line,
+    Recorder,
+    Steering,
+    Transcript,
+    Violation,
+)
+from dpboost.privacy.ledger import Ledger, Scope
+from dpboost.random import Entropy
+
+#: Losses are sums of doubles: nothing below this is a violation.
+TOLERANCE = 1e-9
+
+#: Trains on a table with a ledger that comes from ``PrivacyRequest.ledger``, and returns all
+#: that leaves the process, by name; or nothing.
+Fit = Callable[[Any, Any], "Mapping[str, Any] | None"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pair:
+    """Two neighbouring tables, and how to look at them.
+
+    Parameters
+    ----------
+    X, y : table and labels
+        The first table.
+    other_X, other_y : table and labels
+        The second one.
+    ids, other_ids : sequence of int
+        Who the rows are, so that each keeps its coin.
+    steering : Steering
+        Outcomes to force while the first table is recorded.
+    coin : float or None
+        Where to put the coin of every row, in [0, 1); None tosses coins.
+    """
+
+    X: Any
+    y: Any
+    other_X: Any
+    other_y: Any
+    ids: NDArray[np.int64]
+    other_ids: NDArray[np.int64]
+    steering: Steering
+    coin: float | None = None
+
+    @property
+    def swapped(self) -> Pair:
+        """The same two tables, the other one first."""
+        return Pair(
+            X=self.other_X,
+            y=self.other_y,
+            other_X=self.X,
+            other_y=self.y,
+            ids=self.other_ids,
+            other_ids=self.ids,
+            steering=self.steering,
+            coin=self.coin,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryLoss:
+    """What one release tells.
+
+    Parameters
+    ----------
+    label : str
+    scope : tuple of str
+    charge : float
+        Booked, in the currency of the accountant.
+    cost : float
+        Measured, in the same currency, over all outcomes.
+    loss : float
+        log P(outcome | first table) - log P(outcome | second table) of this outcome.
+    """
+
+    label: str
+    scope: tuple[str, ...]
+    charge: float
+    cost: float
+    loss: float
+
+    @property
+    def reached(self) -> float:
+        """Measured part of the charge."""
+        return self.cost / self.charge if self.charge else math.inf * self.cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairAudit:
+    """The outcome of one replay.
+
+    Parameters
+    ----------
+    entries : tuple of EntryLoss
+        In the order of their release.
+    loss : float
+        Sum of the losses of the entries: log-likelihood ratio of the whole run.
+    cost : float
+        Sum of the costs of the entries.
+    capacity : float
+        What the budget allows them to sum up to.
+    epsilon : float
+        Epsilon asked for.
+    error : str
+        What both fits raised; empty where they came to their end. The entries before it count.
+    violations : tuple of Violation
+        Empty where the guarantee held.
+    """
+
+    entries: tuple[EntryLoss, ...]
+    loss: float
+    cost: float
+    capacity: float
+    epsilon: float
+    error: str
+    violations: tuple[Violation, ...]
+
+
+def replay_pair(
+    fit: Fit, pair: Pair, *, seed: int | None = None, compare_visible: bool = True
+) -> PairAudit:
+    """Train on the first table, replay on the second, and weigh every release.
+
+    Parameters
+    ----------
+    fit : callable
+        Trains on ``(X, y)`` and returns what leaves the process.
+    pair : Pair
+    seed : int, optional
+        Draw the first run from a seed, for reproducible audits.
+    compare_visible : bool
+        Whether what leaves the process must be the same in both runs.
+
+    Returns
+    -------
+    PairAudit
+        Exact up to the rounding of doubles; a violation is a proof, not a suspicion.
+    """
+    entropy = None if seed is None else Entropy.seeded(seed)
+    first = Recorder(
+        pair.ids,
+        n_ids=int(max(pair.ids.max(), pair.other_ids.max())) + 1,
+        steering=pair.steering,
+        coin=pair.coin,
+        entropy=entropy,
+    )
+    seen, error = _run(fit, first, pair.X, pair.y)
+    ledger = first.transcript.ledger
+    if ledger is None:
+        if error is not None:
+            raise error
+        raise RuntimeError("The fit opened no ledger, so there is nothing to audit.")
+    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy)
+    other_seen, other_error = _run(fit, second, pair.other_X, pair.other_y)
+    violations = [*first.transcript.violations, *second.transcript.violations]
+    for stopped in (error, other_error):
+        if isinstance(stopped, DivergenceError):
+            violations.append(stopped.violation)
+    entries: list[EntryLoss] = []
+    if not violations:
+        entries = _weigh(first.transcript, second.transcript, ledger, violations)
+        violations += _differences(seen, other_seen, error, other_error) if compare_visible else []
+    violations += _check(entries, ledger)
+    return PairAudit(
+        entries=tuple(entries),
+        loss=sum(entry.loss for entry in entries),
+        cost=sum(entry.cost for entry in entries),
+        capacity=float(ledger.capacity),
+        epsilon=float(ledger.epsilon),
+        error="" if error is None else f"{type(error).__name__}: {error}",
+        violations=tuple(violations),
+    )
+
+
+def _run(
+    fit: Fit, recorder: Recorder, X: Any, y: Any
+) -> tuple[Mapping[str, Any], Exception | None]:
+    """Run a fit under a recorder; an error is a result, for it leaves the process as well."""
+    try:
+        with recorder.watching():
+            return fit(X, y) or {}, None
+    except Exception as error:  # noqa: BLE001 - compared with that of the other run
+        return {}, error
+
+
+def _weigh(
+    first: Transcript, second: Transcript, ledger: Ledger, violations: list[Violation]
+) -> list[EntryLoss]:
+    """Return the loss of every line, or none when one run stopped early."""
+    if len(first.lines) != len(second.lines):
+        violations.append(
+            Violation(check="public path", where="run", message="the runs differ in length")
+        )
+        return []
+    currency = ledger.accountant.currency
+    result = []
+    for line, other in zip(first.lines, second.lines, strict=True):
+        try:
+            losses = [call_loss(*pair) for pair in zip(line.calls, other.calls, strict=True)]
+        except DivergenceError as error:
+            violations.append(error.violation)
+            continue
+        result.append(
+            EntryLoss(
+                label=line.entry.label,
+                scope=line.entry.scope,
+                charge=float(line.entry.charge.cost),
+                cost=_cost(line, losses, currency),
+                loss=sum(loss.observed for loss in losses),
+            )
+        )
+    return result
+
+
+def _cost(line: Line, losses: Sequence[CallLoss], currency: str) -> float:
+    r"""Return what a release costs on this pair, in the currency of the accountant.
+
+    Pure epsilon is the largest absolute loss. Under concentrated privacy Gaussian noise costs
+    half the squared shift, a mechanism whose losses lie in an interval of length :math:`\eta`
+    costs :math:`\eta^2 / 8` (Cesar and Rogers, ALT 2021), and one with losses of at most
+    :math:`\epsilon` costs :math:`\epsilon^2 / 2` (Bun and Steinke, TCC 2016); each release is
+    held to the rule by which it was charged.
+    """
+    shifts = sum(loss.shift_squared or 0.0 for loss in losses)
+    largest = sum(max(loss.high, -loss.low) for loss in losses if loss.shift_squared is None)
+    if currency == "epsilon":
+        return largest if not shifts else math.inf
+    if currency == "mu squared":
+        return shifts if not largest else math.inf
+    interval = sum(loss.high - loss.low for loss in losses if loss.shift_squared is None)
+    if losses and losses[0].shift_squared is None and line.calls[0].kernel == "exponential":
+        return shifts / 2 + interval**2 / 8
+    return shifts / 2 + largest**2 / 2
+
+
+def _check(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
+    """Hold every release to its charge, every scope to its total, and the run to epsilon."""
+    found = []
+    for entry in entries:
+        if entry.cost > entry.charge * (1 + TOLERANCE) + TOLERANCE:
+            where = "/".join((*entry.scope, entry.label))
+            found.append(_over("entry cost", where, entry.cost, entry.charge))
+    for scope in _scopes(ledger.root):
+        inside = [entry for entry in entries if entry.scope[: len(scope.path)] == scope.path]
+        cost, total = sum(entry.cost for entry in inside), float(scope.total.cost)
+        if cost > total * (1 + TOLERANCE) + TOLERANCE:
+            found.append(_over("scope total", "/".join(scope.path) or "fit", cost, total))
+    if ledger.accountant.currency == "epsilon":
+        loss, epsilon = abs(sum(entry.loss for entry in entries)), float(ledger.epsilon)
+        if loss > epsilon + TOLERANCE:
+            found.append(_over("total loss", "fit", loss, epsilon))
+        cost = sum(entry.cost for entry in entries)
+        if cost > epsilon + TOLERANCE:
+            found.append(_over("total cost", "fit", cost, epsilon))
+    return found
+
+
+def _over(check: str, where: str, measured: float, allowed: float) -> Violation:
+    message = f"measured {measured:.6g}, allowed {allowed:.6g}"
+    return Violation(check=check, where=where, message=message)
+
+
+def _scopes(scope: Scope) -> list[Scope]:
+    return [scope, *(inner for child in scope.children.values() for inner in _scopes(child))]
+
+
+def _differences(
+    seen: Mapping[str, Any],
+    other: Mapping[str, Any],
+    error: Exception | None,
+    other_error: Exception | None,
+) -> list[Violation]:
+    """Compare everything that leaves the process, errors included."""
+    ours, theirs = (f"{type(e).__name__}: {e}" if e else "" for e in (error, other_error))
+    if ours != theirs:
+        return [Violation(check="visible output", where="exception", message=f"{ours} | {theirs}")]
+    return [
+        Violation(check="visible output", where=name, message="differs between the tables")
+        for name in sorted({*seen, *other})
+        if seen.get(name) != other.get(name)
+    ]

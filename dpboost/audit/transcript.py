@@ -1,0 +1,362 @@
+"""A fit that is written down, and the same fit on another table with its outcomes forced.
+
+The ledger says what was released, the kernels say what was really drawn: the auditor listens at
+both places and believes neither the mechanism objects nor the books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.alignment import Alignment, align
+from dpboost.fitting import PrivacyRequest
+from dpboost.privacy import mechanisms
+from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.random import Entropy, RowCoins
+
+#: What an unmatched category of a stability histogram gets: far below any threshold.
+NOT_RELEASED = -(1 << 40)
+
+#: Outcomes that the auditor forces instead of drawing: by label and by the number of the release
+#: among those of its label. They are broadcast to the shape of the outcome.
+Steering = Mapping[tuple[str, int], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violation:
+    """Something that a private fit cannot do.
+
+    Parameters
+    ----------
+    check : str
+        Name of the check that failed.
+    where : str
+        Release, scope or output that failed it.
+    message : str
+        What was seen. For the auditor's eyes: it may hold private numbers.
+    """
+
+    check: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.where}: {self.message}"
+
+
+class DivergenceError(Exception):
+    """The fit on the other table took another path, so the outcomes cannot be forced."""
+
+    def __init__(self, check: str, where: str, message: str) -> None:
+        super().__init__(message)
+        self.violation = Violation(check=check, where=where, message=message)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KernelCall:
+    """One call of a kernel that draws.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of its function.
+    given : ndarray of int64
+        The private values or scores.
+    integers : tuple of int
+        The other arguments: the scale of the noise as it was handed over.
+    outcome : ndarray
+        What was drawn, or forced.
+    alignment : Alignment or None
+        In a replay, which entries of the recorded call these are; None where they are the same.
+    """
+
+    kernel: str
+    given: NDArray[np.int64]
+    integers: tuple[int, ...]
+    outcome: NDArray[Any]
+    alignment: Alignment | None = None
+
+
+@dataclass(eq=False)
+class Line:
+    """One release: its entry in the books, the calls that drew it, and what came out."""
+
+    entry: Entry
+    calls: list[KernelCall] = field(default_factory=list)
+    outcome: NDArray[Any] | None = None
+
+    @property
+    def where(self) -> str:
+        """Scopes and label of the release."""
+        return "/".join((*self.entry.scope, self.entry.label))
+
+
+@dataclass(eq=False)
+class Transcript:
+    """All releases of a run, the coins of its rows, and what was noticed on the way.
+
+    Parameters
+    ----------
+    ids : sequence of int
+        Who each row of the table is; neighbours share the ids of the rows they share.
+    lines : list of Line
+    words : list of ndarray
+        For each request for row coins, the words by id.
+    violations : list of Violation
+    ledger : Ledger or None
+        The books of the run.
+    """
+
+    ids: NDArray[np.int64]
+    lines: list[Line] = field(default_factory=list)
+    words: list[NDArray[np.uint64]] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    ledger: Ledger | None = None
+
+
+class _AlignedCoins(RowCoins):
+    """Coins by id instead of by place: the row keeps its own when another one comes or goes."""
+
+    __slots__ = ("_aligned",)
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        super().__init__(b"")
+        self._aligned = words
+
+    def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
+        """Words of the rows at these places."""
+        words = self._aligned[first_row : first_row + n_rows]
+        if len(words) < n_rows:
+            raise DivergenceError("row coins", "row coins", "coins of rows that do not exist")
+        return words
+
+
+class _WatchedLedger(Ledger):
+    """The ledger of the library, with a listener at its draws."""
+
+    _recorder: Recorder
+
+    def _draw(self, entry: Entry, value: NDArray[np.int64]) -> NDArray[Any]:
+        return self._recorder.draw(entry, value, self._entropy)
+
+    def row_coins(self) -> RowCoins:
+        return self._recorder.coins(super().row_coins())
+
+
+class _Spy:
+    """Stands where the gate has a kernel module, and tells of every call."""
+
+    def __init__(self, kernel: Any, recorder: Recorder) -> None:
+        self._kernel = kernel
+        self._recorder = recorder
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        function = getattr(self._kernel, name)
+
+        def call(*arguments: Any) -> None:
+            self._recorder.call(name, function, arguments)
+
+        return call
+
+
+class Recorder:
+    """Listens to one fit: writes it down, or replays what another one wrote.
+
+    Parameters
+    ----------
+    ids : sequence of int
+        Who each row of the table is.
+    n_ids : int, optional
+        Coins are tossed for the ids below this, so that the neighbours find theirs.
+    source : Transcript, optional
+        The run whose outcomes are forced and whose coins are used.
+    steering : Steering, optional
+        Outcomes to force in a run that is recorded.
+    coin : float, optional
+        Put every row's coin at this place of [0, 1) instead of tossing it.
+    entropy : Entropy, optional
+        Where a recorded run draws; the fit's own source by default.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[int] | NDArray[np.int64],
+        *,
+        n_ids: int | None = None,
+        source: Transcript | None = None,
+        steering: Steering | None = None,
+        coin: float | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self.transcript = Transcript(np.asarray(ids, dtype=np.int64))
+        own = int(self.transcript.ids.max(initial=-1)) + 1
+        self._n_ids = own if n_ids is None else n_ids
+        self._source = source
+        self._steering = dict(steering or {})
+        self._coin = coin
+        self._entropy = entropy
+        self._line: Line | None = None
+        self._seen: dict[str, int] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[Transcript]:
+        """Listen to the fits inside; exactly one ledger may be opened."""
+        original = PrivacyRequest.ledger
+
+        def ledger(request: PrivacyRequest, *arguments: Any, **options: Any) -> Ledger:
+            return self.attach(original(request, *arguments, **options))
+
+        with ExitStack() as stack:
+            stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
+            for name in ("noise", "selection"):
+                spy = _Spy(getattr(mechanisms, name), self)
+                stack.enter_context(mock.patch.object(mechanisms, name, spy))
+            yield self.transcript
+
+    def attach(self, ledger: Ledger) -> Ledger:
+        """Listen to this ledger from now on."""
+        if self.transcript.ledger is not None:
+            raise RuntimeError("A recorder listens to one ledger: this fit opened a second one.")
+        ledger.__class__ = _WatchedLedger
+        assert isinstance(ledger, _WatchedLedger)
+        ledger._recorder = self
+        if self._entropy is not None:
+            ledger._entropy = self._entropy
+        self.transcript.ledger = ledger
+        return ledger
+
+    # -- what the watched ledger calls ---------------------------------------------------------
+
+    def coins(self, fresh: RowCoins) -> RowCoins:
+        """Return coins by id, and remember them."""
+        ids, number = self.transcript.ids, len(self.transcript.words)
+        if self._source is not None:
+            if number >= len(self._source.words):
+                raise DivergenceError("row coins", "row coins", "more coins than were recorded")
+            words = self._source.words[number]
+        elif self._coin is not None:
+            words = np.full(self._n_ids, int(self._coin * 2.0**64), dtype=np.uint64)
+        else:
+            words = fresh.words(0, self._n_ids)
+        self.transcript.words.append(words)
+        return _AlignedCoins(words[ids])
+
+    def draw(self, entry: Entry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
+        """Draw or force the outcome of an entry, and write the line."""
+        line = Line(entry)
+        number = len(self.transcript.lines)
+        self.transcript.lines.append(line)
+        recorded = self._recorded_line(line, number)
+        self._line = line
+        try:
+            outcome = entry.mechanism.draw(value, entry.bound, entropy)
+        finally:
+            self._line = None
+        self._seen[entry.label] = self._seen.get(entry.label, 0) + 1
+        line.outcome = np.array(outcome)
+        self._check_outcome(line, recorded, outcome)
+        return outcome
+
+    def _recorded_line(self, line: Line, number: int) -> Line | None:
+        """Return the line to be replayed, which must be the same entry."""
+        if self._source is None:
+            return None
+        if number >= len(self._source.lines):
+            raise DivergenceError("public path", line.where, "a release the other run lacks")
+        recorded = self._source.lines[number]
+        ours, theirs = line.entry, recorded.entry
+        if (ours.label, ours.scope) != (theirs.label, theirs.scope):
+            raise DivergenceError("public path", line.where, f"was {recorded.where} before")
+        if (ours.charge, ours.bound.constant) != (theirs.charge, theirs.bound.constant):
+            raise DivergenceError("public path", line.where, "another charge or sensitivity")
+        return recorded
+
+    def _check_outcome(self, line: Line, recorded: Line | None, outcome: NDArray[Any]) -> None:
+        """Refuse outcomes that did not come out of the kernels, unless both runs share them."""
+        if recorded is not None and len(line.calls) < len(recorded.calls):
+            raise DivergenceError("kernel inputs", line.where, "a kernel was not called")
+        if not line.calls and recorded is not None and recorded.outcome is not None:
+            same = np.array_equal(recorded.outcome, outcome)
+            if not same:
+                raise DivergenceError(
+                    "noise outside the kernels", line.where, "an outcome that cannot be forced"
+                )
+        elif line.calls:
+            drawn = line.calls[-1].outcome.ravel()
+            if not np.array_equal(drawn, np.ravel(outcome)):
+                self._note("noise outside the kernels", line.where, "not what the kernel drew")
+
+    def call(self, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Call a kernel, or force its outcome."""
+        out = arguments[-1]
+        arrays = [part for part in arguments[:-1] if isinstance(part, np.ndarray)]
+        given = arrays[0].copy() if arrays else np.zeros(out.shape, dtype=np.int64)
+        integers = tuple(int(part) for part in arguments if isinstance(part, (int, np.integer)))
+        line = self._line
+        if line is None:
+            self._note("noise outside the ledger", name, "drawn without an entry in the books")
+            function(*arguments)
+            return
+        alignment = None
+        if self._source is not None:
+            alignment = self._force(line, name, given, integers, out)
+        else:
+            wish = self._steering.get((line.entry.label, self._seen.get(line.entry.label, 0)))
+            if wish is None:
+                function(*arguments)
+            else:
+                out[...] = np.broadcast_to(np.asarray(wish, dtype=out.dtype), out.shape)
+        line.calls.append(
+            KernelCall(
+                kernel=name,
+                given=given,
+                integers=integers,
+                outcome=out.copy(),
+                alignment=alignment,
+            )
+        )
+
+    def _force(
+        self,
+        line: Line,
+        name: str,
+        given: NDArray[np.int64],
+        integers: tuple[int, ...],
+        out: NDArray[Any],
+    ) -> Alignment | None:
+        """Fill in the recorded outcome of the same call."""
+        assert self._source is not None
+        recorded = self._source.lines[len(self.transcript.lines) - 1]
+        number = len(line.calls)
+        if number >= len(recorded.calls):
+            raise DivergenceError("kernel inputs", line.where, "a call the other run lacks")
+        call = recorded.calls[number]
+        if (name, integers) != (call.kernel, call.integers):
+            raise DivergenceError(
+                "kernel inputs",
+                line.where,
+                f"{name}{integers} here, {call.kernel}{call.integers} there",
+            )
+        if line.entry.charge.delta > 0 and given.ndim == 1:
+            # A stability histogram: only categories that occur are in the array.
+            alignment = align(call.given, given)
+            out[...] = NOT_RELEASED
+            out[alignment.here] = call.outcome[alignment.there]
+            return alignment
+        if out.shape != call.outcome.shape or given.shape != call.given.shape:
+            raise DivergenceError(
+                "support", line.where, "the shape of the outcome depends on a private row"
+            )
+        out[...] = call.outcome
+        return None
+
+    def _note(self, check: str, where: str, message: str) -> None:
+        self.transcript.violations.append(Violation(check=check, where=where, message=message))
+

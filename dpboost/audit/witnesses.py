@@ -1,0 +1,462 @@
+"""Pairs of neighbouring tables on which a private fit shows all that it may show.
+
+Random neighbours prove nothing: a constant three times too small leaves no trace on them. Each
+witness here attains a constant of the proofs, or sits where an implementation is likely to slip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.replay import Pair
+from dpboost.audit.transcript import Steering
+from dpboost.privacy.relation import Neighbours
+
+#: Candidates on which one added row makes the other, common change.
+N_OTHERS = 40
+
+#: Rows of each of two opposite children: the changes are -3 and 1 up to 1 / N_CHILD.
+N_CHILD = 1000
+
+#: A released leaf value, in units of its grid, that saturates any score.
+HUGE = 1 << 45
+
+#: First trees whose leaves are forced to zero, where a witness wants scores to stay.
+N_QUIET = 16
+
+DELTA = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Witness:
+    """A pair of neighbours and the estimator that is to be trained on it.
+
+    Parameters
+    ----------
+    name : str
+    task : {"regression", "binary"}
+    neighbours : Neighbours
+    pair : Pair
+    settings : dict
+        Parameters of the estimator, beyond recipe and epsilon.
+    aims_at : tuple of (str, int)
+        Releases that it drives to their full charge: label and number, counted from 0.
+    """
+
+    name: str
+    task: str
+    neighbours: Neighbours
+    pair: Pair
+    settings: dict[str, Any] = field(default_factory=dict)
+    aims_at: tuple[tuple[str, int], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, {self.task}, {self.neighbours.value}>"
+
+
+def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
+    """Yield the bank.
+
+    Parameters
+    ----------
+    task : {"regression", "binary"}
+    neighbours : Neighbours
+
+    Yields
+    ------
+    Witness
+        Those that need pandas are left out where it is not installed.
+    """
+    for tree in range(2):
+        for level in range(2):
+            yield opposite_children(task, neighbours, tree, level)
+        yield one_row_leaf(task, neighbours, tree)
+    for make in _SPECIAL:
+        yield make(task, neighbours)
+    for first in (True, False):
+        yield queue(task, neighbours, first=first)
+    yield undeclared(task, neighbours, n_features=2)
+    yield undeclared(task, neighbours, n_features=12)
+    if find_spec("pandas") is not None:
+        for alone in (True, False):
+            yield categories(task, neighbours, alone=alone)
+
+
+def pair_of(
+    X: Any,
+    y: NDArray[Any],
+    row: Any,
+    label: Any,
+    neighbours: Neighbours,
+    *,
+    instead: tuple[Any, Any] | None = None,
+    first: bool = False,
+    steering: Steering | None = None,
+    coin: float | None = None,
+) -> Pair:
+    """Put a row beside a table, or in the place of another one.
+
+    Parameters
+    ----------
+    X, y : table and labels
+        The rows that the neighbours share.
+    row, label
+        The row that the second table has.
+    neighbours : Neighbours
+        For ``REPLACE`` the first table has another row in its place.
+    instead : (row, label), optional
+        That other row; the same row with the negative or the other label by default.
+    first : bool
+        Whether the row stands before the shared ones.
+    steering : Steering, optional
+    coin : float, optional
+
+    Returns
+    -------
+    Pair
+    """
+    place = 0 if first else len(y)
+    with_row = _inserted(X, row, place), np.insert(y, place, label)
+    ids = np.insert(np.arange(len(y)), place, len(y))
+    without: tuple[Any, Any] = X, y
+    without_ids = np.arange(len(y))
+    if neighbours is Neighbours.REPLACE:
+        other = (row, _opposite(label, y)) if instead is None else instead
+        without = _inserted(X, other[0], place), np.insert(y, place, other[1])
+        without_ids = ids
+    return Pair(
+        X=without[0],
+        y=without[1],
+        other_X=with_row[0],
+        other_y=with_row[1],
+        ids=without_ids,
+        other_ids=ids,
+        steering=steering or {},
+        coin=coin,
+    )
+
+
+def _inserted(X: Any, row: Any, place: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return np.insert(X, place, row, axis=0)
+    import pandas as pd
+
+    added = pd.DataFrame([row], columns=X.columns).astype(X.dtypes.to_dict())
+    parts = [X.iloc[:place], added, X.iloc[place:]]
+    return pd.concat(parts, ignore_index=True).astype(X.dtypes.to_dict())
+
+
+def _opposite(label: Any, y: NDArray[Any]) -> Any:
+    return 1 - label if np.issubdtype(y.dtype, np.integer) else -label
+
+
+def _declared(task: str, n_features: int, **more: Any) -> dict[str, Any]:
+    """Return settings with everything declared: bits as features, labels in [-1, 1] or {0, 1}."""
+    known: dict[str, Any] = {"bounds": dict.fromkeys(range(n_features), (0.0, 1.0))}
+    known |= {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [0, 1]}
+    return {"schema": known, "n_estimators": 2, "max_depth": 2, "max_bin": 2, **more}
+
+
+def _idle(n_splits: int, start: int = 0) -> dict[tuple[str, int], Any]:
+    """Send all rows left: the last bin of the first feature. The node below is the node above."""
+    return {("split choice", number): 1 for number in range(start, start + n_splits)}
+
+
+def _labels(gradients: NDArray[np.int64], task: str) -> NDArray[Any]:
+    """Return the labels that give these signs of gradients, once scores are where they help."""
+    if task == "regression":
+        return -gradients.astype(np.float64)
+    return (gradients < 0).astype(np.int64)
+
+
+def _pushed(task: str, feature: int) -> dict[tuple[str, int], Any]:
+    """Force the first tree to split rows by one feature and to send their scores far apart.
+
+    The gradient of the logistic loss is 1/2 at the start and only then reaches its bound: a row
+    with bit 0 gets a very high score, one with bit 1 a very low one. Under the squared loss
+    gradients are at their bound from the start, and no tree is to move them away.
+    """
+    if task == "regression":
+        return {("leaf values", number): 0 for number in range(N_QUIET)}
+    return {
+        ("split choice", 0): 2 * feature,
+        ("split choice", 1): 1,
+        ("leaf values", 0): np.array([HUGE, HUGE, -HUGE, -HUGE]),
+    }
+
+
+def _coin(tree: int) -> float:
+    """Put every row into one tree of two, whatever the recipe's shares are."""
+    return 0.01 if tree == 0 else 0.7
+
+
+def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) -> Witness:
+    """One candidate loses 3 and all others gain 1: the range of the gain, at large n.
+
+    Half of the rows have gradient 1 and half have -1, and every feature tells them apart. The
+    row, of gradient -1, joins the first half by one feature and the second half by the others.
+    Replaced by one of gradient 1, it changes the candidates by 4 and by -4.
+    """
+    bits = np.repeat([0, 1], N_CHILD)
+    X = np.repeat(bits[:, np.newaxis], N_OTHERS + 2, axis=1).astype(np.float64)
+    y = _labels(1 - 2 * bits, task)
+    # The last feature pushes scores apart in the first tree and then is one of the others.
+    row = np.ones(N_OTHERS + 2)
+    row[0] = 0.0
+    label = _labels(np.array([-1]), task)[0]
+    steering = {**_pushed(task, N_OTHERS + 1), **_idle(level, start=2 * tree)}
+    other = row.copy()
+    if task == "binary":
+        other[-1] = 0.0  # of the other score, so that its gradient is 1 and not 0
+    pair = pair_of(
+        X,
+        y,
+        row,
+        label,
+        neighbours,
+        instead=(other, _opposite(label, y)),
+        steering=steering,
+        coin=_coin(tree),
+    )
+    return Witness(
+        name=f"opposite children, tree {tree}, level {level}",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, N_OTHERS + 2),
+        aims_at=(("split choice", 2 * tree + level),),
+    )
+
+
+def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
+    """A leaf of one row gets a second one of opposite gradient: the sensitivity of a leaf.
+
+    Replaced, the only row of a leaf turns around.
+    """
+    labels = _labels(np.array([1, -1]), task)
+    # Under the logistic loss gradients of 1 and -1 need scores that lie apart.
+    shared, added = np.array([[0.0, 0.0]]), np.array([1.0, 0.0])
+    if task == "regression":
+        added = shared[0]
+    steering = {**_pushed(task, 0), **_idle(2, start=2 * tree)}
+    if neighbours is Neighbours.ADD_REMOVE:
+        pair = pair_of(
+            shared,
+            labels[:1],
+            added,
+            labels[1],
+            neighbours,
+            steering=steering,
+            coin=_coin(tree),
+        )
+    else:
+        pair = pair_of(
+            shared[:0],
+            labels[:0],
+            added,
+            labels[1],
+            neighbours,
+            instead=(shared[0], labels[0]),
+            steering=steering,
+            coin=_coin(tree),
+        )
+    return Witness(
+        name=f"one-row leaf, tree {tree}",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, 2),
+        aims_at=(("leaf values", tree),),
+    )
+
+
+def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
+    """A row comes into a leaf, and into children of candidates, in which there was nobody."""
+    X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
+    steering = {("split choice", 0): 0}
+    pair = pair_of(X, y, np.ones(2), y[0], neighbours, steering=steering, coin=0.01)
+    return Witness(
+        name="empty leaf",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, 2),
+    )
+
+
+def filter_border(task: str, neighbours: Neighbours) -> Witness:
+    """Scores one unit inside and one unit outside the gradient filter.
+
+    The first tree moves scores by one unit up on one side and down on the other, so that rows of
+    extreme labels are just kept or just dropped by the second one.
+    """
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    y = _labels(np.array([1, -1, 1, -1]), task)
+    steering = {
+        ("split choice", 0): 0,
+        ("split choice", 1): 1,
+        ("leaf values", 0): np.array([10, 10, -10, -10]),
+        **_idle(2, start=2),
+    }
+    pair = pair_of(X, y, X[0], y[0], neighbours, steering=steering, coin=0.7)
+    return Witness(
+        name="filter border",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, 1),
+    )
+
+
+def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
+    """A row at the head or the end of a table, and many trees: nobody else may change places.
+
+    Were blocks of rows cut by their places, 49 rows for 50 trees would move up by one when a
+    row comes, and a row would change trees or meet another one.
+    """
+    gradients = np.array([1, -1] * 24 + [1])
+    X, y = (gradients[:, np.newaxis] + 1) / 2, _labels(gradients, task)
+    steering = {("leaf values", tree): 0 for tree in range(50)}
+    pair = pair_of(
+        X, y, X[1], y[1], neighbours, instead=(X[0], y[0]), first=first, steering=steering
+    )
+    return Witness(
+        name=f"49 rows or 50, {'first' if first else 'last'}",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, 1, n_estimators=50, max_depth=1),
+    )
+
+
+def bin_border(task: str, neighbours: Neighbours) -> Witness:
+    """A row on the border between two bins, among rows one double beside it."""
+    around = [np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1)]
+    X, y = np.array(around)[:, np.newaxis], _labels(np.array([1, -1, 1]), task)
+    return Witness(
+        name="bin border",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(X, y, X[1], y[0], neighbours),
+        settings=_declared(task, 1),
+    )
+
+
+def one_class(task: str, neighbours: Neighbours) -> Witness:
+    """All rows have one label; the row has the other one."""
+    X, y = np.zeros((30, 1)), _labels(np.ones(30, dtype=np.int64), task)
+    return Witness(
+        name="one class",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(X, y, X[0], _opposite(y[0], y), neighbours),
+        settings=_declared(task, 1),
+    )
+
+
+def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
+    """A row beyond every declared bound, of a label beyond them or of no declared class."""
+    X, y = np.zeros((3, 3)), _labels(np.array([1, -1, 1]), task)
+    row, label = np.array([1e300, -np.inf, np.inf]), 1e6 if task == "regression" else 7
+    other = (-row, -label if task == "regression" else 1)
+    return Witness(
+        name="outside all bounds",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, label, neighbours, instead=other),
+        settings=_declared(task, 3),
+    )
+
+
+def missing_values(task: str, neighbours: Neighbours) -> Witness:
+    """A row of which nothing is known but its label; then every row is like that."""
+    X, y = np.full((4, 2), np.nan), _labels(np.array([1, -1, 1, -1]), task)
+    X[0] = 0.0
+    pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
+    return Witness(
+        name="missing values",
+        task=task,
+        neighbours=neighbours,
+        pair=pair,
+        settings=_declared(task, 2),
+    )
+
+
+def offset_labels(task: str, neighbours: Neighbours) -> Witness:
+    """Labels far from zero, where a sum of raw labels would tell who is there."""
+    X = np.array([[0.0], [1.0]])
+    y = np.array([1000.0, 1001.0]) if task == "regression" else np.array([0, 1])
+    settings = _declared(task, 1)
+    if task == "regression":
+        settings["schema"]["label_bounds"] = (1000.0, 1001.0)
+    pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
+    return Witness(
+        name="offset labels", task=task, neighbours=neighbours, pair=pair, settings=settings
+    )
+
+
+def undeclared(task: str, neighbours: Neighbours, n_features: int) -> Witness:
+    """Nothing is declared, and the row is the only one of its magnitude and of its class."""
+    X = np.ones((4000, n_features))
+    y = np.ones(4000) if task == "regression" else np.ones(4000, dtype=np.int64)
+    row, label = np.full(n_features, 1e9), 1e6 if task == "regression" else 2
+    other = (np.full(n_features, -1e-9), 1e-6 if task == "regression" else 3)
+    aims = ["common feature bound"] if n_features > 10 else ["feature bounds"]
+    aims.append("label bounds" if task == "regression" else "class labels")
+    if task == "binary":
+        # A class of one row is never released: only classes that exist on both sides are told.
+        label, other = 1, (other[0], 0)
+        y[2000:] = 0
+    settings: dict[str, Any] = {
+        "n_estimators": 1,
+        "max_depth": 1,
+        "max_bin": 2,
+        "delta": DELTA,
+    }
+    if task == "binary":
+        settings["assume_public"] = ("column_types",)
+    return Witness(
+        name=f"nothing declared, {n_features} features",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, label, neighbours, instead=other),
+        settings=settings,
+        aims_at=tuple((aim, 0) for aim in aims),
+    )
+
+
+def categories(task: str, neighbours: Neighbours, *, alone: bool) -> Witness:
+    """Learned categories: the row alone has one, or has frequent ones in every column."""
+    import pandas as pd
+
+    kinds = ["a", "b", "c"]
+    values = [pd.Categorical(["a", "b"] * 1000, categories=kinds) for _ in range(2)]
+    frame = pd.DataFrame({"first": values[0], "second": values[1]})
+    y = _labels(np.array([1, -1] * 1000), task)
+    settings = _declared(task, 0, n_estimators=1, max_depth=1, delta=DELTA, assume_public=())
+    row, other = (("b", "c"), ("a", "b")) if alone else (("b", "b"), ("a", "a"))
+    return Witness(
+        name="lone category" if alone else "frequent categories",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(frame, y, row, y[0], neighbours, instead=(other, y[0])),
+        settings=settings,
+        aims_at=() if alone else (("categories", 0),),
+    )
+
+
+_SPECIAL: tuple[Callable[[str, Neighbours], Witness], ...] = (
+    empty_leaf,
+    filter_border,
+    bin_border,
+    one_class,
+    outside_bounds,
+    missing_values,
+    offset_labels,
+)

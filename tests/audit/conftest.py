@@ -1,0 +1,67 @@
+"""Fits that the audits of this folder look at."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.audit.transcript import Recorder
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.random import Entropy
+
+DELTA = Fraction(1, 10**5)
+
+
+@pytest.fixture
+def toy_fit(monkeypatch):
+    """Return a function that makes a fit of sums, released under any accountant.
+
+    Its ledger is opened where the library's fits open theirs.
+    """
+    from dpboost.fitting import PrivacyRequest
+
+    def make(accountant, mechanisms, *, units=1, epsilon=2, delta=DELTA):
+        def ledger(request):
+            return Ledger(
+                epsilon=epsilon,
+                delta=delta,
+                neighbours=Neighbours.ADD_REMOVE,
+                accountant=accountant,
+                entropy=Entropy.secure(),
+            )
+
+        monkeypatch.setattr(PrivacyRequest, "ledger", ledger)
+
+        def fit(X, y):
+            opened = PrivacyRequest.ledger(None)
+            bounds = tuple(Bound(kind, units, "a row counts once", 1) for kind in ("l1", "l2"))
+            scores = (Bound("range", units, "a row scores once"),)
+            total = np.array([len(y) * units], dtype=np.int64)
+            for mechanism in mechanisms(opened):
+                if mechanism.needs == "range":
+                    # The row scores for the first candidate only.
+                    table = np.array([[len(y) * units, 0]], dtype=np.int64)
+                    opened.release(mechanism, Sensitive(table, scores), label="choice")
+                else:
+                    opened.release(mechanism, Sensitive(total, bounds), label="sum")
+
+        return fit
+
+    return make
+
+
+@pytest.fixture
+def record():
+    """Return a function that records one fit on a table."""
+
+    def run(fit, X, y, **options):
+        recorder = Recorder(np.arange(len(y)), **options)
+        with recorder.watching() as transcript:
+            fit(X, y)
+        return transcript
+
+    return run

@@ -1,0 +1,587 @@
+"""Planted bugs: each is a patch of a strategy or a constant, never a switch in the library.
+
+A mutation comes with the witness on which it shows and with the name of the check that must see
+it. ``python -m tests.privacy.mutations`` prints the table of the audit's README.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from dpboost import fitting
+from dpboost.audit import Violation, Witness, replay_witness, witnesses
+from dpboost.audit.recipes import stale_noise
+from dpboost.boosting import loop, rows
+from dpboost.data import learning
+from dpboost.privacy import bounds, constants, ledger, mechanisms
+from dpboost.privacy.relation import Neighbours
+from dpboost.random import Entropy
+from dpboost.tree import criteria, grower, leaves, selectors, statistics
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+BANNED = -(1 << 44)
+
+Patches = list[tuple[Any, str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """A bug, where to plant it, and what must notice.
+
+    Parameters
+    ----------
+    name : str
+    patches : callable
+        Returns what to replace: (object, attribute, value).
+    witness : str
+        Name of the witness.
+    check : str
+        Name of the check that must fail.
+    """
+
+    name: str
+    patches: Callable[[], Patches]
+    witness: str
+    check: str
+    task: str = "regression"
+    neighbours: Neighbours = ADD
+    recipe: str = "dpboost"
+    settings: dict[str, Any] | None = None
+    coin: float | None = None
+
+    def found(self, *, planted: bool) -> set[str]:
+        """Names of the checks that fail, with or without the bug."""
+        with ExitStack() as stack:
+            for patch in self.patches() if planted else []:
+                stack.enter_context(mock.patch.object(*patch))
+            return {violation.check for violation in self._audit()}
+
+    def _audit(self) -> list[Violation]:
+        if self.check == "fresh noise":
+            return stale_noise(self.recipe)
+        audits = replay_witness(self.recipe, self._witness(), seed=20200207)
+        return [violation for audit in audits for violation in audit.violations]
+
+    def _witness(self) -> Witness:
+        found = next(w for w in witnesses(self.task, self.neighbours) if w.name == self.witness)
+        pair = found.pair if self.coin is None else replace(found.pair, coin=self.coin)
+        return replace(found, pair=pair, settings={**found.settings, **(self.settings or {})})
+
+
+# -- mechanisms ---------------------------------------------------------------------------------
+
+
+def too_little_noise(mechanism, factor):
+    """Draw as if the sensitivity were smaller by a factor."""
+    draw = mechanism.draw
+
+    def mutated(self, value, bound, entropy):
+        smaller = max(1, math.floor(bound.constant * factor))
+        return draw(self, value, replace(bound, constant=smaller), entropy)
+
+    return lambda: [(mechanism, "draw", mutated)]
+
+
+def noise_in_doubles(dtype):
+    def mutated(self, value, bound, entropy):
+        scale = float(bound.constant / self.epsilon)
+        generator = np.random.Generator(entropy.bit_generator)
+        return value + generator.laplace(scale=scale, size=value.shape).astype(dtype)
+
+    return lambda: [(mechanisms.DiscreteLaplace, "draw", mutated)]
+
+
+def no_noise_on_splits():
+    def mutated(self, value, bound, entropy):
+        return self._best(value)
+
+    return [(mechanisms.ExponentialMechanism, "draw", mutated)]
+
+
+def fixed_seed():
+    def secure():
+        return Entropy(np.random.PCG64(42), private=True)
+
+    return [(Entropy, "secure", secure)]
+
+
+# -- constants ----------------------------------------------------------------------------------
+
+
+def range_of_add_remove():
+    def bound(self, neighbours):
+        return constants.gain_score(criteria.UNITS_PER_GAIN, ADD)
+
+    return [(criteria.GradientGain, "bound", bound)]
+
+
+def leaf_of_add_remove():
+    original = leaves.ClippedLeaf.bound
+    return [(leaves.ClippedLeaf, "bound", lambda self, neighbours: original(self, ADD))]
+
+
+def counts_of_add_remove():
+    original = bounds.counts
+    return [(bounds, "counts", lambda neighbours, units: original(ADD, units))]
+
+
+def clip_apart_from_noise():
+    original = leaves.ClippedLeaf.values
+
+    def values(self, sums, counts):
+        return original(replace(self, clip=4 * self.clip), sums, counts)
+
+    return [(leaves.ClippedLeaf, "values", values)]
+
+
+def scale_from_exact_count():
+    original = statistics.NodeStatistics.leaf_values
+
+    def leaf_values(self, leaf):
+        bound = leaf.bound(self._neighbours)
+        smaller = replace(bound, constant=max(1, bound.constant // max(1, len(self._order))))
+        return original(self, leaf).map(lambda values: values, bounds=(smaller,))
+
+    return [(statistics.NodeStatistics, "leaf_values", leaf_values)]
+
+
+# -- accounting ---------------------------------------------------------------------------------
+
+
+def one_level_charged():
+    split, choose = grower.split_tree, selectors.PrivateArgmax.choose
+
+    def split_tree(total, depth, *rest):
+        budget = split(total, depth, *rest)
+        return replace(budget, levels=(sum(budget.levels, Fraction(0)),) * depth)
+
+    def mutated(self, statistics, *, epsilon, ledger):
+        name = f"level of {statistics.n_nodes}"
+        with ledger.parallel("levels"), ledger.sequential(name):
+            return choose(self, statistics, epsilon=epsilon, ledger=ledger)
+
+    return [(grower, "split_tree", split_tree), (selectors.PrivateArgmax, "choose", mutated)]
+
+
+def whole_budget_for_every_ensemble():
+    return [
+        (loop, "divide", lambda total, weights: (total,) * len(weights)),
+        (ledger.Ledger, "_check_covered", lambda self, entry, total: None),
+    ]
+
+
+def features_side_by_side():
+    original = learning.release_bounds
+
+    def release_bounds(ledger, values, *, budget, label):
+        names = ledger._scope.children.get("features")
+        number = len(names.children) if names else 0
+        with ledger.parallel("features"), ledger.sequential(f"feature {number}"):
+            return original(ledger, values, budget=2 * budget, label=label)
+
+    return [(learning, "release_bounds", release_bounds)]
+
+
+def released_past_the_ledger():
+    original = leaves.ClippedLeaf.release
+
+    def release(self, statistics, *, epsilon, ledger):
+        outcome = original(self, statistics, epsilon=epsilon, ledger=ledger)
+        shown = np.empty(2, dtype=np.int64)
+        bits = ledger._entropy.bit_generator
+        mechanisms.noise.discrete_laplace(bits, np.zeros(2, dtype=np.int64), 1, 1, shown)
+        return outcome
+
+    return [(leaves.ClippedLeaf, "release", release)]
+
+
+# -- decisions on exact values ------------------------------------------------------------------
+
+
+def least_rows_in_a_leaf():
+    original = criteria.GradientGain.scores
+
+    def scores(self, sums, counts, layout):
+        result = original(self, sums, counts, layout)
+        for feature in range(len(layout.cell_offsets) - 1):
+            cells = counts[:, layout.cell_offsets[feature] : layout.cell_offsets[feature + 1]]
+            left = np.cumsum(cells[:, :-1], axis=1)
+            small = (left < 1) | (cells.sum(axis=1, keepdims=True) - left < 1)
+            part = slice(layout.candidate_offsets[feature], layout.candidate_offsets[feature + 1])
+            result[:, part] = np.where(small, BANNED, result[:, part])
+        return result
+
+    return [(criteria.GradientGain, "scores", scores)]
+
+
+def no_split_without_gain():
+    original = criteria.GradientGain.scores
+
+    def scores(self, sums, counts, layout):
+        result = original(self, sums, counts, layout)
+        stay = result[:, [1]]  # of two bins, none missing: everything goes left
+        useless = result <= stay
+        useless[:, 1] = False
+        return np.where(useless, BANNED, result)
+
+    return [(criteria.GradientGain, "scores", scores)]
+
+
+def empty_nodes_skipped():
+    def release(self, statistics, *, epsilon, ledger):
+        occupied = np.diff(statistics._starts) > 0
+        values = statistics.leaf_values(self)
+        some = values.map(lambda array: array[occupied], bounds=values.bounds)
+        outcome = np.zeros(len(occupied), dtype=np.int64)
+        mechanism = mechanisms.DiscreteLaplace(epsilon=epsilon)
+        outcome[occupied] = ledger.release(mechanism, some, label="leaf values")
+        return outcome
+
+    return [(leaves.ClippedLeaf, "release", release)]
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+def blocks_of_fixed_size():
+    def deal(self, plan, ledger):
+        n_rows = len(self._labels)
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts = np.arange(plan.n_trees + 1) * n_rows // plan.n_trees
+
+    return [(rows.TrainingRows, "deal", deal)]
+
+
+def a_coin_for_every_tree():
+    def deal(self, plan, ledger):
+        coins = [ledger.row_coins() for _ in plan.shares]
+        members = [
+            np.flatnonzero(coin.blocks((share,), len(self._labels)) == 0)
+            for coin, share in zip(coins, plan.shares, strict=True)
+        ]
+        self._order = np.concatenate(members).astype(np.int32)
+        self._starts = np.cumsum([0, *map(len, members)])
+
+    return [(rows.TrainingRows, "deal", deal)]
+
+
+def refill_after_the_filter():
+    original = statistics.NodeStatistics.__init__
+
+    def init(self, bins, words, layout, neighbours, n_threads):
+        kept = np.cumsum(words != 0)
+        original(self, bins, np.where(kept <= 1, words, 0), layout, neighbours, n_threads)
+
+    return [(statistics.NodeStatistics, "__init__", init)]
+
+
+# -- what leaves the process --------------------------------------------------------------------
+
+
+def learned_exactly(change):
+    original = fitting.complete_schema
+
+    def complete_schema(schema, table, labels, **options):
+        knowledge = original(schema, table, labels, **options)
+        return replace(knowledge, schema=change(knowledge.schema, table, labels))
+
+    return [(fitting, "complete_schema", complete_schema)]
+
+
+def quantile_bins():
+    def change(schema, table, labels):
+        edges = {
+            place: tuple(np.unique(np.nanquantile(table.column(place), [0.2, 0.7])).tolist())
+            for place in range(table.n_features)
+        }
+        return replace(schema, bounds={}, edges=edges)
+
+    return learned_exactly(change)
+
+
+def label_bounds_from_data():
+    def change(schema, table, labels):
+        return replace(schema, label_bounds=(float(labels.min()) - 1, float(labels.max()) + 1))
+
+    return learned_exactly(change)
+
+
+def exact_start():
+    original = fitting._encode
+
+    def encode(labels, task, schema):
+        loss, targets, present = original(labels, task, schema)
+        return replace(loss, start_units=round(targets.mean())), targets, present
+
+    return [(fitting, "_encode", encode)]
+
+
+def exact_leaf_counts():
+    original = grower.LevelwiseGrower.grow
+
+    def grow(self, statistics, **options):
+        tree = original(self, statistics, **options)
+        return replace(tree, leaf_count=np.diff(statistics._starts).astype(np.int64))
+
+    return [(grower.LevelwiseGrower, "grow", grow)]
+
+
+def categories_that_occur():
+    def release_categories(ledger, columns, **options):
+        return {name: sorted({v for v in values if v}) for name, values in columns.items()}
+
+    return [(learning, "release_categories", release_categories)]
+
+
+def after_encoding(act):
+    original = fitting._encode
+
+    def encode(labels, task, schema):
+        act(labels)
+        return original(labels, task, schema)
+
+    return lambda: [(fitting, "_encode", encode)]
+
+
+def number_of_rows_in_the_report():
+    original = fitting._facts
+    seen = []
+
+    def encode(labels, task, schema, encode=fitting._encode):
+        seen.append(len(labels))
+        return encode(labels, task, schema)
+
+    def facts(*arguments):
+        return {**original(*arguments), "rows": seen[-1]}
+
+    return [(fitting, "_encode", encode), (fitting, "_facts", facts)]
+
+
+def complain(labels):
+    if labels.max() > 0:
+        raise ValueError("this label is too large")
+
+
+MUTATIONS = [
+    Mutation(
+        name="half the noise on leaves",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="one-row leaf, tree 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on learned bounds",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 2 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="exponent of the split choice times 1.5",
+        patches=too_little_noise(mechanisms.ExponentialMechanism, 2 / 3),
+        witness="opposite children, tree 0, level 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="exponent of permute-and-flip doubled",
+        patches=too_little_noise(mechanisms.PermuteAndFlip, 0.5),
+        witness="opposite children, tree 0, level 0",
+        settings={"selection": "permute_and_flip"},
+        check="entry cost",
+    ),
+    Mutation(
+        name="splits chosen without noise",
+        patches=no_noise_on_splits,
+        witness="opposite children, tree 0, level 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="range of add/remove under replace",
+        patches=range_of_add_remove,
+        witness="opposite children, tree 0, level 0",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaf sensitivity of add/remove under replace",
+        patches=leaf_of_add_remove,
+        witness="one-row leaf, tree 0",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="count sensitivity of add/remove under replace",
+        patches=counts_of_add_remove,
+        witness="nothing declared, 2 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaves clipped more loosely than the noise assumes",
+        patches=clip_apart_from_noise,
+        witness="one-row leaf, tree 1",
+        settings={"learning_rate": 0.9},
+        coin=0.95,
+        check="entry cost",
+    ),
+    Mutation(
+        name="noise scaled by the exact number of rows",
+        patches=scale_from_exact_count,
+        witness="one-row leaf, tree 0",
+        check="public path",
+    ),
+    Mutation(
+        name="one level charged for all",
+        patches=one_level_charged,
+        witness="opposite children, tree 0, level 1",
+        check="scope total",
+    ),
+    Mutation(
+        name="the whole budget for every ensemble",
+        patches=whole_budget_for_every_ensemble,
+        witness="one-row leaf, tree 0",
+        recipe="seq",
+        settings={"n_estimators": 5},
+        check="total cost",
+    ),
+    Mutation(
+        name="parallel composition over features",
+        patches=features_side_by_side,
+        witness="nothing declared, 2 features",
+        check="scope total",
+    ),
+    Mutation(
+        name="noise drawn past the ledger",
+        patches=released_past_the_ledger,
+        witness="one-row leaf, tree 0",
+        check="noise outside the ledger",
+    ),
+    Mutation(
+        name="hard min_data_in_leaf on exact counts",
+        patches=least_rows_in_a_leaf,
+        witness="empty leaf",
+        check="entry cost",
+    ),
+    Mutation(
+        name="splits without gain dropped",
+        patches=no_split_without_gain,
+        witness="empty leaf",
+        check="entry cost",
+    ),
+    Mutation(
+        name="empty nodes skipped",
+        patches=empty_nodes_skipped,
+        witness="empty leaf",
+        check="support",
+    ),
+    Mutation(
+        name="blocks of fixed size",
+        patches=blocks_of_fixed_size,
+        witness="49 rows or 50, last",
+        check="scope total",
+    ),
+    Mutation(
+        name="a coin for every tree instead of one for all",
+        patches=a_coin_for_every_tree,
+        witness="one-row leaf, tree 0",
+        settings={"n_estimators": 5},
+        coin=0.01,
+        check="scope total",
+    ),
+    Mutation(
+        name="refill after the gradient filter",
+        patches=refill_after_the_filter,
+        witness="49 rows or 50, first",
+        settings={"n_estimators": 1},
+        coin=0.01,
+        check="entry cost",
+    ),
+    Mutation(
+        name="noise from a fixed seed",
+        patches=fixed_seed,
+        witness="two fits",
+        check="fresh noise",
+    ),
+    Mutation(
+        name="noise in double precision",
+        patches=noise_in_doubles(np.float64),
+        witness="one-row leaf, tree 0",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="noise in single precision",
+        patches=noise_in_doubles(np.float32),
+        witness="one-row leaf, tree 0",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="quantile bins of the private rows",
+        patches=quantile_bins,
+        witness="outside all bounds",
+        check="visible output",
+    ),
+    Mutation(
+        name="label bounds of the private rows",
+        patches=label_bounds_from_data,
+        witness="outside all bounds",
+        check="visible output",
+    ),
+    Mutation(
+        name="exact mean as start value",
+        patches=exact_start,
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="leaf counts in the model text",
+        patches=exact_leaf_counts,
+        witness="one-row leaf, tree 0",
+        check="visible output",
+    ),
+    Mutation(
+        name="all categories that occur are told",
+        patches=categories_that_occur,
+        witness="lone category",
+        check="support",
+    ),
+    Mutation(
+        name="number of rows in the report",
+        patches=number_of_rows_in_the_report,
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="largest label printed",
+        patches=after_encoding(lambda labels: print(labels.max())),
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="an exception that depends on a label",
+        patches=after_encoding(complain),
+        witness="one class",
+        check="visible output",
+    ),
+]
+
+
+def table() -> str:
+    """Return the table of the audit's README."""
+    lines = ["| planted bug | recipe, relation | witness | check that fails |", "|---|---|---|---|"]
+    lines += [
+        f"| {m.name} | {m.recipe}, {m.neighbours.value} | {m.witness} | {m.check} |"
+        for m in MUTATIONS
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())
