@@ -9,11 +9,12 @@ from __future__ import annotations
 from dpboost.audit.blackbox import EpsilonEstimate, estimate_epsilon
 from dpboost.audit.climbing import climb
 from dpboost.audit.gaussian import hockey_stick
+from dpboost.audit.pairs import Pair, pair_of
 from dpboost.audit.recipes import black_box, replay_recipe, replay_witness
-from dpboost.audit.replay import Pair, PairAudit, replay_pair
+from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.audit.visible import estimator_fit
-from dpboost.audit.witnesses import Witness, pair_of, witnesses
+from dpboost.audit.witnesses import Witness, witnesses
 
 __all__ = [
     "EpsilonEstimate",

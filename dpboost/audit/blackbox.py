@@ -59,11 +59,12 @@ class EpsilonEstimate:
 
     def epsilon_at(self, confidence: float) -> float:
         """Return the bound of epsilon at another confidence, from the same fits and event."""
-        return max(0.0, _epsilon_bound(*self.counts, self.delta, (1 - confidence) / 2))
+        bound = _epsilon_bound(*self.counts, self.delta, (1 - confidence) / 2)
+        return max(0.0, float(bound))
 
     def mu_at(self, confidence: float) -> float:
         """Return the bound of mu at another confidence, from the same fits and event."""
-        return max(0.0, _mu_bound(*self.gaussian_counts, (1 - confidence) / 2))
+        return max(0.0, float(_mu_bound(*self.gaussian_counts, (1 - confidence) / 2)))
 
     def __str__(self) -> str:
         percent = f"{100 * self.confidence:g} %"
@@ -86,7 +87,9 @@ class _Event:
     def happens(self, statistic: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(self.sign * statistic[:, self.number] >= self.sign * self.threshold)
 
-    def counts(self, with_row: NDArray[np.float64], without: NDArray[np.float64]) -> tuple[int, int]:
+    def counts(
+        self, with_row: NDArray[np.float64], without: NDArray[np.float64]
+    ) -> tuple[int, int]:
         """How often it happens where it should be frequent, and where it should be rare."""
         found = int(self.happens(with_row).sum()), int(self.happens(without).sum())
         return found if self.first else (found[1], found[0])
@@ -169,21 +172,17 @@ def estimate_epsilon(
     neighbour = _neighbour(X, labels, row, replacement)
     samples = _sample(make_estimator, ((X, labels), neighbour), n_runs, tell)
     half = n_runs // 2
-    chosen = tuple(sample[:half] for sample in samples)
-    tested = tuple(sample[half:] for sample in samples)
-    events = _events(*chosen)
+    chosen = samples[0][:half], samples[1][:half]
+    tested = samples[0][half:], samples[1][half:]
     error = (1 - confidence) / 2
 
-    def score(event: _Event, bound: Callable[..., float], *more: float) -> float:
-        return bound(*event.counts(*chosen), half, *more, error)
-
-    best = max(events, key=lambda event: score(event, _epsilon_bound, delta))
-    best_gaussian = max(events, key=lambda event: score(event, _mu_bound))
+    best = _best_event(*chosen, lambda p, q, trials: _epsilon_bound(p, q, trials, delta, error))
+    best_gaussian = _best_event(*chosen, lambda p, q, trials: _mu_bound(p, q, trials, error))
     counts = (*best.counts(*tested), n_runs - half)
     gaussian_counts = (*best_gaussian.counts(*tested), n_runs - half)
     return EpsilonEstimate(
-        epsilon=max(0.0, _epsilon_bound(*counts, delta, error)),
-        mu=max(0.0, _mu_bound(*gaussian_counts, error)),
+        epsilon=max(0.0, float(_epsilon_bound(*counts, delta, error))),
+        mu=max(0.0, float(_mu_bound(*gaussian_counts, error))),
         delta=delta,
         confidence=confidence,
         n_runs=n_runs,
@@ -193,41 +192,71 @@ def estimate_epsilon(
     )
 
 
-def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, float]:
-    """Bounds of a probability, each of which is wrong with at most the given error."""
-    low = beta.ppf(error, successes, trials - successes + 1) if successes else 0.0
-    high = beta.ppf(1 - error, successes + 1, trials - successes) if successes < trials else 1.0
-    return float(low), float(high)
+def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[Any, Any]:
+    """Bounds of probabilities, each of which is wrong with at most the given error.
+
+    Parameters
+    ----------
+    successes : int or ndarray of int
+    trials : int
+    error : float
+
+    Returns
+    -------
+    low, high : float or ndarray
+    """
+    found = np.asarray(successes)
+    low = beta.ppf(error, np.maximum(found, 1), trials - np.maximum(found, 1) + 1)
+    most = np.minimum(found, trials - 1)
+    high = beta.ppf(1 - error, most + 1, trials - most)
+    return np.where(found > 0, low, 0.0), np.where(found < trials, high, 1.0)
 
 
-def _epsilon_bound(frequent: int, rare: int, trials: int, delta: float, error: float) -> float:
+def _epsilon_bound(frequent: Any, rare: Any, trials: int, delta: float, error: float) -> Any:
     p_low = clopper_pearson(frequent, trials, error)[0]
     q_high = clopper_pearson(rare, trials, error)[1]
-    return math.log((p_low - delta) / q_high) if p_low > delta else -math.inf
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(p_low - delta, 0.0) / q_high)
 
 
-def _mu_bound(frequent: int, rare: int, trials: int, error: float) -> float:
+def _mu_bound(frequent: Any, rare: Any, trials: int, error: float) -> Any:
     """Lower bound of mu: a test with these errors beats every mu-private mechanism below it."""
     p_low = clopper_pearson(frequent, trials, error)[0]
     q_high = clopper_pearson(rare, trials, error)[1]
-    return float(norm.ppf(p_low) - norm.ppf(q_high)) if 0 < p_low and q_high < 1 else -math.inf
+    return norm.ppf(p_low) - norm.ppf(np.minimum(q_high, 1 - 1e-12))
 
 
-def _events(
-    with_row: NDArray[np.float64], without: NDArray[np.float64]
-) -> list[_Event]:
-    """All thresholds worth a try, at quantiles of the fits that choose."""
-    events = []
+def _best_event(
+    with_row: NDArray[np.float64],
+    without: NDArray[np.float64],
+    bound: Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]],
+) -> _Event:
+    """Return the threshold, at a quantile of the fits that choose, with the largest bound."""
+    best, highest = None, -math.inf
     levels = np.linspace(0, 1, N_THRESHOLDS + 2)
+    trials = len(with_row)
     for number in range(with_row.shape[1]):
-        both = np.concatenate([with_row[:, number], without[:, number]])
-        for threshold in np.unique(np.quantile(both, levels, method="nearest")):
-            for sign in (1.0, -1.0):
-                for first in (True, False):
-                    events.append(
-                        _Event(number=number, threshold=float(threshold), sign=sign, first=first)
+        sides = [np.sort(part[:, number]) for part in (with_row, without)]
+        thresholds = np.unique(np.quantile(np.concatenate(sides), levels, method="nearest"))
+        for sign in (1.0, -1.0):
+            if sign > 0:
+                counts = [trials - np.searchsorted(side, thresholds, "left") for side in sides]
+            else:
+                counts = [np.searchsorted(side, thresholds, "right") for side in sides]
+            for first in (True, False):
+                frequent, rare = counts if first else counts[::-1]
+                bounds = bound(frequent, rare, trials)
+                place = int(np.argmax(bounds))
+                if best is None or bounds[place] > highest:
+                    highest = float(bounds[place])
+                    best = _Event(
+                        number=number,
+                        threshold=float(thresholds[place]),
+                        sign=sign,
+                        first=first,
                     )
-    return events
+    assert best is not None
+    return best
 
 
 def _sample(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.replay import Fit, Pair, PairAudit, replay_pair
-from dpboost.audit.witnesses import pair_of
+from dpboost.audit.pairs import Pair, pair_of
+from dpboost.audit.replay import Fit, PairAudit, replay_pair
 from dpboost.privacy.relation import Neighbours
 
 
@@ -109,7 +109,7 @@ def _changed(
     row = generator.integers(len(y))
     if kind == 0:
         y[row] = generator.choice(labels)
-    elif kind == 1 and 4 < len(y) < 2000:
+    elif kind == 1 and 2 < len(y) < 2000:
         keep = np.arange(len(y) - 1)
         keep = np.concatenate([keep, keep]) if generator.integers(2) else keep[::2]
         X, y = np.vstack([X[keep], X[-1:]]), np.append(y[keep], y[-1])

@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpboost.audit.laws import CallLoss, call_loss
+from dpboost.audit.pairs import Pair
 from dpboost.audit.transcript import (
     DivergenceError,
     Line,
     Recorder,
-    Steering,
     Transcript,
     Violation,
 )
@@ -28,48 +25,6 @@ TOLERANCE = 1e-9
 #: Trains on a table with a ledger that comes from ``PrivacyRequest.ledger``, and returns all
 #: that leaves the process, by name; or nothing.
 Fit = Callable[[Any, Any], "Mapping[str, Any] | None"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pair:
-    """Two neighbouring tables, and how to look at them.
-
-    Parameters
-    ----------
-    X, y : table and labels
-        The first table.
-    other_X, other_y : table and labels
-        The second one.
-    ids, other_ids : sequence of int
-        Who the rows are, so that each keeps its coin.
-    steering : Steering
-        Outcomes to force while the first table is recorded.
-    coin : float or None
-        Where to put the coin of every row, in [0, 1); None tosses coins.
-    """
-
-    X: Any
-    y: Any
-    other_X: Any
-    other_y: Any
-    ids: NDArray[np.int64]
-    other_ids: NDArray[np.int64]
-    steering: Steering
-    coin: float | None = None
-
-    @property
-    def swapped(self) -> Pair:
-        """The same two tables, the other one first."""
-        return Pair(
-            X=self.other_X,
-            y=self.other_y,
-            other_X=self.X,
-            other_y=self.y,
-            ids=self.other_ids,
-            other_ids=self.ids,
-            steering=self.steering,
-            coin=self.coin,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +121,7 @@ def replay_pair(
             raise error
         raise RuntimeError("The fit opened no ledger, so there is nothing to audit.")
     second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy)
-    other_seen, other_error = _run(fit, second, pair.other_X, pair.other_y)
+    other_seen, other_error = _run(fit, second, pair.X_other, pair.y_other)
     violations = [*first.transcript.violations, *second.transcript.violations]
     for stopped in (error, other_error):
         if isinstance(stopped, DivergenceError):

@@ -359,4 +359,3 @@ class Recorder:
 
     def _note(self, check: str, where: str, message: str) -> None:
         self.transcript.violations.append(Violation(check=check, where=where, message=message))
-

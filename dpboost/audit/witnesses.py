@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.replay import Pair
-from dpboost.audit.transcript import Steering
+from dpboost.audit.pairs import Pair, opposite, pair_of
 from dpboost.privacy.relation import Neighbours
 
 #: Candidates on which one added row makes the other, common change.
@@ -88,74 +87,6 @@ def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
             yield categories(task, neighbours, alone=alone)
 
 
-def pair_of(
-    X: Any,
-    y: NDArray[Any],
-    row: Any,
-    label: Any,
-    neighbours: Neighbours,
-    *,
-    instead: tuple[Any, Any] | None = None,
-    first: bool = False,
-    steering: Steering | None = None,
-    coin: float | None = None,
-) -> Pair:
-    """Put a row beside a table, or in the place of another one.
-
-    Parameters
-    ----------
-    X, y : table and labels
-        The rows that the neighbours share.
-    row, label
-        The row that the second table has.
-    neighbours : Neighbours
-        For ``REPLACE`` the first table has another row in its place.
-    instead : (row, label), optional
-        That other row; the same row with the negative or the other label by default.
-    first : bool
-        Whether the row stands before the shared ones.
-    steering : Steering, optional
-    coin : float, optional
-
-    Returns
-    -------
-    Pair
-    """
-    place = 0 if first else len(y)
-    with_row = _inserted(X, row, place), np.insert(y, place, label)
-    ids = np.insert(np.arange(len(y)), place, len(y))
-    without: tuple[Any, Any] = X, y
-    without_ids = np.arange(len(y))
-    if neighbours is Neighbours.REPLACE:
-        other = (row, _opposite(label, y)) if instead is None else instead
-        without = _inserted(X, other[0], place), np.insert(y, place, other[1])
-        without_ids = ids
-    return Pair(
-        X=without[0],
-        y=without[1],
-        other_X=with_row[0],
-        other_y=with_row[1],
-        ids=without_ids,
-        other_ids=ids,
-        steering=steering or {},
-        coin=coin,
-    )
-
-
-def _inserted(X: Any, row: Any, place: int) -> Any:
-    if isinstance(X, np.ndarray):
-        return np.insert(X, place, row, axis=0)
-    import pandas as pd
-
-    added = pd.DataFrame([row], columns=X.columns).astype(X.dtypes.to_dict())
-    parts = [X.iloc[:place], added, X.iloc[place:]]
-    return pd.concat(parts, ignore_index=True).astype(X.dtypes.to_dict())
-
-
-def _opposite(label: Any, y: NDArray[Any]) -> Any:
-    return 1 - label if np.issubdtype(y.dtype, np.integer) else -label
-
-
 def _declared(task: str, n_features: int, **more: Any) -> dict[str, Any]:
     """Return settings with everything declared: bits as features, labels in [-1, 1] or {0, 1}."""
     known: dict[str, Any] = {"bounds": dict.fromkeys(range(n_features), (0.0, 1.0))}
@@ -220,7 +151,7 @@ def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) 
         row,
         label,
         neighbours,
-        instead=(other, _opposite(label, y)),
+        instead=(other, opposite(label, y)),
         steering=steering,
         coin=_coin(tree),
     )
@@ -235,7 +166,7 @@ def opposite_children(task: str, neighbours: Neighbours, tree: int, level: int) 
 
 
 def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
-    """A leaf of one row gets a second one of opposite gradient: the sensitivity of a leaf.
+    """Add to a leaf of one row a second one of opposite gradient: the sensitivity of a leaf.
 
     Replaced, the only row of a leaf turns around.
     """
@@ -277,7 +208,7 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
 
 
 def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
-    """A row comes into a leaf, and into children of candidates, in which there was nobody."""
+    """Put a row into a leaf, and into children of candidates, in which there was nobody."""
     X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
     steering = {("split choice", 0): 0}
     pair = pair_of(X, y, np.ones(2), y[0], neighbours, steering=steering, coin=0.01)
@@ -291,7 +222,7 @@ def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
 
 
 def filter_border(task: str, neighbours: Neighbours) -> Witness:
-    """Scores one unit inside and one unit outside the gradient filter.
+    """Move scores one unit inside and one unit outside the gradient filter.
 
     The first tree moves scores by one unit up on one side and down on the other, so that rows of
     extreme labels are just kept or just dropped by the second one.
@@ -315,7 +246,7 @@ def filter_border(task: str, neighbours: Neighbours) -> Witness:
 
 
 def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
-    """A row at the head or the end of a table, and many trees: nobody else may change places.
+    """Put a row at the head or the end of a table of many trees: nobody else may move.
 
     Were blocks of rows cut by their places, 49 rows for 50 trees would move up by one when a
     row comes, and a row would change trees or meet another one.
@@ -336,7 +267,7 @@ def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
 
 
 def bin_border(task: str, neighbours: Neighbours) -> Witness:
-    """A row on the border between two bins, among rows one double beside it."""
+    """Put a row on the border between two bins, among rows one double beside it."""
     around = [np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1)]
     X, y = np.array(around)[:, np.newaxis], _labels(np.array([1, -1, 1]), task)
     return Witness(
@@ -355,13 +286,13 @@ def one_class(task: str, neighbours: Neighbours) -> Witness:
         name="one class",
         task=task,
         neighbours=neighbours,
-        pair=pair_of(X, y, X[0], _opposite(y[0], y), neighbours),
+        pair=pair_of(X, y, X[0], opposite(y[0], y), neighbours),
         settings=_declared(task, 1),
     )
 
 
 def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
-    """A row beyond every declared bound, of a label beyond them or of no declared class."""
+    """Add a row beyond every declared bound, of a label beyond them or of no declared class."""
     X, y = np.zeros((3, 3)), _labels(np.array([1, -1, 1]), task)
     row, label = np.array([1e300, -np.inf, np.inf]), 1e6 if task == "regression" else 7
     other = (-row, -label if task == "regression" else 1)
@@ -375,7 +306,7 @@ def outside_bounds(task: str, neighbours: Neighbours) -> Witness:
 
 
 def missing_values(task: str, neighbours: Neighbours) -> Witness:
-    """A row of which nothing is known but its label; then every row is like that."""
+    """Add a row of which nothing is known but its label, among others like it."""
     X, y = np.full((4, 2), np.nan), _labels(np.array([1, -1, 1, -1]), task)
     X[0] = 0.0
     pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))

@@ -68,9 +68,7 @@ def calls(kernel, first, second, integers, outcome):
 )
 def test_agrees_with_the_mechanism(kernel, mechanism, bound, first, second, outcome):
     values = [np.array(part, dtype=np.int64) for part in (first, second)]
-    here, there = (
-        mechanism.log_probability(np.array(outcome), value, bound) for value in values
-    )
+    here, there = (mechanism.log_probability(np.array(outcome), value, bound) for value in values)
     loss = call_loss(*calls(kernel, first, second, mechanism.parameters(bound), outcome))
     assert loss.observed == pytest.approx(here - there, abs=1e-9)
     assert loss.low - 1e-12 <= loss.observed <= loss.high + 1e-12

@@ -1,0 +1,119 @@
+"""Gaussian accounts: shifts against charges, and the hockey-stick divergence of whole runs."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpboost.audit import hockey_stick, pair_of, replay_pair
+from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
+from dpboost.privacy.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    PermuteAndFlip,
+)
+from dpboost.privacy.relation import Neighbours
+
+UNITS = 2**16
+X, Y = np.zeros((7, 1)), np.zeros(7)
+PAIR = pair_of(X, Y, X[0], 0.0, Neighbours.ADD_REMOVE)
+
+
+def quarter_each(*kinds):
+    def mechanisms(ledger):
+        part = ledger.capacity / len(kinds)
+        return [ledger.accountant.afford(kind, part) for kind in kinds]
+
+    return mechanisms
+
+
+GAUSSIANS = quarter_each(*[DiscreteGaussian] * 4)
+MIXTURE = quarter_each(DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, PermuteAndFlip)
+
+
+@pytest.mark.parametrize(
+    ("accountant", "mechanisms"),
+    [(GDPAccountant(), GAUSSIANS), (ZCDPAccountant(), GAUSSIANS), (ZCDPAccountant(), MIXTURE)],
+    ids=["GDP", "zCDP", "zCDP mixture"],
+)
+def test_each_release_costs_its_charge_and_hardly_less(toy_fit, accountant, mechanisms):
+    audit = replay_pair(toy_fit(accountant, mechanisms, units=UNITS), PAIR)
+    assert audit.violations == ()
+    assert len(audit.entries) == 4
+    for entry in audit.entries:
+        assert 0.8 <= entry.reached <= 1 + 1e-9
+    assert audit.cost <= audit.capacity * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("accountant", [GDPAccountant(), ZCDPAccountant()])
+def test_a_sigma_that_is_too_small_is_caught(toy_fit, accountant, monkeypatch):
+    draw = DiscreteGaussian.draw
+
+    def mutated(self, value, bound, entropy):
+        return draw(DiscreteGaussian(rho=self.rho * Fraction(5, 4)), value, bound, entropy)
+
+    monkeypatch.setattr(DiscreteGaussian, "draw", mutated)
+    audit = replay_pair(toy_fit(accountant, GAUSSIANS, units=UNITS), PAIR)
+    assert {violation.check for violation in audit.violations} == {"entry cost", "scope total"}
+
+
+def losses_of(fit, n_runs, seed=3):
+    """Total losses of many runs, the first table being the one that draws."""
+    return [replay_pair(fit, PAIR, seed=seed + run).loss for run in range(n_runs)]
+
+
+def delta_of_mu(mu, epsilon):
+    return norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize("accountant", [GDPAccountant(), ZCDPAccountant()])
+@pytest.mark.parametrize("epsilon", [0.0, 0.25])
+def test_the_divergence_of_whole_runs_is_that_of_the_accountant(toy_fit, accountant, epsilon):
+    fit = toy_fit(accountant, GAUSSIANS, units=UNITS)
+    capacity = replay_pair(fit, PAIR).capacity
+    mu = math.sqrt(capacity if accountant.currency == "mu squared" else 2 * capacity)
+    estimate = hockey_stick(losses_of(fit, 400), epsilon)
+    assert estimate.low <= delta_of_mu(mu, epsilon) <= estimate.high
+    assert estimate.high - estimate.low < 0.35
+
+
+def test_the_divergence_shows_twice_the_loss(toy_fit, monkeypatch):
+    draw = DiscreteGaussian.draw
+
+    def mutated(self, value, bound, entropy):
+        return draw(DiscreteGaussian(rho=self.rho * 16), value, bound, entropy)
+
+    accountant = GDPAccountant()
+    fit = toy_fit(accountant, GAUSSIANS, units=UNITS)
+    capacity = replay_pair(fit, PAIR).capacity
+    monkeypatch.setattr(DiscreteGaussian, "draw", mutated)
+    estimate = hockey_stick(losses_of(fit, 400), 0.25)
+    assert estimate.low > delta_of_mu(math.sqrt(capacity), 0.25)
+
+
+def test_hockey_stick_of_a_known_law():
+    mu = 0.8
+    losses = np.random.default_rng(0).normal(mu**2 / 2, mu, size=200_000)
+    for epsilon in (0.0, 0.5, 1.0):
+        estimate = hockey_stick(losses, epsilon)
+        exact = delta_of_mu(mu, epsilon)
+        assert estimate.low <= exact <= estimate.high
+        assert estimate.delta == pytest.approx(exact, rel=0.02)
+        assert estimate.high - estimate.low < 0.01
+
+
+def test_bounds_of_the_hockey_stick_hold_as_often_as_they_say():
+    generator = np.random.default_rng(1)
+    exact = delta_of_mu(1.0, 0.0)
+    wrong = sum(
+        not (estimate.low <= exact <= estimate.high)
+        for estimate in (
+            hockey_stick(generator.normal(0.5, 1.0, size=200), 0.0, error=0.05) for _ in range(400)
+        )
+    )
+    assert wrong <= 0.1 * 400

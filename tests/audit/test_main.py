@@ -1,0 +1,55 @@
+"""The command: what it prints and how it ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpboost.audit import __main__ as command
+from dpboost.audit import recipes
+from dpboost.privacy.mechanisms import DiscreteLaplace
+
+
+def run(capsys, *arguments):
+    code = command.main(["--quick", "--runs", "30", "--recipe", "seq", *arguments])
+    return code, capsys.readouterr().out
+
+
+def test_a_sound_library_passes(capsys):
+    code, out = run(capsys, "--epsilon", "0.5")
+    assert code == 0
+    assert "every claim stands" in out
+    assert "replay: largest total loss" in out
+    assert "black box" in out
+    assert "0.500" in out
+    assert "VIOLATION" not in out
+    assert "dpboost" not in out
+
+
+def test_a_broken_library_fails(capsys, monkeypatch):
+    draw = DiscreteLaplace.draw
+    monkeypatch.setattr(
+        DiscreteLaplace,
+        "draw",
+        lambda self, value, bound, entropy: draw(
+            self, value, replace(bound, constant=max(1, bound.constant // 2)), entropy
+        ),
+    )
+    code, out = run(capsys)
+    assert code == 1
+    assert "VIOLATION" in out
+    assert "entry cost" in out
+
+
+def test_a_violation_in_the_black_box_fails_too(capsys, monkeypatch):
+    monkeypatch.setattr(recipes.BoxAudit, "violated", True)
+    monkeypatch.setattr(command, "bank", lambda **options: [])
+    assert run(capsys)[0] == 1
+
+
+def test_unknown_recipes_are_refused(capsys):
+    with pytest.raises(SystemExit) as caught:
+        command.main(["--recipe", "nonsense"])
+    assert caught.value.code == 2
+    assert "nonsense" in capsys.readouterr().err

@@ -1,0 +1,169 @@
+"""A row's bins, score and integer gradient are its own, whoever stands beside it.
+
+If one row's presence could change the bits of another, the sensitivity of every sum would be
+wrong by what they change.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from dpboost.boosting.forest import Forest
+from dpboost.data.binner import Binner
+from dpboost.data.table import read_table
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.schema import Schema
+from dpboost.tree.structure import Tree
+
+N_ROWS = 2200
+THREADS = [1, 2, 3, 5, 8, 16, 64]
+SCHEMA = Schema(
+    bounds={0: (-3.0, 3.0), 1: (0.1, 0.7)},
+    edges={2: (-1.0, 0.0, 1e-35, 2.5)},
+    categories={3: tuple(range(7))},
+)
+
+
+def table():
+    """Rows of ordinary numbers, borders, neighbours of borders, and everything odd."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N_ROWS, 5)) * [2, 0.5, 2, 0, 10]
+    X[:, 3] = random.integers(-2, 9, size=N_ROWS)
+    odd = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 0.1, 0.7, 2.5, 1e-35]
+    odd += [np.nextafter(value, side) for value in (0.1, 0.7, 2.5, 3.0) for side in (-9, 9)]
+    places = random.integers(0, N_ROWS, size=(400, 2))
+    for row, column in places:
+        X[row, column % 5] = odd[(row + column) % len(odd)]
+    return X
+
+
+X = table()
+BINNER = Binner.from_schema(SCHEMA.resolve([f"c{i}" for i in range(5)]), n_bins=64)
+PIECES = [slice(0, 1), slice(1, 2), slice(0, 7), slice(1, 8), slice(3, 1000), slice(17, 2200)]
+
+
+def bins(rows, n_threads=1):
+    return BINNER.transform(read_table(rows), n_threads)
+
+
+WHOLE = bins(X)
+
+
+@pytest.mark.parametrize("n_threads", THREADS)
+def test_bins_do_not_depend_on_threads(n_threads):
+    np.testing.assert_array_equal(bins(np.vstack([X] * 40), n_threads), np.hstack([WHOLE] * 40))
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=str)
+def test_bins_do_not_depend_on_the_block(piece):
+    np.testing.assert_array_equal(bins(X[piece]), WHOLE[:, piece])
+
+
+def test_bins_of_each_row_alone():
+    alone = np.hstack([bins(X[[row]]) for row in range(0, N_ROWS, 5)])
+    np.testing.assert_array_equal(alone, WHOLE[:, ::5])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        lambda rows: np.repeat(rows, 2, axis=1)[:, ::2],
+        lambda rows: rows[::-1].copy()[::-1],
+        lambda rows: np.vstack([rows[:1], rows])[1:],
+        lambda rows: scipy.sparse.csr_matrix(rows),
+        lambda rows: scipy.sparse.csc_matrix(rows),
+        lambda rows: rows.astype(object),
+    ],
+    ids=["columns", "strides", "reversed", "shifted", "csr", "csc", "objects"],
+)
+def test_bins_do_not_depend_on_the_layout(form):
+    np.testing.assert_array_equal(bins(form(X)), WHOLE)
+
+
+def test_single_precision_rows_alone_and_together():
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    together = bins(single)
+    for piece in PIECES:
+        np.testing.assert_array_equal(bins(single[piece]), together[:, piece])
+
+
+RANDOM = np.random.default_rng(1)
+SCORES = RANDOM.integers(-(2**24), 2**24, size=N_ROWS)
+SQUARED = SquaredLoss.from_label_bounds(-7.3, 11.1)
+LABELS = RANDOM.normal(size=N_ROWS) * 9
+LOSSES = {
+    "squared": (SQUARED, SQUARED.encode_labels(LABELS)),
+    "logistic": (LogisticLoss(), (LABELS > 0).astype(np.int64)),
+}
+losses = pytest.mark.parametrize(("loss", "labels"), LOSSES.values(), ids=LOSSES.keys())
+limits = pytest.mark.parametrize("limit", [None, 0.3, 1.0])
+
+
+def words(loss, labels, rows, limit, n_threads=1):
+    chosen = np.asarray(rows, dtype=np.int32)
+    return loss.words(SCORES, labels, chosen, filter_limit=limit, n_threads=n_threads)
+
+
+@losses
+@limits
+def test_gradients_do_not_depend_on_threads_blocks_or_places(loss, labels, limit):
+    whole = words(loss, labels, np.arange(N_ROWS), limit)
+    assert len(np.unique(whole)) > 50
+    for n_threads in THREADS:
+        again = words(loss, labels, np.tile(np.arange(N_ROWS), 20), limit, n_threads)
+        np.testing.assert_array_equal(again, np.tile(whole, 20))
+    for piece in PIECES:
+        np.testing.assert_array_equal(
+            words(loss, labels, np.arange(N_ROWS)[piece], limit), whole[piece]
+        )
+    alone = [words(loss, labels, [row], limit)[0] for row in range(0, N_ROWS, 7)]
+    np.testing.assert_array_equal(alone, whole[::7])
+    backwards = words(loss, labels, np.arange(N_ROWS)[::-1].copy(), limit)
+    np.testing.assert_array_equal(backwards[::-1], whole)
+
+
+def test_labels_are_encoded_one_by_one():
+    whole = SQUARED.encode_labels(LABELS)
+    for piece in PIECES:
+        np.testing.assert_array_equal(SQUARED.encode_labels(LABELS[piece]), whole[piece])
+    alone = [SQUARED.encode_labels(LABELS[[row]])[0] for row in range(N_ROWS)]
+    np.testing.assert_array_equal(alone, whole)
+
+
+def forest():
+    grown = Forest(BINNER.is_categorical)
+    random = np.random.default_rng(2)
+    for _ in range(9):
+        grown.append(
+            Tree(
+                feature=np.array([0, 3, 2], dtype=np.int32),
+                split_bin=random.integers(0, 5, size=3).astype(np.uint8),
+                left=np.array([1, ~0, ~2], dtype=np.int32),
+                right=np.array([2, ~1, ~3], dtype=np.int32),
+                leaf_value=random.integers(-(2**30), 2**30, size=4),
+            )
+        )
+    return grown
+
+
+def scores_of(columns, n_threads=1):
+    n_rows = columns.shape[1]
+    scores = np.zeros(n_rows, dtype=np.int64)
+    rows = np.arange(n_rows, dtype=np.int32)
+    columns = np.ascontiguousarray(columns)
+    forest().add_to(scores, columns, rows, np.zeros(n_rows, dtype=np.int32), n_threads)
+    return scores
+
+
+def test_scores_do_not_depend_on_threads_or_blocks():
+    whole = scores_of(WHOLE)
+    assert len(np.unique(whole)) > 20
+    for n_threads in THREADS:
+        tiled = scores_of(np.hstack([WHOLE] * 20), n_threads)
+        np.testing.assert_array_equal(tiled, np.tile(whole, 20))
+    for piece in PIECES:
+        np.testing.assert_array_equal(scores_of(WHOLE[:, piece]), whole[piece])
