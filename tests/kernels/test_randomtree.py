@@ -1,0 +1,150 @@
+"""Random trees: one tree, legal sets of bins, and a table that says what walking says."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpboost._kernels import randomtree
+
+NUMBER, ONE_CATEGORY, SUBSET, ORDERED = range(4)
+
+
+class Grown:
+    """A random tree as Python objects."""
+
+    def __init__(self, n_bins, kinds, depth, seed, order=None):
+        words = np.random.default_rng(seed).integers(0, 2**64, 8 * 2**depth, dtype=np.uint64)
+        most = max(2**depth - 1, 1)
+        self.n_bins = n_bins
+        feature = np.full(most, -7, np.int32)
+        left_bins = np.zeros((most, 4), np.uint64)
+        left, right = np.full(most, -9999, np.int32), np.full(most, -9999, np.int32)
+        table = np.full(np.prod(np.array(n_bins) + 1), 9999, np.uint16)
+        if order is None:
+            order = np.tile(np.arange(256, dtype=np.uint8), (len(n_bins), 1))
+        self.n_leaves = randomtree.grow(
+            np.array(n_bins, np.int32),
+            np.array(kinds, np.uint8),
+            order,
+            depth,
+            words,
+            feature,
+            left_bins,
+            left,
+            right,
+            table,
+        )
+        nodes = slice(self.n_leaves - 1)
+        self.feature = feature[nodes].tolist()
+        bits = np.unpackbits(left_bins[nodes].view(np.uint8), axis=1, bitorder="little")
+        self.sets = [set(np.flatnonzero(row).tolist()) for row in bits]
+        self.left, self.right = left[nodes].tolist(), right[nodes].tolist()
+        self.table = table.reshape([n + 1 for n in n_bins])
+
+    def walk(self, bins):
+        node = 0 if self.feature else ~0
+        while node >= 0:
+            goes_left = bins[self.feature[node]] in self.sets[node]
+            node = (self.left if goes_left else self.right)[node]
+        return ~node
+
+
+CASES = [
+    ([6], [NUMBER]),
+    ([9], [SUBSET]),
+    ([255], [NUMBER]),
+    ([255], [SUBSET]),
+    ([1], [NUMBER]),
+    ([5, 1], [NUMBER, ONE_CATEGORY]),
+    ([6, 7], [ORDERED, NUMBER]),
+    ([4, 5, 3], [NUMBER, ONE_CATEGORY, SUBSET]),
+    ([64, 2, 1], [SUBSET, ORDERED, NUMBER]),
+    ([1, 1, 1], [NUMBER, NUMBER, ORDERED]),
+]
+DEPTHS = [0, 1, 2, 3, 5, 8]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(("n_bins", "kinds"), CASES)
+def test_the_table_says_what_walking_says(n_bins, kinds, depth):
+    tree = Grown(n_bins, kinds, depth, seed=depth)
+    for bins in itertools.product(*[range(n + 1) for n in n_bins]):
+        assert tree.table[bins] == tree.walk(bins)
+    # No split is void: each leaf is the leaf of some combination of bins.
+    assert set(tree.table.ravel().tolist()) == set(range(tree.n_leaves))
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(("n_bins", "kinds"), CASES)
+def test_children_form_one_tree_of_the_asked_depth(n_bins, kinds, depth):
+    tree = Grown(n_bins, kinds, depth, seed=depth + 50)
+    children = tree.left + tree.right
+    assert sorted(child for child in children if child >= 0) == list(range(1, tree.n_leaves - 1))
+    leaves = sorted(~child for child in children if child < 0)
+    assert leaves == (list(range(tree.n_leaves)) if tree.feature else [])
+    level = {0: 1}
+    for node in range(len(tree.feature)):
+        for child in (tree.left[node], tree.right[node]):
+            assert child < 0 or child > node
+            level[child] = level[node] + 1
+    assert all(level[node] <= depth for node in range(len(tree.feature)))
+    # Where bins are left a tree is complete; where none are it stops.
+    values = int(np.prod(n_bins))
+    assert tree.n_leaves <= min(2**depth, values)
+    if values == 1 or depth == 0:
+        assert tree.n_leaves == 1
+    if depth == 8 and values < 20:
+        assert tree.n_leaves == values
+
+
+def test_a_number_is_cut_at_a_threshold_and_its_missing_bin_takes_either_side():
+    sides = set()
+    for seed in range(60):
+        tree = Grown([6, 9], [NUMBER, NUMBER], 4, seed)
+        for node, inside in enumerate(tree.sets):
+            missing = tree.n_bins[tree.feature[node]]
+            values = inside - {missing}
+            assert values == set(range(len(values)))
+            assert 0 < len(values) < missing
+            if node == 0:
+                sides.add(missing in inside)
+    assert sides == {True, False}
+
+
+@pytest.mark.parametrize("kind", [ONE_CATEGORY, SUBSET, ORDERED])
+def test_categories_keep_the_missing_bin_on_the_right(kind):
+    sizes = set()
+    order = np.tile(np.arange(256, dtype=np.uint8), (2, 1))
+    order[0, :8] = [3, 1, 7, 0, 2, 6, 5, 4]
+    for seed in range(60):
+        tree = Grown([8, 5], [kind, NUMBER], 3, seed, order)
+        for node, inside in enumerate(tree.sets):
+            if tree.feature[node] != 0:
+                continue
+            assert inside
+            assert max(inside) < 8
+            sizes.add(len(inside))
+            if kind == ORDERED:
+                assert inside == set(order[0, : len(inside)].tolist())
+    assert sizes == {1} if kind == ONE_CATEGORY else len(sizes) > 2
+
+
+def test_every_cut_of_a_feature_and_every_feature_comes_up():
+    trees = [Grown([5, 4, 3], [NUMBER, ONE_CATEGORY, ORDERED], 1, seed) for seed in range(300)]
+    cuts = {(tree.feature[0], len(tree.sets[0] - {5})) for tree in trees if tree.feature[0] == 0}
+    assert cuts == {(0, n) for n in (1, 2, 3, 4)}
+    single = {next(iter(tree.sets[0])) for tree in trees if tree.feature[0] == 1}
+    assert single == {0, 1, 2, 3}
+    assert {len(tree.sets[0]) for tree in trees if tree.feature[0] == 2} == {1, 2}
+    share = np.bincount([tree.feature[0] for tree in trees]) / len(trees)
+    assert share.min() > 0.2
+
+
+def test_the_words_decide_everything():
+    first, second = (Grown([20, 30], [NUMBER, SUBSET], 6, seed=4) for _ in range(2))
+    assert first.sets == second.sets
+    assert np.array_equal(first.table, second.table)
+    assert Grown([20, 30], [NUMBER, SUBSET], 6, seed=5).sets != first.sets
