@@ -1,0 +1,108 @@
+"""The released start value and row count."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.boosting.start import LEAST_ROWS, ROW_UNITS, release_start
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.random import Entropy
+
+LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
+
+
+def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE, seed=3):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        entropy=Entropy.seeded(seed),
+    )
+
+
+def release(loss, labels, books=None, present=None, budget=None):
+    books = books or ledger()
+    present = np.ones(len(labels), bool) if present is None else present
+    budget = books.capacity if budget is None else budget
+    with books.sequential("preparation"):
+        return release_start(loss, labels, present, budget=budget, ledger=books)
+
+
+def test_without_noise_the_start_is_the_mean():
+    y = np.random.default_rng(0).uniform(10, 20, 500) ** 1.02
+    y = np.clip(y, 10, 20)
+    started, n_rows = release(LOSS, LOSS.encode_labels(y))
+    assert n_rows == 500
+    assert started.start == pytest.approx(y.mean(), abs=1e-4)
+    assert LOSS.start == 15
+
+
+def test_without_noise_the_start_is_the_log_odds():
+    labels = (np.arange(400) % 4 == 0).astype(np.int64)
+    started, n_rows = release(LogisticLoss(), labels)
+    assert n_rows == 400
+    assert started.start == pytest.approx(math.log(1 / 3), abs=1e-5)
+
+
+@pytest.mark.parametrize(("label", "share"), [(0, 0.01), (1, 0.99)])
+def test_a_class_that_is_alone_has_a_start_of_bounded_size(label, share):
+    started, _ = release(LogisticLoss(), np.full(300, label, dtype=np.int64))
+    assert started.start == pytest.approx(math.log(share / (1 - share)), abs=1e-5)
+
+
+def test_rows_that_take_no_part_are_not_seen():
+    labels = LOSS.encode_labels(np.array([10.0, 12.0, 20.0, 14.0] * 50))
+    present = np.arange(200) % 2 == 1
+    started, n_rows = release(LOSS, labels, present=present)
+    assert n_rows == 100
+    assert started.start == pytest.approx(13, abs=1e-4)
+
+
+def test_few_rows_pull_the_start_to_the_middle():
+    started, n_rows = release(LOSS, LOSS.encode_labels(np.array([20.0])))
+    assert n_rows == 1
+    assert started.start == pytest.approx(15 + 5 / LEAST_ROWS, abs=1e-4)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbours, delta):
+    books = ledger(1.0, delta, neighbours)
+    labels = LOSS.encode_labels(np.random.default_rng(1).uniform(10, 20, 5000))
+    budget = books.capacity / 10
+    release(LOSS, labels, books, budget=budget)
+    assert books.spent == budget
+    (entry,) = books.entries
+    assert entry.label == "start value"
+    assert entry.unit == 1 / ROW_UNITS
+    replace = neighbours is Neighbours.REPLACE
+    # One row moves (sum, count) by at most (1, 1); a replaced one by at most (2, 1) in this bound.
+    factor = (4 if replace else 2) if delta == 0 else math.sqrt(5 if replace else 2)
+    assert entry.bound.constant == pytest.approx(factor * ROW_UNITS, rel=1e-6)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_noise_is_drawn_around_the_truth(delta):
+    y = np.full(20_000, 18.0)
+    found = [release(LOSS, LOSS.encode_labels(y), ledger(1.0, delta, seed=s)) for s in range(20)]
+    starts, counts = np.array([(loss.start, n_rows) for loss, n_rows in found]).T
+    assert len(set(counts)) == len(set(starts)) == 20
+    assert abs(counts - 20_000).max() < 200
+    assert abs(starts - 18).max() < 0.1
+
+
+def test_a_row_count_is_at_least_one():
+    counts = [
+        release(LOSS, LOSS.encode_labels(np.array([15.0])), ledger(Fraction(1, 20), seed=s))[1]
+        for s in range(20)
+    ]
+    assert min(counts) == 1
+    assert max(counts) > 1

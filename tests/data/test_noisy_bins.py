@@ -1,0 +1,157 @@
+"""Bins from noisy fine histograms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpboost.data import noisy_bins
+from dpboost.data.binner import Binner
+from dpboost.data.noisy_bins import N_CELLS, ROW_UNITS, denoise, merge_cells, release_bins
+from dpboost.data.table import read_table
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.random import Entropy
+from dpboost.schema import Schema
+
+
+def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        entropy=Entropy.seeded(1),
+    )
+
+
+def data(n_rows=20_000):
+    """Dense below 0.1, with missing, infinite and far values; an even one; a category."""
+    random = np.random.default_rng(0)
+    X = np.empty((n_rows, 3))
+    X[:, 0] = np.where(random.random(n_rows) < 0.9, random.uniform(0, 0.1, n_rows), 0.7)
+    X[:, 1] = random.uniform(-5, 5, n_rows)
+    X[:, 2] = random.integers(0, 3, n_rows)
+    X[:5, 0] = np.nan, np.inf, -np.inf, 1e300, -3
+    return X
+
+
+SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
+
+
+def released(books, X=None, n_bins=16):
+    X = data() if X is None else X
+    names = tuple(f"Column_{i}" for i in range(X.shape[1]))
+    schema = Schema.coerce(SCHEMA).resolve(names)
+    table = read_table(X, schema=schema)
+    before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
+    with books.sequential("preparation"):
+        after = release_bins(
+            before, table, n_bins=n_bins, n_rows=len(X), budget=books.capacity, ledger=books
+        )
+    return before, after, table
+
+
+def test_bins_are_finer_where_rows_are():
+    before, after, table = released(ledger())
+    equal, found = before.transform(table)[0], after.transform(table)[0]
+    dense = data()[:, 0] < 0.1
+    assert len(np.unique(equal[dense])) <= 3
+    assert len(np.unique(found[dense])) >= 10
+    assert after.n_bins[0] <= 16
+    assert after.features[2] == before.features[2]
+    assert found[0] == after.n_bins[0], "missing values keep their bin"
+
+
+def test_one_release_of_all_histograms_with_their_bound():
+    for neighbours, rows in ((Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)):
+        for delta, constant in ((0, 2 * rows), (1e-6, math.sqrt(2 * rows))):
+            books = ledger(1.0, delta, neighbours)
+            released(books)
+            (entry,) = books.entries
+            assert entry.label == "fine histograms"
+            assert entry.bound.constant == pytest.approx(constant * ROW_UNITS, rel=1e-6)
+            assert books.spent == books.capacity
+
+
+def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        noisy_bins, "merge_cells", lambda noisy, *_: seen.append(noisy) or bytes(N_CELLS)
+    )
+    X = data(1000)
+    released(ledger(), X)
+    assert [histogram.sum() for histogram in seen] == [999, 1000]
+    assert seen[0][0] >= 2
+    assert seen[0][-1] == 2
+    expected = np.histogram(X[:, 1], N_CELLS, (-5, 5))[0]
+    assert np.abs(np.cumsum(seen[1] - expected)).max() <= 1
+
+
+def test_noise_moves_the_bins_only_a_little():
+    _, exact, table = released(ledger())
+    _, noisy, _ = released(ledger(1.0, 1e-6))
+    dense = data()[:, 0] < 0.1
+    assert len(np.unique(noisy.transform(table)[0][dense])) >= 8
+    # Without noise the two would be the same bins.
+    assert noisy.features[0].table != exact.features[0].table
+
+
+def test_nothing_numeric_is_nothing_released():
+    books = ledger(1.0)
+    names = ("a",)
+    schema = Schema.coerce({"categories": {"a": [0, 1]}}).resolve(names)
+    table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
+    binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
+    with books.sequential("preparation"):
+        same = release_bins(binner, table, n_bins=4, n_rows=5.0, budget=1, ledger=books)
+    assert same is binner
+    assert books.spent == 0
+
+
+@pytest.mark.parametrize("n_bins", [2, 16, 255])
+@pytest.mark.parametrize("seed", range(5))
+def test_bins_of_cells_go_up_by_at_most_one_and_are_not_too_many(n_bins, seed):
+    random = np.random.default_rng(seed)
+    counts = random.poisson(5.0 * (random.random(N_CELLS) < 0.2)).astype(float)
+    for deviation in (0.0, 1.0, 100.0):
+        bins = merge_cells(counts + deviation, deviation, max(counts.sum(), 1), n_bins)
+        steps = np.diff(np.frombuffer(bins, np.uint8).astype(int))
+        assert bins[0] == 0
+        assert set(steps.tolist()) <= {0, 1}
+        assert 1 <= bins[-1] + 1 <= n_bins
+
+
+def test_an_empty_histogram_has_equal_bins():
+    bins = merge_cells(np.zeros(N_CELLS), 3.0, 1.0, 8)
+    assert np.bincount(np.frombuffer(bins, np.uint8)).tolist() == [N_CELLS // 8] * 8
+
+
+def test_square_roots_of_mass_are_shared_out():
+    counts = np.repeat([900.0, 100.0], N_CELLS // 2)
+    bins = np.frombuffer(merge_cells(counts, 0.0, counts.sum(), 40), np.uint8)
+    assert (bins[N_CELLS // 2 - 1] + 1) / 40 == pytest.approx(0.75, abs=0.03)
+
+
+def test_without_noise_nothing_is_smoothed():
+    counts = np.random.default_rng(3).integers(0, 50, 64).astype(float)
+    np.testing.assert_allclose(denoise(counts, 0.0), counts)
+
+
+def test_noise_is_smoothed_away_and_steps_stay():
+    random = np.random.default_rng(4)
+    truth = np.repeat([0.0, 200.0, 50.0, 0.0], N_CELLS // 4)
+    noisy = truth + random.normal(0, 10, N_CELLS)
+    found = denoise(noisy, 10.0)
+    assert found.min() >= 0
+    assert np.abs(found - truth).mean() < 0.1 * np.abs(noisy - truth).mean()
+    assert len(np.unique(found)) < 40
+
+
+def test_noise_alone_is_mostly_nothing():
+    noise = np.random.default_rng(5).normal(0, 10, (10, N_CELLS))
+    found = np.array([denoise(one, 10.0) for one in noise])
+    assert found.sum() < 0.1 * np.maximum(noise, 0).sum()
