@@ -18,6 +18,7 @@ from dpboost import (
 )
 from dpboost.data.learning import ASSUMPTIONS
 from dpboost.fitting import PrivacyRequest
+from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 
@@ -53,13 +54,15 @@ def no_release(monkeypatch):
 
 
 def test_a_request_opens_the_ledger_that_was_asked_for():
-    ledger = request(epsilon=0.3, delta=1e-5, neighbours="replace").ledger()
+    accountant = PureAccountant()
+    ledger = request(epsilon=0.3, delta=1e-5, neighbours="replace").ledger(accountant)
+    assert ledger.accountant is accountant
     assert ledger.epsilon == ledger.capacity == Fraction(3, 10)
     assert ledger.delta == Fraction(1, 10**5)
     assert ledger.neighbours is Neighbours.REPLACE
     assert ledger.private
-    assert not request(noise_seed=0).ledger().private
-    assert not request(epsilon=math.inf).ledger().private
+    assert not request(noise_seed=0).ledger(accountant).private
+    assert not request(epsilon=math.inf).ledger(accountant).private
 
 
 @pytest.mark.parametrize("public", [(), ["classes"], {"classes"}, ("classes", "column_types")])

@@ -153,7 +153,14 @@ def test_tools_of_stock_lightgbm_work(tools):
     assert dump["pandas_categorical"] is None
     frame = booster.trees_to_dataframe()
     assert len(frame) == sum(t.n_leaves + t.n_nodes for t in ensemble.trees)
-    assert (frame["missing_direction"].dropna() == "right").all()
+    directions = {
+        f"{number}-S{node}": "left" if goes_left else "right"
+        for number, tree in enumerate(ensemble.trees)
+        for node, goes_left in enumerate(missing_goes_left(tree, ensemble.binner))
+    }
+    assert set(directions.values()) == {"left", "right"}
+    written = frame.set_index("node_index")["missing_direction"].dropna()
+    assert written.to_dict() == directions
     used = np.bincount(
         np.concatenate([t.feature for t in ensemble.trees]), minlength=ensemble.binner.n_features
     )
@@ -182,7 +189,7 @@ def test_tree_digraph_shows_shares_of_data(tools):
 def test_every_number_is_released_or_public(tools, counts):
     ensemble = tools.ensemble(11, n_trees=25, counts=counts)
     bins, text = ensemble.binner, model_text(ensemble)
-    start = int(ensemble.start / ensemble.unit)
+    (start,) = (int(value / ensemble.unit) for value in ensemble.start)
     for number, tree in enumerate(ensemble.trees):
         field = fields(text, number)
         leaf_counts = [int(v) for v in field.pop("leaf_count").split()]
@@ -246,6 +253,14 @@ def test_every_number_is_released_or_public(tools, counts):
         "feature_names": "x0 x1 x2 x3 x4 x5",
         "feature_infos": " ".join(bins.feature_info(f) for f in range(6)),
     }
+
+
+def missing_goes_left(tree, bins):
+    """Return for each node whether its set holds the missing bin, which no category set does."""
+    return [
+        bool(left_bins >> int(bins.n_bins[f]) & 1)
+        for f, left_bins in zip(tree.feature, tree.sets(), strict=True)
+    ]
 
 
 def node_leaves(tree):
