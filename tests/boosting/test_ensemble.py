@@ -5,7 +5,7 @@ from dpboost.boosting.ensemble import Ensemble
 from dpboost.data.binner import Binner
 from dpboost.data.bins import CategoryBins, uniform_bins
 from dpboost.data.table import read_table
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, threshold_sets
 
 UNIT = 2.0**-20
 
@@ -19,7 +19,7 @@ def ensemble(objective="regression", start=0.5, n_trees=2):
     trees = tuple(
         Tree(
             feature=np.array([feature], np.int32),
-            split_bin=np.array([split_bin], np.uint8),
+            left_bins=threshold_sets(np.array([split_bin], np.uint8), np.array([feature == 1])),
             left=np.array([~0], np.int32),
             right=np.array([~1], np.int32),
             leaf_value=np.array(values, np.int64),
@@ -27,7 +27,7 @@ def ensemble(objective="regression", start=0.5, n_trees=2):
         for feature, split_bin, values in ((0, 3, (1 << 20, -(1 << 19))), (1, 0, (3, 5)))
     )
     return Ensemble(
-        trees=trees[:n_trees], binner=binner, start=start, unit=UNIT, objective=objective
+        trees=trees[:n_trees], binner=binner, start=(start,), unit=UNIT, objective=objective
     )
 
 

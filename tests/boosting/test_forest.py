@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from dpboost.boosting.forest import Forest
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import SET_WORDS, Tree, threshold_sets
 
-IS_CATEGORICAL = np.array([0, 1], dtype=np.uint8)
+IS_CATEGORICAL = np.array([False, True])
 
 
 def stump(feature, split_bin, left, right):
     return Tree(
         feature=np.array([feature], np.int32),
-        split_bin=np.array([split_bin], np.uint8),
+        left_bins=threshold_sets(np.array([split_bin], np.uint8), IS_CATEGORICAL[[feature]]),
         left=np.array([~0], np.int32),
         right=np.array([~1], np.int32),
         leaf_value=np.array([left, right], np.int64),
@@ -21,7 +21,7 @@ def constant(value):
     nothing = np.empty(0, np.int32)
     return Tree(
         feature=nothing,
-        split_bin=np.empty(0, np.uint8),
+        left_bins=np.empty((0, SET_WORDS), np.uint64),
         left=nothing,
         right=nothing,
         leaf_value=np.array([value], np.int64),
@@ -44,17 +44,17 @@ def scores_of(forest, bins, rows=None, first=None, **options):
 
 def test_numeric_splits_ask_for_at_most_and_categorical_ones_for_equal():
     bins = table()
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     forest.append(stump(0, 2, 10, 20))
     assert np.array_equal(scores_of(forest, bins), np.where(bins[0] <= 2, 10, 20))
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     forest.append(stump(1, 2, 10, 20))
     assert np.array_equal(scores_of(forest, bins), np.where(bins[1] == 2, 10, 20))
 
 
 def test_many_trees_outgrow_the_arrays():
     bins = table()
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     expected = np.zeros(bins.shape[1], np.int64)
     for number in range(300):
         if number % 3 == 2:
@@ -71,7 +71,7 @@ def test_many_trees_outgrow_the_arrays():
 
 def test_each_row_gets_only_the_trees_it_misses():
     bins = table(60)
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     for number in range(8):
         forest.append(constant(10**number))
     first = (np.arange(60) % 9).astype(np.int32)
@@ -81,7 +81,7 @@ def test_each_row_gets_only_the_trees_it_misses():
 
 def test_rows_that_are_not_listed_and_later_trees_are_left_out():
     bins = table(60)
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     for number in range(4):
         forest.append(constant(10**number))
     rows = np.array([3, 50], dtype=np.int32)
@@ -92,7 +92,7 @@ def test_rows_that_are_not_listed_and_later_trees_are_left_out():
 
 @pytest.mark.parametrize("n_trees", [0, 1])
 def test_a_forest_may_be_empty(n_trees):
-    forest = Forest(IS_CATEGORICAL)
+    forest = Forest()
     for _ in range(n_trees):
         forest.append(constant(5))
     assert scores_of(forest, table(3)).tolist() == [5 * n_trees] * 3

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.boosting.forest import Forest
 from dpboost.boosting.rows import TrainingRows
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.losses import LogisticLoss, SquaredLoss
@@ -16,7 +15,7 @@ from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, threshold_sets
 
 N_ROWS = 400
 LAYOUT = Layout(
@@ -62,9 +61,9 @@ def training_rows(bins, labels, present=None, loss=LOSS):
     return TrainingRows(bins, labels, present, loss, LAYOUT, 1)
 
 
-def histogram(rows, index, forest, books, gradient_bound=1.0):
+def histogram(rows, index, books, gradient_bound=1.0):
     """Sums and counts of the root of one tree, as the criterion sees them."""
-    data = rows.statistics(index, forest, gradient_bound=gradient_bound, ledger=books)
+    data = rows.take(index).node_statistics(gradient_bound, books.neighbours)
     seen.clear()
     data.split_scores(Recorder(hessian=1.0, reg_lambda=0.1, gradient_limit=65536))
     return seen[0]
@@ -85,7 +84,7 @@ def gradients_of(scores, labels):
 def stump(left, right):
     return Tree(
         feature=np.array([0], np.int32),
-        split_bin=np.array([1], np.uint8),
+        left_bins=threshold_sets(np.array([1], np.uint8), np.array([False])),
         left=np.array([~0], np.int32),
         right=np.array([~1], np.int32),
         leaf_value=np.array([left, right], np.int64),
@@ -101,7 +100,7 @@ def test_a_tree_without_shares_takes_every_row():
     bins, labels = table()
     rows, books = training_rows(bins, labels), ledger()
     rows.deal(ALL, books)
-    found = histogram(rows, 0, Forest(LAYOUT.is_categorical), books)
+    found = histogram(rows, 0, books)
     gradients = gradients_of(LOSS.start_units, labels)
     assert_histogram(found, expected(bins, gradients, np.arange(N_ROWS)))
 
@@ -116,7 +115,7 @@ def test_every_row_is_in_the_tree_of_its_coin_and_in_no_other(plan):
     taken = 0
     for index in range(plan.n_trees):
         members = np.flatnonzero(coins == index)
-        found = histogram(rows, index, Forest(LAYOUT.is_categorical), books)
+        found = histogram(rows, index, books)
         assert_histogram(found, expected(bins, gradients, members))
         taken += len(members)
     assert taken == N_ROWS if plan is THREE else 0 < taken < N_ROWS
@@ -125,29 +124,27 @@ def test_every_row_is_in_the_tree_of_its_coin_and_in_no_other(plan):
 def test_each_ensemble_deals_anew_and_returns_to_all_rows():
     bins, labels = table()
     rows, books = training_rows(bins, labels), ledger()
-    forest = Forest(LAYOUT.is_categorical)
     found = []
     for _ in range(2):
         rows.deal(THREE, books)
-        found.append(histogram(rows, 0, forest, books))
+        found.append(histogram(rows, 0, books))
     assert not np.array_equal(found[0][1], found[1][1])
     rows.deal(ALL, books)
-    assert histogram(rows, 0, forest, books)[1].sum() == 2 * N_ROWS
+    assert histogram(rows, 0, books)[1].sum() == 2 * N_ROWS
 
 
 def test_scores_are_up_to_date_however_late_a_row_is_asked_for():
     bins, labels = table()
     rows, books = training_rows(bins, labels), ledger()
-    forest = Forest(LAYOUT.is_categorical)
     scores = np.full(N_ROWS, LOSS.start_units)
     for step in range(6):
         rows.deal(THREE, books)
-        histogram(rows, step % 3, forest, books)
+        histogram(rows, step % 3, books)
         left, right = 1000 * (step + 1), -3000 * (step + 1)
-        forest.append(stump(left, right))
+        rows.append((stump(left, right),))
         scores += np.where(bins[0] <= 1, left, right)
     rows.deal(ALL, books)
-    found = histogram(rows, 0, forest, books)
+    found = histogram(rows, 0, books)
     assert_histogram(found, expected(bins, gradients_of(scores, labels), np.arange(N_ROWS)))
 
 
@@ -155,21 +152,21 @@ def test_rows_of_no_class_leave_no_trace():
     bins, labels = table()
     present = np.arange(N_ROWS) % 3 != 0
     classes = (labels > 0).astype(np.int64)
-    forest, books = Forest(LAYOUT.is_categorical), ledger()
+    books = ledger()
     whole = training_rows(bins, classes, present, LogisticLoss())
     part = training_rows(
         np.ascontiguousarray(bins[:, present]), classes[present], loss=LogisticLoss()
     )
     whole.deal(ALL, books)
     part.deal(ALL, books)
-    assert_histogram(histogram(whole, 0, forest, books), histogram(part, 0, forest, books))
+    assert_histogram(histogram(whole, 0, books), histogram(part, 0, books))
 
 
 def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
     bins, labels = table()
     rows, books = training_rows(bins, labels), ledger()
     rows.deal(ALL, books)
-    found = histogram(rows, 0, Forest(LAYOUT.is_categorical), books, gradient_bound=0.25)
+    found = histogram(rows, 0, books, gradient_bound=0.25)
     gradients = gradients_of(LOSS.start_units, labels)
     kept = np.flatnonzero(np.abs(labels - LOSS.start_units) <= 0.25 * LOSS.half_units)
     assert 0 < len(kept) < N_ROWS
@@ -180,6 +177,6 @@ def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
 def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
     rows, books = training_rows(*table()), ledger(neighbours)
     rows.deal(ALL, books)
-    data = rows.statistics(0, Forest(LAYOUT.is_categorical), gradient_bound=1.0, ledger=books)
+    data = rows.take(0).node_statistics(1.0, books.neighbours)
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
     assert data.split_scores(criterion).bounds == (criterion.bound(neighbours),)

@@ -8,6 +8,7 @@ from dpboost.tree.criteria import GradientGain
 from dpboost.tree.grower import LevelwiseGrower, complete_children
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
+from dpboost.tree.structure import SET_WORDS
 
 LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
 
@@ -15,6 +16,15 @@ LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
 def grower(depth):
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
     return LevelwiseGrower(selector=PrivateArgmax(criterion=criterion), max_depth=depth)
+
+
+def split_bins(tree, categorical=1):
+    """The one bin that each set of left bins stands for: a threshold or a category."""
+    sets = tree.sets()
+    bins = [left.bit_length() - 1 for left in sets]
+    for feature, left, b in zip(tree.feature, sets, bins, strict=True):
+        assert left == (1 << b if feature == categorical else (2 << b) - 1)
+    return bins
 
 
 @pytest.mark.parametrize("depth", range(7))
@@ -39,11 +49,6 @@ def test_leaves_are_numbered_as_the_rows_are_sent():
     assert right.tolist() == [2, 4, 6, ~1, ~3, ~5, ~7]
 
 
-def test_concatenate_takes_no_parts():
-    assert concatenate([], np.uint8).dtype == np.uint8
-    assert len(concatenate([], np.uint8)) == 0
-
-
 @pytest.mark.parametrize("depth", [0, 1, 4])
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
 def test_the_shape_of_a_tree_and_its_books_say_nothing_about_rows(
@@ -56,7 +61,8 @@ def test_the_shape_of_a_tree_and_its_books_say_nothing_about_rows(
     assert tree.n_nodes == 2**depth - 1
     assert tree.n_leaves == 2**depth
     assert tree.leaf_count is None
-    assert [tree.feature.dtype, tree.split_bin.dtype] == [np.int32, np.uint8]
+    assert [tree.feature.dtype, tree.left_bins.dtype] == [np.int32, np.uint64]
+    assert tree.left_bins.shape == (tree.n_nodes, SET_WORDS)
     assert tree.leaf_value.dtype == np.int64
     labels = [entry.label for entry in ledger.entries]
     assert labels == ["split choice"] * depth + ["leaf values"]
@@ -71,11 +77,12 @@ def test_leaf_values_belong_to_the_leaves_that_rows_reach(rows, statistics, open
     tree = grower(3).grow(
         statistics(bins, gradients, kept), leaf=LEAF, epsilon=math.inf, ledger=open_ledger()
     )
+    thresholds = split_bins(tree)
     members = [[] for _ in range(tree.n_leaves)]
     for row in np.flatnonzero(kept):
         node = 0
         while node >= 0:
-            feature, split_bin = tree.feature[node], tree.split_bin[node]
+            feature, split_bin = tree.feature[node], thresholds[node]
             value = bins[feature, row]
             goes_left = value == split_bin if feature == 1 else value <= split_bin
             node = int(tree.left[node] if goes_left else tree.right[node])
