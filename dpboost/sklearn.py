@@ -166,7 +166,9 @@ class _PrivateEstimator(BaseEstimator):
             recipe=parameters["recipe"],
             hyperparameters=Hyperparameters(**{name: parameters[name] for name in names}),
             privacy=privacy,
-            public=_public_generator(parameters["random_state"], owner),
+            public=_public_generator(
+                parameters["random_state"], parameters["noise_seed"], owner
+            ),
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
@@ -419,10 +421,17 @@ def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def _public_generator(random_state: Any, owner: str) -> np.random.Generator:
-    """Return public randomness from what scikit-learn users pass as ``random_state``."""
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state)
+def _public_generator(
+    random_state: Any, noise_seed: int | None, owner: str
+) -> np.random.Generator:
+    """Return public randomness from what scikit-learn users pass as ``random_state``.
+
+    A noise seed makes the whole fit reproducible, so it stands in where no state is given.
+    """
+    if random_state is None:
+        return np.random.default_rng(noise_seed)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):

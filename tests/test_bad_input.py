@@ -261,7 +261,13 @@ def test_a_label_outside_the_declared_classes_is_no_error_and_takes_no_part():
     X, y = rows()
     strange = y.copy()
     strange[::2] = 7
-    options = {"schema": schema(classes=[0, 1]), "epsilon": math.inf, "recipe": "seq", **FAST}
+    options = {
+        "schema": schema(classes=[0, 1]),
+        "epsilon": math.inf,
+        "recipe": "seq",
+        "n_estimators": 3,
+        "max_depth": 2,
+    }
     model = DPBoostClassifier(**options).fit(X, strange)
     same = DPBoostClassifier(**options).fit(X[1::2], y[1::2])
     assert model.classes_.tolist() == [0, 1]

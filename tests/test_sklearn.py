@@ -155,8 +155,9 @@ def test_epsilon_data_and_recipe_change_the_model():
     assert base == trees()
     assert base != trees(epsilon=2.0)
     assert base != trees(rows=X[::-1].copy())
-    assert base != trees(recipe="seq")
-    assert base != trees(recipe="para")
+    assert base != trees(recipe="seq", trees_per_ensemble=None)
+    assert base != trees(recipe="para", trees_per_ensemble=None)
+    assert base != trees(recipe="best")
     assert base != trees(neighbours="replace")
     assert trees(epsilon=30.0) != trees(epsilon=30.0, selection="permute_and_flip")
 

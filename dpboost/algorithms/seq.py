@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpboost.algorithms.dpboost import DPBOOST, gradient_boosting
+from dpboost.algorithms.dpboost import DEFAULTS, DPBOOST, gradient_boosting
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import Sequential
-from dpboost.recipe import Setting
+from dpboost.recipe import Hyperparameters, PublicFacts, Setting
+
+
+def defaults(facts: PublicFacts) -> Hyperparameters:
+    """Return the values of the paper's experiments; how trees share rows is not up to the user."""
+    return replace(DEFAULTS, trees_per_ensemble=None)
 
 
 def build(setting: Setting) -> BoostingLoop:
@@ -20,4 +25,10 @@ def build(setting: Setting) -> BoostingLoop:
     return gradient_boosting(setting, schedule=Sequential(), clip_decay=0.0)
 
 
-SEQ = replace(DPBOOST, name="seq", used=DPBOOST.used - {"trees_per_ensemble"}, build=build)
+SEQ = replace(
+    DPBOOST,
+    name="seq",
+    used=DPBOOST.used - {"trees_per_ensemble"},
+    defaults=defaults,
+    build=build,
+)
