@@ -177,20 +177,7 @@ def test_rules_are_complete_and_valid(name, loss, delta):
             assert rule.max_bin == recipe.max_bin
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(
-                name in ("para", "seq"),
-                reason="the rule of dpboost is shared and sets trees_per_ensemble=50",
-                strict=True,
-            ),
-        )
-        for name in ALGORITHMS.names
-    ],
-)
+@pytest.mark.parametrize("name", ALGORITHMS.names)
 def test_rules_leave_open_what_the_recipe_does_not_have(name):
     rule = ALGORITHMS.find(name, "X").defaults(public_facts())
     assert {key for key, value in asdict(rule).items() if value is None} == UNUSED[name]
