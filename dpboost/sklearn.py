@@ -166,9 +166,7 @@ class _PrivateEstimator(BaseEstimator):
             recipe=parameters["recipe"],
             hyperparameters=Hyperparameters(**{name: parameters[name] for name in names}),
             privacy=privacy,
-            public=_public_generator(
-                parameters["random_state"], parameters["noise_seed"], owner
-            ),
+            public=_public_generator(parameters["random_state"], parameters["noise_seed"], owner),
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
@@ -421,9 +419,7 @@ def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def _public_generator(
-    random_state: Any, noise_seed: int | None, owner: str
-) -> np.random.Generator:
+def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:
     """Return public randomness from what scikit-learn users pass as ``random_state``.
 
     A noise seed makes the whole fit reproducible, so it stands in where no state is given.

@@ -84,9 +84,7 @@ def release_bins(
     return replace(binner, features=tuple(features))
 
 
-def merge_cells(
-    noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
-) -> bytes:
+def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int) -> bytes:
     """Return the bin of every fine cell.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
