@@ -12,7 +12,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive
 
 # One row, and a scaled label of one, in units of the released vector.
-ROW_UNITS = 2**20
+ROW_UNITS = 2**18
 # A mean of fewer rows than this is pulled towards zero.
 LEAST_ROWS = 10.0
 
