@@ -82,6 +82,17 @@ def test_the_books_close_at_exactly_the_capacity(epsilon, delta, neighbours, per
             assert report.neighbours == neighbours
 
 
+@pytest.mark.parametrize("epsilon", [0.03, 100.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbours):
+    for estimator, X, y in tasks():
+        options = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        model = fitted(X, y, estimator=estimator, n_estimators=20, **options)
+        report = model.privacy_report_
+        assert report.spent == report.capacity
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_report_shows_every_kind_of_release(delta):
     for estimator, X, y in tasks():
