@@ -127,7 +127,7 @@ def test_pickle_and_clone(estimator, load):
 @pytest.mark.parametrize(("estimator", "load"), CASES)
 def test_values_the_recipe_decides_appear_after_fit(estimator, load):
     X, y, schema = load()
-    model = estimator(schema=schema).fit(X, y)
+    model = estimator(schema=schema, n_jobs=1).fit(X, y)
     assert model.n_estimators is None
     assert model.n_estimators_ == 50
     assert model.learning_rate_ == 0.1
@@ -211,5 +211,5 @@ def test_the_usual_compositions_work():
 def test_a_noise_free_fit_learns():
     X, y, schema = regression()
     with pytest.warns(dpboost.NotPrivateWarning):
-        model = DPBoostRegressor(schema=schema, epsilon=math.inf, recipe="seq").fit(X, y)
+        model = DPBoostRegressor(schema=schema, epsilon=math.inf, recipe="seq", n_jobs=1).fit(X, y)
     assert model.score(X, y) > 0.5

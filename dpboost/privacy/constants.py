@@ -94,7 +94,8 @@ def clipped_leaf(
     reg_lambda : float or Fraction
         The regulariser :math:`\lambda \ge 0`. The leaf without rows has value 0.
     clip : float or Fraction
-        Values are clipped to ``[-clip, clip]``; ``inf`` for no clipping.
+        Values are clipped to ``[-clip, clip]``; ``inf`` for no clipping. A clip of 0, as after
+        many steps of a geometric decay, is charged one unit a row.
     unit : float or Fraction
         Clipped values are rounded to the nearest multiple of ``unit``.
     neighbours : Neighbours

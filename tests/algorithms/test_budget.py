@@ -37,6 +37,7 @@ def test_the_books_close_at_exactly_epsilon(recipe, epsilon, trees, neighbours):
                 trees_per_ensemble=per_ensemble if recipe == "dpboost" else None,
                 max_depth=2,
                 max_bin=8,
+                n_jobs=1,
                 schema=schema,
                 neighbours=neighbours,
             ).fit(X, labels)

@@ -174,7 +174,13 @@ def test_replacing_the_only_row_of_a_leaf_moves_it_twice_as_far():
 
 
 def test_leaf_parameters_are_checked():
-    for wrong in ({"unit": 0}, {"hessian": 0}, {"clip": 0}, {"reg_lambda": -1}, {"unit": math.inf}):
+    for wrong in (
+        {"unit": 0},
+        {"hessian": 0},
+        {"clip": -1},
+        {"reg_lambda": -1},
+        {"unit": math.inf},
+    ):
         parameters = {
             "gradient_bound": 1,
             "hessian": 1,
