@@ -18,7 +18,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.algorithms import ALGORITHMS
 from dpboost.privacy.ledger import Ledger
 
-FAST = {"n_estimators": 4, "max_depth": 3, "max_bin": 9, "n_jobs": 1}
+FAST = {"random_state": 0, "n_estimators": 4, "max_depth": 3, "max_bin": 9, "n_jobs": 1}
 SCHEMA = {
     "bounds": {"age": (-2, 2)},
     "categories": {"job": ["clerk", "nurse"]},

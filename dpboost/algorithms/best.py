@@ -38,7 +38,7 @@ from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
 from dpboost.tree.partitions import MAX_FEATURES, PartitionGrid
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
-LARGEST_GDP_EPSILON = 100.0
+LARGEST_GDP_EPSILON = 10.0
 # From so many rows times epsilon on, categories are worth a round each that orders them.
 ROWS_TO_ORDER_CATEGORIES = 5e4
 

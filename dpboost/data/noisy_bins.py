@@ -18,7 +18,7 @@ from dpboost.privacy.sensitive import Sensitive
 
 N_CELLS = 1024
 # One row in units of the released histograms.
-ROW_UNITS = 2**20
+ROW_UNITS = 2**18
 # More features than this keep equal bins: the histograms would outgrow the rows.
 MOST_FEATURES = 4096
 # A difference or a count stands out from the noise beyond this many deviations, and a little
