@@ -123,7 +123,7 @@ def complete_schema(
         schema = replace(schema, classes=tuple(np.unique(labels).tolist()))
     steps = _undeclared(schema, table, task, ledger)
     _refuse_without_delta(steps, ledger)
-    budget = split_fit(ledger.capacity, list(steps))
+    budget = split_fit(_capacity_after(steps, ledger), list(steps))
     schema = _learn(schema, table, labels, steps, budget, n_bins, ledger)
     _warn(steps)
     return Knowledge(
@@ -132,6 +132,13 @@ def complete_schema(
         learned=tuple(steps.values()),
         epsilon=budget.training,
     )
+
+
+def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
+    """Return what the fit may spend once stability histograms have taken their part of delta."""
+    n_histograms = sum(name in steps for name in ("classes", "categories"))
+    left = ledger.delta * (1 - n_histograms * DELTA_SHARE)
+    return ledger.accountant.capacity(ledger.epsilon, left)
 
 
 def _numeric_columns(schema: ResolvedSchema, table: Table) -> list[int]:

@@ -15,7 +15,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.table import read_table
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.schema import Schema
-from dpboost.tree.structure import Tree
+from dpboost.tree.structure import Tree, threshold_sets
 
 N_ROWS = 2200
 THREADS = [1, 2, 3, 5, 8, 16, 64]
@@ -135,13 +135,15 @@ def test_labels_are_encoded_one_by_one():
 
 
 def forest():
-    grown = Forest(BINNER.is_categorical)
+    grown = Forest()
     random = np.random.default_rng(2)
+    features = np.array([0, 3, 2], dtype=np.int32)
     for _ in range(9):
+        split_bins = random.integers(0, 5, size=3).astype(np.uint8)
         grown.append(
             Tree(
-                feature=np.array([0, 3, 2], dtype=np.int32),
-                split_bin=random.integers(0, 5, size=3).astype(np.uint8),
+                feature=features,
+                left_bins=threshold_sets(split_bins, BINNER.is_categorical[features] == 1),
                 left=np.array([1, ~0, ~2], dtype=np.int32),
                 right=np.array([2, ~1, ~3], dtype=np.int32),
                 leaf_value=random.integers(-(2**30), 2**30, size=4),

@@ -20,11 +20,11 @@ from dpboost import fitting
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.recipes import stale_noise
 from dpboost.boosting import loop, rows
-from dpboost.data import learning
+from dpboost.data import learning, noisy_bins
 from dpboost.privacy import bounds, constants, ledger, mechanisms
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
-from dpboost.tree import criteria, grower, leaves, selectors, statistics
+from dpboost.tree import criteria, grower, leaves, noisy_leaves, selectors, statistics
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 BANNED = -(1 << 44)
@@ -153,6 +153,44 @@ def scale_from_exact_count():
     return [(statistics.NodeStatistics, "leaf_values", leaf_values)]
 
 
+def norm_without_hessians():
+    original = noisy_leaves.newton_sums
+    return [(noisy_leaves, "newton_sums", lambda g, h, neighbours: original(g, 1, neighbours))]
+
+
+def leaf_sums_of_add_remove():
+    original = noisy_leaves.newton_sums
+    return [(noisy_leaves, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+
+
+def gradients_clipped_apart_from_noise():
+    original = rows.TreeRows.leaf_sums
+
+    def leaf_sums(self, partition, scale, neighbours):
+        looser = replace(scale, gradient_limit=2 * scale.gradient_limit)
+        sums = original(self, partition, looser, neighbours)
+        return sums.map(lambda values: values, bounds=scale.bounds(neighbours))
+
+    return [(rows.TreeRows, "leaf_sums", leaf_sums)]
+
+
+def one_histogram_for_all():
+    def counts(neighbours, units, histograms):
+        return constants.counts(neighbours, units, histograms=1)
+
+    return [(noisy_bins, "counts", counts)]
+
+
+def start_of_exact_rows():
+    original = fitting.release_start
+
+    def release_start(loss, labels, present, **options):
+        released, n_rows = original(loss, labels, present, **options)
+        return released, float(present.sum())
+
+    return [(fitting, "release_start", release_start)]
+
+
 # -- accounting ---------------------------------------------------------------------------------
 
 
@@ -253,7 +291,7 @@ def empty_nodes_skipped():
 
 def blocks_of_fixed_size():
     def deal(self, plan, ledger):
-        n_rows = len(self._labels)
+        n_rows = len(self.labels)
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts = np.arange(plan.n_trees + 1) * n_rows // plan.n_trees
 
@@ -264,7 +302,7 @@ def a_coin_for_every_tree():
     def deal(self, plan, ledger):
         coins = [ledger.row_coins() for _ in plan.shares]
         members = [
-            np.flatnonzero(coin.blocks((share,), len(self._labels)) == 0)
+            np.flatnonzero(coin.blocks((share,), len(self.labels)) == 0)
             for coin, share in zip(coins, plan.shares, strict=True)
         ]
         self._order = np.concatenate(members).astype(np.int32)
@@ -437,6 +475,58 @@ MUTATIONS = [
         patches=scale_from_exact_count,
         witness="one-row leaf, tree 0",
         check="public path",
+    ),
+    Mutation(
+        name="half the noise on leaf sums",
+        patches=too_little_noise(mechanisms.DiscreteGaussian, 0.5),
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on leaf sums, pure",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        settings={"delta": 0.0},
+        check="entry cost",
+    ),
+    Mutation(
+        name="hessians left out of the norm of leaf sums",
+        patches=norm_without_hessians,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaf sums of add/remove under replace",
+        patches=leaf_sums_of_add_remove,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="gradients clipped more loosely than the noise assumes",
+        patches=gradients_clipped_apart_from_noise,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="one fine histogram charged for all features",
+        patches=one_histogram_for_all,
+        witness="opposite children, tree 0, level 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="rules that know the exact number of rows",
+        patches=start_of_exact_rows,
+        witness="49 rows or 50, first",
+        recipe="best",
+        settings={"n_estimators": 1, "max_bin": 16},
+        check="visible output",
     ),
     Mutation(
         name="one level charged for all",
