@@ -29,6 +29,9 @@ HUGE = 1 << 45
 #: First trees whose leaves are forced to zero, where a witness wants scores to stay.
 N_QUIET = 16
 
+#: Ten rows in the units of a released start value: the start is in the middle of the labels.
+TEN_ROWS = 10 << 20
+
 DELTA = 1e-6
 
 
@@ -111,11 +114,14 @@ def _pushed(task: str, feature: int) -> dict[tuple[str, int], Any]:
 
     The gradient of the logistic loss is 1/2 at the start and only then reaches its bound: a row
     with bit 0 gets a very high score, one with bit 1 a very low one. Under the squared loss
-    gradients are at their bound from the start, and no tree is to move them away.
+    gradients are at their bound from the start, and no tree is to move them away. A start value
+    that is released is put in the middle of the labels.
     """
     if task == "regression":
-        return {("leaf values", number): 0 for number in range(N_QUIET)}
+        quiet = {("leaf values", number): 0 for number in range(N_QUIET)}
+        return {**quiet, ("start value", 0): np.array([0, TEN_ROWS])}
     return {
+        ("start value", 0): np.array([TEN_ROWS // 2, TEN_ROWS]),
         ("split choice", 0): 2 * feature,
         ("split choice", 1): 1,
         ("leaf values", 0): np.array([HUGE, HUGE, -HUGE, -HUGE]),
