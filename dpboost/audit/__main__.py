@@ -91,16 +91,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _print_replay(name: str, audit: RecipeAudit) -> None:
     """Print the total, what each kind of release reached, and every violation."""
-    verdict = "VIOLATION" if audit.violations else "ok"
+    pure = audit.currency == "epsilon"
+    what = "largest total loss" if pure else f"largest cost in {audit.currency}, part of all"
+    claimed, measured = (audit.epsilon, audit.largest_loss) if pure else (1.0, audit.largest_cost)
     print(
         ROW.format(
             name,
-            "replay: largest total loss",
-            f"{audit.epsilon:.3f}",
-            f"{audit.largest_loss:.3f}",
+            f"replay: {what}",
+            f"{claimed:.3f}",
+            f"{measured:.3f}",
             audit.n_runs,
             f"{audit.seconds:.1f}",
-            verdict,
+            "VIOLATION" if audit.violations else "ok",
         )
     )
     for label, part in sorted(audit.reached.items()):

@@ -88,10 +88,12 @@ class RecipeAudit:
     recipe : str
     epsilon : float
         Claimed.
+    currency : str
+        Of the accountant: epsilon, rho or mu squared.
     largest_loss : float
         Largest total loss of a run; of pure recipes at most ``epsilon``.
     largest_cost : float
-        Largest sum of measured costs, as a part of the capacity.
+        Largest sum of measured costs, as a part of the capacity; at most 1.
     reached : dict of str to float
         Largest part of its charge that any release of a label attained.
     aimed : dict
@@ -107,6 +109,7 @@ class RecipeAudit:
 
     recipe: str
     epsilon: float
+    currency: str = "epsilon"
     largest_loss: float = 0.0
     largest_cost: float = 0.0
     reached: dict[str, float] = field(default_factory=dict)
@@ -119,6 +122,7 @@ class RecipeAudit:
     def add(self, witness: Witness, audit: PairAudit) -> None:
         """Take in the audit of a pair."""
         self.n_runs += 2
+        self.currency = audit.currency
         self.largest_loss = max(self.largest_loss, abs(audit.loss))
         self.largest_cost = max(self.largest_cost, audit.cost / audit.capacity)
         self.violations += [(repr(witness), violation) for violation in audit.violations]

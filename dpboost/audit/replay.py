@@ -67,6 +67,8 @@ class PairAudit:
         Sum of the losses of the entries: log-likelihood ratio of the whole run.
     cost : float
         Sum of the costs of the entries.
+    currency : str
+        Of the accountant: epsilon, rho or mu squared.
     capacity : float
         What the budget allows them to sum up to.
     epsilon : float
@@ -80,6 +82,7 @@ class PairAudit:
     entries: tuple[EntryLoss, ...]
     loss: float
     cost: float
+    currency: str
     capacity: float
     epsilon: float
     error: str
@@ -135,6 +138,7 @@ def replay_pair(
         entries=tuple(entries),
         loss=sum(entry.loss for entry in entries),
         cost=sum(entry.cost for entry in entries),
+        currency=ledger.accountant.currency,
         capacity=float(ledger.capacity),
         epsilon=float(ledger.epsilon),
         error="" if error is None else f"{type(error).__name__}: {error}",
