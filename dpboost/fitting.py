@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._threads import effective_n_threads
-from dpboost._validation import InvalidParameterError, check_choice, check_integer, check_real
+from dpboost._validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    check_real,
+    refuse,
+)
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
 from dpboost.boosting.rows import TrainingRows
@@ -199,6 +205,15 @@ def fit_ensemble(
     algorithm = ALGORITHMS.find(recipe, owner)
     hyperparameters.validate(owner)
     algorithm.check(hyperparameters, owner)
+    least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
+    if privacy.epsilon < least:
+        raise refuse(
+            "epsilon",
+            owner,
+            f"at least {least:.2g} for this recipe, depth and number of trees, so that every "
+            "release can be drawn exactly",
+            privacy.epsilon,
+        )
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, task, privacy)

@@ -18,6 +18,7 @@ from dpboost.boosting.loop import BoostingLoop
 from dpboost.data.binner import Binner
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.relation import Neighbours
 from dpboost.tree.selectors import SELECTIONS
 
 
@@ -170,6 +171,10 @@ class Recipe:
         ``defaults(facts)``: the rule for values that the user leaves open.
     build : callable
         ``build(setting)``: the strategies.
+    least_epsilon : callable
+        ``least_epsilon(hyper, delta, task, neighbours)``: below it some release could not be
+        drawn exactly; a fit refuses it before anything is charged. ``hyper`` is what the user
+        has set.
     start_share : callable, optional
         ``start_share(loss, delta)``: part of the training budget for a released start value and
         row count; without it scores start from a public constant.
@@ -183,6 +188,7 @@ class Recipe:
     accountant: Callable[[float, float], Accountant]
     defaults: Callable[[PublicFacts], Hyperparameters]
     build: Callable[[Setting], BoostingLoop]
+    least_epsilon: Callable[[Hyperparameters, float, str, Neighbours], float]
     start_share: Callable[[Loss, float], float] | None = None
     bins_share: Callable[[float], float] | None = None
 

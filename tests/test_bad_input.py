@@ -8,7 +8,10 @@ import pytest
 from scipy import sparse
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
+from dpboost.algorithms import ALGORITHMS
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.recipe import Hyperparameters
 
 N_ROWS = 60
 ESTIMATORS = [DPBoostRegressor, DPBoostClassifier]
@@ -94,6 +97,24 @@ def test_bad_parameters_are_refused_by_name(estimator, name, value, no_release):
     message = str(caught.value)
     key = next(iter(value)) if name == "schema" and isinstance(value, dict) else name
     assert name in message or key in message
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("recipe", ALGORITHMS.names)
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_budget_too_small_to_draw_is_refused_at_once(
+    estimator, recipe, neighbours, delta, monkeypatch
+):
+    X, y = rows()
+    task = estimator._task
+    relation = Neighbours(neighbours)
+    least = ALGORITHMS.find(recipe, "X").least_epsilon(Hyperparameters(), delta, task, relation)
+    options = {"recipe": recipe, "neighbours": neighbours, "delta": delta, "n_jobs": 1}
+    estimator(epsilon=1.001 * least, **options).fit(X, y)
+    monkeypatch.setattr(Ledger, "release", None)
+    with pytest.raises(InvalidParameterError, match="epsilon"):
+        estimator(epsilon=0.99 * least, **options).fit(X, y)
 
 
 def test_misspelt_parameters_are_refused(estimator):

@@ -33,12 +33,15 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     ZCDPAccountant,
 )
+from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
 from dpboost.tree.partitions import MAX_FEATURES, PartitionGrid
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
 LARGEST_GDP_EPSILON = 10.0
+# Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
+LEAST_EPSILON = 0.05
 # From so many rows times epsilon on, categories are worth a round each that orders them.
 ROWS_TO_ORDER_CATEGORIES = 5e4
 
@@ -162,6 +165,16 @@ def build(setting: Setting) -> BoostingLoop:
     return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
 
 
+def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
+    """Return the least epsilon for which every release can be drawn exactly.
+
+    The noise of a tree grows with their number under pure epsilon, with its root otherwise.
+    """
+    if delta == 0:
+        return LEAST_EPSILON * max(1.0, (hyper.n_estimators or 1) / 56)
+    return LEAST_EPSILON * max(1.0, math.sqrt((hyper.n_estimators or 1) / 400))
+
+
 BEST = Recipe(
     name="best",
     used=frozenset(_gaussian_rule(1.0, squared=True).given()),
@@ -169,6 +182,7 @@ BEST = Recipe(
     accountant=accountant,
     defaults=defaults,
     build=build,
+    least_epsilon=least_epsilon,
     start_share=start_share,
     bins_share=bins_share,
 )

@@ -19,10 +19,13 @@ from __future__ import annotations
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
 from dpboost.boosting.split_learner import LeafClip, SplitLearner
-from dpboost.losses import GRADIENT_UNIT
+from dpboost.losses import GRADIENT_UNIT, LogisticLoss, SquaredLoss
+from dpboost.privacy import constants
 from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.budget import PREPARATION_SHARE
+from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
-from dpboost.tree.criteria import GradientGain
+from dpboost.tree.criteria import UNITS_PER_GAIN, GradientGain
 from dpboost.tree.grower import LevelwiseGrower
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
@@ -111,6 +114,41 @@ def defaults(facts: PublicFacts) -> Hyperparameters:
     return DEFAULTS
 
 
+def least_budget(
+    hyper: Hyperparameters, n_ensembles: int, task: str, neighbours: Neighbours
+) -> float:
+    """Return the least epsilon whose releases the 32-bit rationals of the samplers can express.
+
+    Parameters
+    ----------
+    hyper : Hyperparameters
+        Filled in.
+    n_ensembles : int
+        Ensembles in sequence; each gets an equal part of the budget.
+    task : {"regression", "binary"}
+    neighbours : Neighbours
+    """
+    assert hyper.max_depth is not None
+    assert hyper.reg_lambda is not None
+    hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
+    leaf = ClippedLeaf(
+        hessian=hessian, reg_lambda=hyper.reg_lambda, gradient_bound=1.0, clip=1.0 / hessian
+    )
+    level = constants.gain_score(UNITS_PER_GAIN, neighbours).constant
+    largest = max(2 * hyper.max_depth * level, 2 * leaf.bound(neighbours).constant)
+    training = 1 - float(PREPARATION_SHARE)
+    return n_ensembles * largest / (training * 2.0**32)
+
+
+def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
+    """Return the least epsilon for which every release can be drawn exactly."""
+    filled = hyper.filled(DEFAULTS)
+    assert filled.n_estimators is not None
+    assert filled.trees_per_ensemble is not None
+    n_ensembles = -(-filled.n_estimators // filled.trees_per_ensemble)
+    return least_budget(filled, n_ensembles, task, neighbours)
+
+
 DPBOOST = Recipe(
     name="dpboost",
     used=USED,
@@ -118,4 +156,5 @@ DPBOOST = Recipe(
     accountant=pure_accountant,
     defaults=defaults,
     build=build,
+    least_epsilon=least_epsilon,
 )

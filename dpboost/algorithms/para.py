@@ -9,9 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpboost.algorithms.dpboost import DEFAULTS, DPBOOST, gradient_boosting
+from dpboost.algorithms.dpboost import (
+    DEFAULTS,
+    DPBOOST,
+    gradient_boosting,
+    least_budget,
+)
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import HalfOfTheUnused
+from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Setting
 
 
@@ -25,10 +31,18 @@ def build(setting: Setting) -> BoostingLoop:
     return gradient_boosting(setting, schedule=HalfOfTheUnused(), clip_decay=0.0)
 
 
+def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
+    """Return the least epsilon for which every release can be drawn exactly."""
+    filled = hyper.filled(DEFAULTS)
+    assert filled.n_estimators is not None
+    return least_budget(filled, 1, task, neighbours)
+
+
 PARA = replace(
     DPBOOST,
     name="para",
     used=DPBOOST.used - {"trees_per_ensemble"},
     defaults=defaults,
     build=build,
+    least_epsilon=least_epsilon,
 )
