@@ -11,6 +11,7 @@ import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 DEBUG = os.environ.get("DPBOOST_DEBUG", "0") == "1"
 SOURCES = sorted(Path("cython_ext").glob("*.pyx"))
@@ -95,7 +96,20 @@ def generated_c() -> list[Extension]:
     return extensions
 
 
+class SourceDistribution(sdist):
+    """``sdist`` that also holds what a reader of the sources needs: tests, examples, benchmarks."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        """Add the files of these folders that are not made by running them."""
+        made = {".pyc", ".pyo", ".so", ".pyd"}
+        more = [Path("CHANGELOG.md")]
+        for folder in ("benchmarks", "examples", "tests"):
+            more += [path for path in Path(folder).rglob("*") if path.is_file()]
+        names = {path.as_posix() for path in more if path.suffix not in made}
+        super().make_release_tree(base_dir, sorted(names | set(files)))
+
+
 setup(
     ext_modules=generated_c(),
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={"build_ext": BuildKernels, "sdist": SourceDistribution},
 )
