@@ -17,7 +17,7 @@ from dpboost import (
     NotPrivateWarning,
     UndeclaredWarning,
 )
-from dpboost.algorithms.best import BEST
+from dpboost.algorithms.best import BEST, LEAST_EPSILON
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant
 
@@ -82,7 +82,7 @@ def test_the_books_close_at_exactly_the_capacity(epsilon, delta, neighbours, per
             assert report.neighbours == neighbours
 
 
-@pytest.mark.parametrize("epsilon", [0.03, 100.0])
+@pytest.mark.parametrize("epsilon", [LEAST_EPSILON, 100.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 def test_small_and_large_budgets_can_be_drawn(epsilon, delta, neighbours):
