@@ -4,23 +4,20 @@
 #     search == 0:  cell = trunc(clamp((x - lower) * scale, first, last));  bin = cell
 #     search == 1:  the same cell;  bin = table[start + cell]
 #     search == 2:  bin = number of edges below x, the edges at borders[start:start + 2 * step - 1]
-# with |x| <= 1e-35 (as float32) read as 0, and NaN sent to `missing_cell`.
+# with |x| <= 1e-35 (as float32) read as `zero` (0, or NaN where zero counts as missing), and NaN
+# sent to `missing_cell`.
 #
 # Every value goes through the same full block of BLOCK doubles, so that a row gets the same bins
 # alone, in the tail of a table, on every thread: there is no second code path.
 
 from cython.parallel cimport prange
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from _types cimport bin_t
 
 ctypedef fused real_t:
     float
     double
-
-ctypedef fused index_t:
-    int
-    long long
 
 ctypedef const real_t const_real_t
 
@@ -35,8 +32,8 @@ cdef extern from *:
     const double ZERO "DPBOOST_ZERO"
 
 
-cdef inline double squash(double x) noexcept nogil:
-    return 0.0 if (-ZERO <= x) & (x <= ZERO) else x
+cdef inline double squash(double x, double zero) noexcept nogil:
+    return zero if (-ZERO <= x) & (x <= ZERO) else x
 
 
 cdef inline void affine_cells(
@@ -86,14 +83,14 @@ cdef void bin_block(
 
 
 cdef inline void load(
-    const_real_t* source, Py_ssize_t stride, int count, double* x,
+    const_real_t* source, Py_ssize_t stride, int count, double zero, double* x,
 ) noexcept nogil:
     # stride in bytes; a short block is filled up with zeros
     cdef int i
     cdef const char* place = <const char*>source
     if count == BLOCK and stride == sizeof(real_t):
         for i in range(BLOCK):
-            x[i] = squash(source[i])
+            x[i] = squash(source[i], zero)
         return
     for i in range(count):
         x[i] = (<const_real_t*>place)[0]
@@ -101,14 +98,14 @@ cdef inline void load(
     for i in range(count, BLOCK):
         x[i] = 0.0
     for i in range(BLOCK):
-        x[i] = squash(x[i])
+        x[i] = squash(x[i], zero)
 
 
 cdef void bin_rows(
     const_real_t* values, Py_ssize_t row_stride, Py_ssize_t column_stride, int n_features,
     int count, const unsigned char* search, const double* lower, const double* scale,
-    const double* first, const double* last, const double* missing_cell, const int* step,
-    const Py_ssize_t* start, const bin_t* table, const double* borders,
+    const double* first, const double* last, const double* missing_cell, const double* zero,
+    const int* step, const Py_ssize_t* start, const bin_t* table, const double* borders,
     bin_t* out, Py_ssize_t out_stride,
 ) noexcept nogil:
     cdef int f
@@ -116,7 +113,7 @@ cdef void bin_rows(
     cdef bin_t bins[BLOCK]
     cdef const char* column = <const char*>values
     for f in range(n_features):
-        load(<const_real_t*>column, row_stride, count, x)
+        load(<const_real_t*>column, row_stride, count, zero[f], x)
         bin_block(x, search[f], lower[f], scale[f], first[f], last[f], missing_cell[f], step[f],
                   table + (start[f] if search[f] == 1 else 0),
                   borders + (start[f] if search[f] == 2 else 0), bins)
@@ -127,9 +124,9 @@ cdef void bin_rows(
 def bin_dense(
     const_real_t[:, :] values, const unsigned char[::1] search, const double[::1] lower,
     const double[::1] scale, const double[::1] first, const double[::1] last,
-    const double[::1] missing_cell, const int[::1] step, const Py_ssize_t[::1] start,
-    const bin_t[::1] table, const double[::1] borders, bin_t[:, ::1] out,
-    Py_ssize_t first_row, int n_threads,
+    const double[::1] missing_cell, const double[::1] zero, const int[::1] step,
+    const Py_ssize_t[::1] start, const bin_t[::1] table, const double[::1] borders,
+    bin_t[:, ::1] out, Py_ssize_t first_row, int n_threads,
 ):
     """Bin rows of any strides: out[f, first_row + i] is the bin of values[i, f]."""
     cdef Py_ssize_t n_rows = values.shape[0]
@@ -145,51 +142,46 @@ def bin_dense(
         bin_rows(
             &values[row, 0], values.strides[0], values.strides[1], n_features,
             <int>min(<Py_ssize_t>BLOCK, n_rows - row), &search[0], &lower[0], &scale[0],
-            &first[0], &last[0], &missing_cell[0], &step[0], &start[0], &table[0], &borders[0],
-            &out[0, first_row + row], out.strides[0],
+            &first[0], &last[0], &missing_cell[0], &zero[0], &step[0], &start[0], &table[0],
+            &borders[0], &out[0, first_row + row], out.strides[0],
         )
 
 
 cdef void bin_column(
-    const_real_t* values, const index_t* rows, Py_ssize_t n_stored, bin_t bin_of_zero,
-    int search, double lower, double scale, double first, double last, double missing_cell,
-    int step, const bin_t* table, const double* borders, bin_t* out, Py_ssize_t n_rows,
+    const_real_t* values, Py_ssize_t n_stored, int search, double lower, double scale,
+    double first, double last, double missing_cell, double zero, int step, const bin_t* table,
+    const double* borders, bin_t* out,
 ) noexcept nogil:
     cdef double x[BLOCK]
     cdef bin_t bins[BLOCK]
-    cdef Py_ssize_t k
-    cdef int i, count
-    memset(out, bin_of_zero, n_rows)
-    k = 0
+    cdef Py_ssize_t k = 0
+    cdef int count
     while k < n_stored:
         count = <int>min(<Py_ssize_t>BLOCK, n_stored - k)
-        load(values + k, sizeof(real_t), count, x)
+        load(values + k, sizeof(real_t), count, zero, x)
         bin_block(x, search, lower, scale, first, last, missing_cell, step, table, borders, bins)
-        for i in range(count):
-            out[rows[k + i]] = bins[i]
+        memcpy(out + k, bins, count)
         k += BLOCK
 
 
-def bin_sparse(
-    const_real_t[::1] values, const index_t[::1] rows, const index_t[::1] column_start,
-    const bin_t[::1] bin_of_zero, const unsigned char[::1] search, const double[::1] lower,
-    const double[::1] scale, const double[::1] first, const double[::1] last,
-    const double[::1] missing_cell, const int[::1] step, const Py_ssize_t[::1] start,
-    const bin_t[::1] table, const double[::1] borders, bin_t[:, ::1] out, int n_threads,
+def bin_stored(
+    const_real_t[::1] values, const Py_ssize_t[::1] column_start,
+    const unsigned char[::1] search, const double[::1] lower, const double[::1] scale,
+    const double[::1] first, const double[::1] last, const double[::1] missing_cell,
+    const double[::1] zero, const int[::1] step, const Py_ssize_t[::1] start,
+    const bin_t[::1] table, const double[::1] borders, bin_t[::1] out, int n_threads,
 ):
-    """Bin a matrix stored by column without duplicates; what is not stored is 0."""
-    cdef Py_ssize_t n_rows = out.shape[1]
-    cdef int n_features = <int>out.shape[0]
+    """Bin the stored values of columns: those of f are column_start[f]:column_start[f + 1]."""
+    cdef int n_features = <int>search.shape[0]
     cdef int f
-    cdef const_real_t* first_value = &values[0] if values.shape[0] > 0 else NULL
-    cdef const index_t* first_index = &rows[0] if rows.shape[0] > 0 else NULL
+    if values.shape[0] == 0:
+        return
     for f in prange(
         n_features, nogil=True, num_threads=n_threads, schedule="dynamic", chunksize=16
     ):
         bin_column(
-            first_value + column_start[f], first_index + column_start[f],
-            column_start[f + 1] - column_start[f], bin_of_zero[f], search[f], lower[f],
-            scale[f], first[f], last[f], missing_cell[f], step[f],
+            &values[0] + column_start[f], column_start[f + 1] - column_start[f], search[f],
+            lower[f], scale[f], first[f], last[f], missing_cell[f], zero[f], step[f],
             &table[0] + (start[f] if search[f] == 1 else 0),
-            &borders[0] + (start[f] if search[f] == 2 else 0), &out[f, 0], n_rows,
+            &borders[0] + (start[f] if search[f] == 2 else 0), &out[0] + column_start[f],
         )

@@ -95,6 +95,98 @@ def build(
         )
 
 
+def gather_stored(
+    const Py_ssize_t[::1] column_start,
+    const row_t[::1] stored_rows,
+    const bin_t[::1] stored_bins,
+    const row_t[::1] place,
+    Py_ssize_t[::1] out_start,
+    row_t[::1] out_rows,
+    bin_t[::1] out_bins,
+):
+    """Copy what sparse columns store of some rows.
+
+    Parameters
+    ----------
+    column_start : intp array of shape (n_features + 1,)
+        Entries of feature ``f`` are ``column_start[f]:column_start[f + 1]``.
+    stored_rows : int32 array of shape (n_stored,)
+    stored_bins : uint8 array of shape (n_stored,)
+    place : int32 array of shape (n_rows,)
+        New number of each row, negative for a row that is left out.
+    out_start : intp array of shape (n_features + 1,)
+        Overwritten.
+    out_rows, out_bins : arrays of shape (n,)
+        Overwritten from the start; as long as all entries that are kept, or longer.
+    """
+    cdef Py_ssize_t n_features = column_start.shape[0] - 1
+    cdef Py_ssize_t f, k
+    cdef Py_ssize_t n = 0
+    with nogil:
+        out_start[0] = 0
+        for f in range(n_features):
+            for k in range(column_start[f], column_start[f + 1]):
+                if place[stored_rows[k]] >= 0:
+                    out_rows[n] = place[stored_rows[k]]
+                    out_bins[n] = stored_bins[k]
+                    n += 1
+            out_start[f + 1] = n
+
+
+def build_stored(
+    const Py_ssize_t[::1] column_start,
+    const row_t[::1] stored_rows,
+    const bin_t[::1] stored_bins,
+    const bin_t[::1] fill,
+    const row_t[::1] node_of_row,
+    const sum_t[::1] words,
+    const sum_t[::1] total_sums,
+    const sum_t[::1] total_counts,
+    const row_t[::1] cell_offsets,
+    sum_t[:, ::1] sums,
+    sum_t[:, ::1] counts,
+    int n_threads,
+):
+    """Sum gradients and counts of nodes over sparse columns, touching stored entries only.
+
+    The cell of the rows that a column does not store gets what is left of the node's totals.
+
+    Parameters
+    ----------
+    column_start : intp array of shape (n_features + 1,)
+        Entries of feature ``f`` are ``column_start[f]:column_start[f + 1]``, each row once.
+    stored_rows : int32 array of shape (n_stored,)
+    stored_bins : uint8 array of shape (n_stored,)
+    fill : uint8 array of shape (n_features,)
+        Bin of the rows that a column does not store.
+    node_of_row : int32 array of shape (n_rows,)
+        Negative for a row of no node.
+    words : int64 array of shape (n_rows,)
+        As in ``build``.
+    total_sums, total_counts : int64 arrays of shape (n_nodes,)
+    cell_offsets : int32 array of shape (n_features + 1,)
+    sums, counts : int64 arrays of shape (n_nodes, n_cells)
+        Overwritten.
+    n_threads : int
+    """
+    cdef Py_ssize_t n_features = column_start.shape[0] - 1
+    cdef Py_ssize_t f
+    if stored_rows.shape[0] == 0:
+        stored_rows = node_of_row  # never read: no column has an entry
+        stored_bins = fill
+    for f in prange(
+        n_features, nogil=True, num_threads=n_threads, schedule="static",
+        use_threads_if=sums.shape[0] * sums.shape[1] > FEW,
+    ):
+        _build_stored_column(
+            &stored_rows[0] + column_start[f], &stored_bins[0] + column_start[f],
+            column_start[f + 1] - column_start[f], fill[f], &node_of_row[0], &words[0],
+            &total_sums[0], &total_counts[0], sums.shape[0], sums.shape[1],
+            cell_offsets[f + 1] - cell_offsets[f],
+            &sums[0, cell_offsets[f]], &counts[0, cell_offsets[f]],
+        )
+
+
 def subtract(
     const sum_t[:, ::1] parent_sums,
     const sum_t[:, ::1] parent_counts,
@@ -233,6 +325,41 @@ cdef void _build_group(
         start = stop
         if start >= end:
             break
+
+
+cdef void _build_stored_column(
+    const row_t* rows,
+    const bin_t* bins,
+    Py_ssize_t n_stored,
+    bin_t fill,
+    const row_t* node_of_row,
+    const sum_t* words,
+    const sum_t* total_sums,
+    const sum_t* total_counts,
+    Py_ssize_t n_nodes,
+    Py_ssize_t stride,
+    Py_ssize_t n_cells,
+    sum_t* sums,
+    sum_t* counts,
+) noexcept nogil:
+    cdef Py_ssize_t k, node, cell
+    cdef sum_t word
+    for node in range(n_nodes):
+        memset(sums + node * stride, 0, n_cells * sizeof(sum_t))
+        memset(counts + node * stride, 0, n_cells * sizeof(sum_t))
+        sums[node * stride + fill] = total_sums[node]
+        counts[node * stride + fill] = total_counts[node]
+    for k in range(n_stored):
+        node = node_of_row[rows[k]]
+        if node < 0:
+            continue
+        cell = node * stride + bins[k]
+        word = words[rows[k]]
+        # Sums of separate fields: no block can overflow. The row leaves the cell of the others.
+        sums[cell] += word >> 32
+        counts[cell] += <unsigned int> word
+        sums[node * stride + fill] -= word >> 32
+        counts[node * stride + fill] -= <unsigned int> word
 
 
 cdef inline void _accumulate(

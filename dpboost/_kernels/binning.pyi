@@ -9,12 +9,14 @@ A feature is described by one entry in each of these arrays:
 ``first``        float64    -1 for categories (negative codes share one cell), else 0
 ``last``         float64    at most 65537
 ``missing_cell`` float64    the cell of NaN (the bin of NaN where ``search`` is 2)
+``zero``         float64    what values up to float32(1e-35) in size are read as: 0 as in LightGBM,
+                            or NaN where zero counts as missing
 ``step``         int32      ``search == 2``: power of two, the feature has ``2 * step - 1`` borders
 ``start``        intp       place of cell 0 in ``table``, or of the first border in ``borders``
 ===============  =========  =====================================================================
 
 ``table`` (uint8) and ``borders`` (float64, sorted, filled up with infinity) are shared by all
-features and never empty. Values up to float32(1e-35) in size are read as zero, as LightGBM does.
+features and never empty.
 The caller checks shapes and ranges; the kernels do not.
 """
 
@@ -29,6 +31,7 @@ def bin_dense(
     first: NDArray[np.float64],
     last: NDArray[np.float64],
     missing_cell: NDArray[np.float64],
+    zero: NDArray[np.float64],
     step: NDArray[np.int32],
     start: NDArray[np.intp],
     table: NDArray[np.uint8],
@@ -39,17 +42,16 @@ def bin_dense(
 ) -> None:
     """Bin rows of any strides: ``out[f, first_row + i]`` is the bin of ``values[i, f]``."""
 
-def bin_sparse(
+def bin_stored(
     values: NDArray[np.float32] | NDArray[np.float64],
-    rows: NDArray[np.int32] | NDArray[np.int64],
-    column_start: NDArray[np.int32] | NDArray[np.int64],
-    bin_of_zero: NDArray[np.uint8],
+    column_start: NDArray[np.intp],
     search: NDArray[np.uint8],
     lower: NDArray[np.float64],
     scale: NDArray[np.float64],
     first: NDArray[np.float64],
     last: NDArray[np.float64],
     missing_cell: NDArray[np.float64],
+    zero: NDArray[np.float64],
     step: NDArray[np.int32],
     start: NDArray[np.intp],
     table: NDArray[np.uint8],
@@ -57,4 +59,4 @@ def bin_sparse(
     out: NDArray[np.uint8],
     n_threads: int,
 ) -> None:
-    """Bin a matrix stored by column (CSC) without duplicates; what is not stored is 0."""
+    """Bin the stored values of columns: those of f are column_start[f]:column_start[f + 1]."""

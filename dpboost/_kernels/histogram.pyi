@@ -15,6 +15,29 @@ def build(
     counts: NDArray[np.int64],
     n_threads: int,
 ) -> None: ...
+def gather_stored(
+    column_start: NDArray[np.intp],
+    stored_rows: NDArray[np.int32],
+    stored_bins: NDArray[np.uint8],
+    place: NDArray[np.int32],
+    out_start: NDArray[np.intp],
+    out_rows: NDArray[np.int32],
+    out_bins: NDArray[np.uint8],
+) -> None: ...
+def build_stored(
+    column_start: NDArray[np.intp],
+    stored_rows: NDArray[np.int32],
+    stored_bins: NDArray[np.uint8],
+    fill: NDArray[np.uint8],
+    node_of_row: NDArray[np.int32],
+    words: NDArray[np.int64],
+    total_sums: NDArray[np.int64],
+    total_counts: NDArray[np.int64],
+    cell_offsets: NDArray[np.int32],
+    sums: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    n_threads: int,
+) -> None: ...
 def subtract(
     parent_sums: NDArray[np.int64],
     parent_counts: NDArray[np.int64],

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import predict
+from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
 from dpboost.tree.structure import SET_WORDS, Tree
+
+# Bins of a sparse table that are held as dense columns at a time, unless one tree reads more.
+_BINS_AT_ONCE = 1 << 26
 
 
 class Forest:
@@ -37,7 +43,7 @@ class Forest:
     def add_to(
         self,
         scores: NDArray[np.int64],
-        bins: NDArray[np.uint8],
+        bins: BinnedRows,
         rows: NDArray[np.int32],
         first_tree: NDArray[np.int32],
         n_threads: int,
@@ -49,7 +55,7 @@ class Forest:
         ----------
         scores : ndarray of shape (n_rows,), int64
             Changed in place.
-        bins : ndarray of shape (n_features, n_rows), uint8
+        bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
         rows : ndarray of int32
             Rows to bring up to date.
         first_tree : ndarray of shape (n_rows,), int32
@@ -58,14 +64,37 @@ class Forest:
         last_tree : int, optional
             Trees from this one on are left out.
         """
+        last = self.n_trees if last_tree is None else last_tree
+        if not isinstance(bins, SparseBins):
+            self._add(scores, bins, self._feature, rows, first_tree, last, n_threads)
+        elif len(rows):
+            earliest = int(first_tree[rows].min())
+            for first, stop in self._blocks(earliest, last, _BINS_AT_ONCE // bins.shape[1]):
+                nodes = slice(self._node_start[first], self._node_start[stop])
+                feature = self._feature.copy()
+                columns, feature[nodes] = dense_columns(bins, feature[nodes])
+                since = np.maximum(first_tree, np.int32(first))
+                self._add(scores, columns, feature, rows, since, stop, n_threads)
+
+    def _add(
+        self,
+        scores: NDArray[np.int64],
+        bins: NDArray[np.uint8],
+        feature: NDArray[np.int32],
+        rows: NDArray[np.int32],
+        first_tree: NDArray[np.int32],
+        last_tree: int,
+        n_threads: int,
+    ) -> None:
+        """Add trees whose nodes read these lines of a matrix of bins."""
         predict.add_trees(
             bins,
             rows,
             first_tree,
-            self.n_trees if last_tree is None else last_tree,
+            last_tree,
             self._node_start,
             self._leaf_start,
-            self._feature,
+            feature,
             self._left_bins,
             self._left,
             self._right,
@@ -73,6 +102,15 @@ class Forest:
             scores,
             n_threads,
         )
+
+    def _blocks(self, first: int, last: int, n_nodes: int) -> Iterator[tuple[int, int]]:
+        """Cut a run of trees in runs of about so many nodes, at least one tree each."""
+        while first < last:
+            limit = self._node_start[first] + n_nodes
+            stop = int(np.searchsorted(self._node_start[: last + 1], limit, side="right")) - 1
+            stop = min(max(stop, first + 1), last)
+            yield first, stop
+            first = stop
 
     def _write(self, name: str, start: int, stop: int, values: NDArray | int) -> None:
         """Write into one of the arrays, doubling it first when it is full."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import cells, histogram
+from dpboost._kernels import cells
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
+from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
 from dpboost.losses import Loss
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -28,7 +29,7 @@ class TrainingRows:
 
     Parameters
     ----------
-    bins : ndarray of shape (n_features, n_rows), uint8
+    bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
         Bins by column.
     labels : ndarray of shape (n_rows,), int64
         Labels on the score grid of the loss.
@@ -51,7 +52,7 @@ class TrainingRows:
 
     def __init__(
         self,
-        bins: NDArray[np.uint8],
+        bins: BinnedRows,
         labels: NDArray[np.int64],
         present: NDArray[np.bool_],
         loss: Loss,
@@ -165,10 +166,11 @@ class TreeRows:
         Sensitive of shape (2, n_outputs, n_leaves)
         """
         training = self._training
+        bins, lines = dense_columns(training.bins, partition.features)
         cells.find_leaves(
-            training.bins,
+            bins,
             self._chosen,
-            partition.features,
+            lines,
             partition.strides,
             partition.table,
             self._leaves,
@@ -205,11 +207,9 @@ class TreeRows:
         """Rows for kernels that take no list when all rows are meant."""
         return ALL_ROWS if self._everybody else self._rows
 
-    def _columns(self) -> NDArray[np.uint8]:
+    def _columns(self) -> BinnedRows:
         """Bins of the rows in compact columns; the whole matrix is not copied."""
         training = self._training
         if self._everybody:
             return training.bins
-        columns = np.empty((len(training.bins), len(self._rows)), dtype=np.uint8)
-        histogram.gather(training.bins, self._rows, columns, training.n_threads)
-        return columns
+        return take_rows(training.bins, self._rows, training.n_threads)

@@ -23,6 +23,7 @@ from dpboost.data.bins import (
     kernel_maps,
     uniform_bins,
 )
+from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
 from dpboost.data.table import Table, number_codes
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 
@@ -36,7 +37,8 @@ class Binner:
 
     Feature ``f`` has ``n_bins[f]`` value bins, at most 255, and after them one bin for missing
     values, which a nominal feature also uses for categories without a bin. Values up to
-    float32(1e-35) in size count as zero, as in LightGBM.
+    float32(1e-35) in size count as zero, as in LightGBM. Every feature has the missing bin, and
+    every split a side for it, whether or not a value is missing.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ class Binner:
     labels : dict of int to sequence, optional
         Categories of the columns that are text or categorical in a DataFrame: the code of a
         cell is its position in this list.
+    zero_as_missing : bool, default=False
+        Whether zeros of numeric features are missing, stored or not, as in LightGBM.
 
     Attributes
     ----------
@@ -76,6 +80,7 @@ class Binner:
     features: tuple[FeatureBins, ...]
     feature_names: tuple[str, ...]
     labels: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    zero_as_missing: bool = False
     n_bins: NDArray[np.int32] = field(init=False, compare=False)
     is_categorical: NDArray[np.uint8] = field(init=False, compare=False)
     cell_offsets: NDArray[np.int32] = field(init=False, compare=False)
@@ -108,7 +113,8 @@ class Binner:
             "is_categorical": np.array(kinds, dtype=np.uint8),
             "cell_offsets": np.concatenate(([0], np.cumsum(n_bins + 1))).astype(np.int32),
             "candidate_offsets": np.concatenate(([0], np.cumsum(n_bins))).astype(np.int32),
-            "_maps": kernel_maps(features),
+            "zero_as_missing": bool(self.zero_as_missing),
+            "_maps": kernel_maps(features, zero_as_missing=bool(self.zero_as_missing)),
         }
         for name, value in attributes.items():
             if isinstance(value, np.ndarray):
@@ -131,6 +137,7 @@ class Binner:
         categorical: Mapping[int, Sequence[Any]] | None = None,
         ordered: Set[int] = frozenset(),
         scale: float = 1.0,
+        zero_as_missing: bool = False,
     ) -> Binner:
         """Return equal bins between known bounds, declared borders, and listed categories.
 
@@ -149,6 +156,8 @@ class Binner:
         scale : float
             Typical size of the values of features about which nothing is known; they get
             the grid of `EdgeBins.arcsinh`.
+        zero_as_missing : bool
+            Whether zeros of numeric features are missing.
 
         Returns
         -------
@@ -192,14 +201,19 @@ class Binner:
                 UserWarning,
                 stacklevel=2,
             )
-        return cls(features=tuple(features), feature_names=schema.feature_names, labels=labels)
+        return cls(
+            features=tuple(features),
+            feature_names=schema.feature_names,
+            labels=labels,
+            zero_as_missing=zero_as_missing,
+        )
 
     @property
     def n_features(self) -> int:
         """Number of features."""
         return len(self.features)
 
-    def transform(self, table: Table, n_threads: int = 1) -> NDArray[np.uint8]:
+    def transform(self, table: Table, n_threads: int = 1) -> BinnedRows:
         """Return the bins of a table, by column.
 
         Parameters
@@ -212,6 +226,9 @@ class Binner:
         Returns
         -------
         ndarray of shape (n_features, n_rows), uint8
+            Of a dense table.
+        SparseBins
+            Of a sparse one: the stored cells only.
 
         Raises
         ------
@@ -223,24 +240,9 @@ class Binner:
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
+        if table.stored is not None:
+            return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
-        matrix = table.csc
-        if matrix is not None:
-            zeros = np.empty((self.n_features, 1), dtype=np.uint8)
-            every = self._maps.arguments(0, self.n_features)
-            binning.bin_dense(
-                np.zeros((1, self.n_features)), **every, out=zeros, first_row=0, n_threads=1
-            )
-            binning.bin_sparse(
-                matrix.data,
-                matrix.indices,
-                matrix.indptr,
-                zeros[:, 0].copy(),
-                **every,
-                out=out,
-                n_threads=n_threads,
-            )
-            return out
         for first_row, first, values in table.pieces():
             last = first + values.shape[1]
             useful = min(n_threads, 1 + values.size // _VALUES_A_THREAD)
@@ -253,6 +255,23 @@ class Binner:
                 n_threads=useful,
             )
         return out
+
+    def _transform_stored(self, stored: StoredColumns, n_threads: int) -> SparseBins:
+        """Bin the stored cells of a sparse table, and the value of all others of a column."""
+        every = self._maps.arguments(0, self.n_features)
+        fill = np.empty((self.n_features, 1), dtype=np.uint8)
+        binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
+        bins = np.empty(len(stored.values), dtype=np.uint8)
+        binning.bin_stored(
+            stored.values, stored.column_start, **every, out=bins, n_threads=n_threads
+        )
+        return SparseBins(
+            n_rows=stored.n_rows,
+            column_start=stored.column_start,
+            rows=stored.rows,
+            bins=bins,
+            fill=fill[:, 0].copy(),
+        )
 
     def bin_values(self, feature: int, values: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return the bins of some values of one feature, by the same kernel.
@@ -326,6 +345,7 @@ class Binner:
             "feature_names": list(self.feature_names),
             "features": [bins_to_dict(bins) for bins in self.features],
             "labels": [[place, list(values)] for place, values in self.labels.items()],
+            "zero_as_missing": self.zero_as_missing,
         }
 
     @classmethod
@@ -335,10 +355,14 @@ class Binner:
             features=tuple(bins_from_dict(bins) for bins in mapping["features"]),
             feature_names=tuple(mapping["feature_names"]),
             labels={place: tuple(values) for place, values in mapping["labels"]},
+            zero_as_missing=mapping.get("zero_as_missing", False),
         )
 
     def _find_thresholds(self, feature: int) -> NDArray[np.float64]:
         """Bisect over all doubles in their order, for every bin at once, asking the kernel."""
+        if self.zero_as_missing:  # zeros have a place in the order, and none among the bins
+            plain = Binner(features=(self.features[feature],), feature_names=("x",))
+            return plain.thresholds(0)
         wanted = np.arange(self.n_bins[feature] - 1)
         low = _order(np.full(len(wanted), -np.inf))
         high = _order(np.full(len(wanted), np.inf))

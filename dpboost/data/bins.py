@@ -236,6 +236,7 @@ class KernelMaps:
     first: NDArray[np.float64]
     last: NDArray[np.float64]
     missing_cell: NDArray[np.float64]
+    zero: NDArray[np.float64]
     step: NDArray[np.int32]
     start: NDArray[np.intp]
     table: NDArray[np.uint8]
@@ -251,6 +252,7 @@ class KernelMaps:
             "first": self.first[part],
             "last": self.last[part],
             "missing_cell": self.missing_cell[part],
+            "zero": self.zero[part],
             "step": self.step[part],
             "start": self.start[part],
             "table": self.table,
@@ -258,7 +260,7 @@ class KernelMaps:
         }
 
 
-def kernel_maps(features: Sequence[FeatureBins]) -> KernelMaps:
+def kernel_maps(features: Sequence[FeatureBins], *, zero_as_missing: bool) -> KernelMaps:
     """Lay the maps of all features out for the kernels."""
     rows = np.zeros((len(features), 8))
     tables: list[bytes] = [b"\0"]
@@ -288,6 +290,8 @@ def kernel_maps(features: Sequence[FeatureBins]) -> KernelMaps:
             tables.append(table.tobytes())
             cells += size + 2
     search, lower, scale, first, last_cell, missing, step_column, start = rows.T
+    # Category 0 is a category.
+    numeric = [not isinstance(bins, CategoryBins) for bins in features]
     return KernelMaps(
         search=search.astype(np.uint8),
         lower=lower.copy(),
@@ -295,6 +299,7 @@ def kernel_maps(features: Sequence[FeatureBins]) -> KernelMaps:
         first=first.copy(),
         last=last_cell.copy(),
         missing_cell=missing.copy(),
+        zero=np.where(np.array(numeric) & zero_as_missing, np.nan, 0.0),
         step=step_column.astype(np.int32),
         start=start.astype(np.intp),
         table=np.frombuffer(b"".join(tables), dtype=np.uint8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,18 @@ def is_text(column: Any) -> bool:
     """Tell whether a Series has a type that needs a list of categories: text or objects."""
     dtype = column.dtype
     return dtype == np.dtype(object) or str(dtype).removeprefix("large_").startswith("str")
+
+
+def is_stored(dtype: Any) -> bool:
+    """Tell whether a pandas type is a sparse one of numbers."""
+    return type(dtype).__name__ == "SparseDtype" and dtype.subtype.kind in "biuf"
+
+
+def stored_column(column: Any) -> tuple[NDArray[np.integer], NDArray[Any], float]:
+    """Return a sparse Series: rows of the stored cells, their values, the value elsewhere."""
+    array = column.array
+    fill = to_float(np.asarray([array.fill_value]))[0]
+    return array.sp_index.to_int_index().indices, to_float(array.sp_values), float(fill)
 
 
 def category_list(column: Any, name: str) -> list[Any]:
@@ -164,3 +176,16 @@ def numeric_column(column: Any, name: str) -> NDArray[Any]:
             "column, or make it numeric"
         )
     raise InvalidParameterError(f"The column {name!r} of X has the type {dtype}: {hint}.")
+
+
+def frame_column(
+    frame: Any, feature: int, lists: Mapping[int, list[Any]], names: Sequence[str]
+) -> NDArray[Any]:
+    """Return a column of a DataFrame as numbers, or as positions in its list of categories."""
+    column = frame.iloc[:, feature]
+    values = lists.get(feature)
+    if values is None:
+        return numeric_column(column, names[feature])
+    codes = category_positions(column, values, names[feature]).astype(np.float64)
+    codes[codes < 0] = np.nan
+    return codes

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.arrays import as_array, canonical
 from dpboost.data.binner import Binner
 from dpboost.data.columns import (
     category_list,
@@ -17,7 +18,7 @@ from dpboost.data.columns import (
     numeric_column,
     to_float,
 )
-from dpboost.data.table import as_array, canonical
+from dpboost.data.containers import is_dataset, unpack
 
 
 def conform(X: Any, binner: Binner) -> Any:
@@ -25,8 +26,9 @@ def conform(X: Any, binner: Binner) -> Any:
 
     Parameters
     ----------
-    X : array-like, scipy sparse matrix or DataFrame of shape (n_rows, n_features)
-        Any table that `read_table` takes.
+    X : table of shape (n_rows, n_features)
+        Anything that `read_table` takes, but for a ``lightgbm.Dataset``: LightGBM itself wants
+        raw rows here.
     binner : Binner
         Knows which columns are looked up in a list of categories.
 
@@ -48,6 +50,11 @@ def conform(X: Any, binner: Binner) -> Any:
     LightGBM sends values up to float32(1e-35) in size the same way as zero in dense tables but
     not in CSR matrices; `Binner.thresholds` are chosen so that this makes no difference.
     """
+    if is_dataset(X):
+        raise InvalidParameterError(
+            "A lightgbm.Dataset cannot be predicted: pass its rows, as with LightGBM."
+        )
+    X = unpack(X)
     if is_frame(X):
         return _conform_frame(X, binner)
     if scipy.sparse.issparse(X):

@@ -297,12 +297,8 @@ def _learn_common_grid(
 ) -> dict[int, tuple[float, ...]]:
     """Release one bound for all numeric columns and lay an arcsinh grid under it."""
     places = _numeric_columns(schema, table)
-    largest = np.full(table.n_rows, np.nan)
-    for place in places:
-        np.fmax(largest, np.abs(table.column(place)), out=largest)
-    bound = release_magnitude(
-        ledger, largest[:, np.newaxis], budget=budget, label="common feature bound"
-    )
+    largest = table.largest(places)[:, np.newaxis]
+    bound = release_magnitude(ledger, largest, budget=budget, label="common feature bound")
     if bound is None or bound == 0:
         return {}
     grid = EdgeBins.arcsinh(n_bins, scale=bound * COMMON_BOUND_SCALE)

@@ -10,22 +10,28 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.columns import (
-    COMPLEX,
-    NOT_NUMBERS,
     category_list,
-    category_positions,
+    frame_column,
     is_categorical,
     is_frame,
+    is_stored,
     is_text,
     numeric_column,
+    stored_column,
     to_float,
 )
-from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
+from dpboost.data.containers import dataset_names, is_dataset, unpack
+from dpboost.data.names import column_names
+from dpboost.data.sparse import StoredColumns
+from dpboost.schema import ResolvedSchema, Schema
 
 # Values converted at a time where a table is not made of floats: 32 MB, enough that starting
 # the threads once for each part does not show.
 _CONVERTED_AT_ONCE = 1 << 22
+# LightGBM reads values up to this size as zero.
+LARGEST_ZERO = float(np.float32(1e-35))
 
 
 class Table:
@@ -48,14 +54,29 @@ class Table:
     ordered : frozenset of int
         Those of them whose pandas type is ordered and whose categories are not declared:
         LightGBM compares their codes as numbers.
+    stored : StoredColumns or None
+        The cells that a sparse table stores; None for a dense one.
+    zero_as_missing : bool
+        Whether zeros in columns of numbers are missing.
 
     Privacy
     -------
-    ``n_features``, ``feature_names``, ``categorical`` and ``ordered`` depend on names and
-    types of columns only, which are public by assumption. Everything else is private.
+    ``n_features``, ``feature_names``, ``categorical``, ``ordered`` and ``zero_as_missing``
+    depend on names and types of columns and on parameters only, which are public by assumption.
+    Everything else is private.
     """
 
-    __slots__ = ("_csc", "_dense", "_frame", "categorical", "feature_names", "n_rows", "ordered")
+    __slots__ = (
+        "_dense",
+        "_frame",
+        "_number_codes",
+        "categorical",
+        "feature_names",
+        "n_rows",
+        "ordered",
+        "stored",
+        "zero_as_missing",
+    )
 
     def __init__(
         self,
@@ -63,28 +84,27 @@ class Table:
         n_rows: int,
         feature_names: tuple[str, ...],
         dense: NDArray[Any] | None = None,
-        csc: Any = None,
+        stored: StoredColumns | None = None,
         frame: Any = None,
         categorical: Mapping[int, list[Any]] | None = None,
         ordered: frozenset[int] = frozenset(),
+        number_codes: frozenset[int] = frozenset(),
+        zero_as_missing: bool = False,
     ) -> None:
         self.n_rows = n_rows
         self.feature_names = feature_names
         self.categorical = dict(categorical or {})
         self.ordered = ordered
+        self.stored = stored
+        self.zero_as_missing = zero_as_missing
         self._dense = dense
-        self._csc = csc
         self._frame = frame
+        self._number_codes = number_codes
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.feature_names)
-
-    @property
-    def csc(self) -> Any:
-        """The rows as a canonical CSC matrix of floats where they came sparse, else None."""
-        return self._csc
 
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column as LightGBM sees it: numbers, or codes of categories.
@@ -99,14 +119,35 @@ class Table:
         ndarray of shape (n_rows,), float64
             NaN where the cell is missing or not in the list of categories.
         """
-        if self._csc is not None:
-            start, end = self._csc.indptr[feature : feature + 2]
-            result = np.zeros(self.n_rows)
-            result[self._csc.indices[start:end]] = self._csc.data[start:end]
-            return result
-        if self._dense is not None:
-            return to_float(self._dense[:, feature]).astype(np.float64, copy=False)
-        return self._read_frame(feature).astype(np.float64, copy=False)
+        if self.stored is not None:
+            values = self.stored.column(feature)
+        elif self._dense is not None:
+            values = to_float(self._dense[:, feature]).astype(np.float64, copy=False)
+        else:
+            values = frame_column(self._frame, feature, self.categorical, self.feature_names)
+            values = values.astype(np.float64, copy=False)
+        nominal = feature in self.categorical or feature in self._number_codes
+        return values if nominal or not self.zero_as_missing else _without_zeros(values)
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row among some columns of numbers.
+
+        Parameters
+        ----------
+        features : sequence of int
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+            NaN where all of them are missing.
+        """
+        if self.stored is not None:
+            result = self.stored.largest(features)
+            return _without_zeros(result) if self.zero_as_missing else result
+        result = np.full(self.n_rows, np.nan)
+        for feature in features:
+            np.fmax(result, np.abs(self.column(feature)), out=result)
+        return result
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through a dense table in the order its memory likes best.
@@ -131,22 +172,13 @@ class Table:
             yield first, 0, to_float(self._dense[first : first + rows])
 
     def _read_columns(self, first: int, last: int) -> NDArray[Any]:
+        frame, lists, names = self._frame, self.categorical, self.feature_names
         if last - first == 1:
-            return self._read_frame(first)[:, np.newaxis]
+            return frame_column(frame, first, lists, names)[:, np.newaxis]
         values = np.empty((self.n_rows, last - first), order="F")
         for place in range(first, last):
-            values[:, place - first] = self._read_frame(place)
+            values[:, place - first] = frame_column(frame, place, lists, names)
         return values
-
-    def _read_frame(self, feature: int) -> NDArray[Any]:
-        column = self._frame.iloc[:, feature]
-        name = self.feature_names[feature]
-        values = self.categorical.get(feature)
-        if values is None:
-            return numeric_column(column, name)
-        codes = category_positions(column, values, name).astype(np.float64)
-        codes[codes < 0] = np.nan
-        return codes
 
     def __repr__(self) -> str:
         return f"<Table with {self.n_features} features>"
@@ -167,23 +199,34 @@ class Table:
         raise TypeError("a Table holds private rows and cannot be pickled or copied")
 
 
+def _without_zeros(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers with NaN in the place of what LightGBM reads as zero."""
+    return np.where(np.abs(values) <= LARGEST_ZERO, np.nan, values)
+
+
 def read_table(
     X: Any,
     *,
     schema: Schema | ResolvedSchema | None = None,
     feature_names: Sequence[str] | None = None,
+    zero_as_missing: bool = False,
 ) -> Table:
     """Take a table of any supported kind as private rows, without converting all of it.
 
     Parameters
     ----------
-    X : array-like, scipy sparse matrix or DataFrame of shape (n_rows, n_features)
+    X : table of shape (n_rows, n_features)
         numpy arrays of any numeric type and memory order, object arrays and lists of numbers,
-        scipy matrices (what is not stored is 0), pandas DataFrames.
+        scipy matrices (what is not stored is 0, what is stored twice is added up), pandas
+        DataFrames, and all that `dpboost.data.containers.unpack` takes: pyarrow and polars
+        tables, ``lightgbm.Dataset`` and ``lightgbm.Sequence``, lists of 2-D arrays.
     schema : Schema or ResolvedSchema, optional
         Declared categories decide how text and categorical columns are read.
     feature_names : sequence of str, optional
-        Default: the columns of a DataFrame, else ``Column_0``, ``Column_1``, ...
+        Default: the columns of a DataFrame or the names given to a Dataset, else ``Column_0``,
+        ``Column_1``, ...
+    zero_as_missing : bool, default=False
+        Whether zeros in columns of numbers are missing, stored or not.
 
     Returns
     -------
@@ -201,62 +244,37 @@ def read_table(
     Nothing is released. A message names columns and types, never a cell or a row; the two
     messages about empty tables show the shape.
     """
+    if is_dataset(X) and feature_names is None:
+        feature_names = dataset_names(X)
+    X = unpack(X)
     if is_frame(X):
-        names = _names(feature_names, X.shape[1], [str(name) for name in X.columns])
-        _check_shape(X.shape)
-        return _read_frame(X, names, _resolve(schema, names))
+        names = column_names(feature_names, X.shape[1], [str(name) for name in X.columns])
+        check_shape(X.shape)
+        return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
+    kinds: dict[str, Any] = {}
     if scipy.sparse.issparse(X):
         if X.ndim != 2:
             raise InvalidParameterError("Expected 2D array, got 1D sparse array instead.")
-        _check_shape(X.shape)
-        names = _names(feature_names, X.shape[1])
-        _check_number_codes(_resolve(schema, names))
-        return Table(n_rows=X.shape[0], feature_names=names, csc=canonical(X, "csc"))
-    array = as_array(X)
-    names = _names(feature_names, array.shape[1])
-    _check_number_codes(_resolve(schema, names))
-    return Table(n_rows=array.shape[0], feature_names=names, dense=array)
+        check_shape(X.shape)
+        kinds["stored"] = StoredColumns.of_matrix(canonical(X, "csc"))
+    else:
+        X = kinds["dense"] = as_array(X)
+    names = column_names(feature_names, X.shape[1])
+    resolved = _resolve(schema, names)
+    _check_number_codes(resolved)
+    return Table(
+        n_rows=X.shape[0],
+        feature_names=names,
+        number_codes=frozenset(resolved.categories),
+        zero_as_missing=zero_as_missing,
+        **kinds,
+    )
 
 
-def as_array(X: Any) -> NDArray[Any]:
-    """Return a list or array as a 2-D numpy array of numbers, without a copy where it is one."""
-    room = type(X).__module__.partition(".")[0]
-    if room in ("pyarrow", "polars"):
-        raise InvalidParameterError(
-            f"A table of {room} is not supported yet: pass X.to_pandas() or X.to_numpy()."
-        )
-    ragged = False
-    try:
-        if isinstance(X, np.ma.MaskedArray):
-            X = np.ma.filled(X.astype(np.float64), np.nan)
-        array = np.asarray(X)
-    except ValueError:
-        ragged = True
-    if ragged:
-        raise InvalidParameterError(
-            "The 'X' argument must be a table of numbers with rows of equal length."
-        )
-    if array.dtype.kind == "c":
-        raise InvalidParameterError(COMPLEX)
-    if array.ndim < 2:
-        raise InvalidParameterError(
-            f"Expected 2D array, got {'1D' if array.ndim else 'scalar'} array instead. "
-            "Reshape your data either using array.reshape(-1, 1) if your data has a single "
-            "feature or array.reshape(1, -1) if it contains a single sample."
-        )
-    if array.ndim > 2:
-        raise InvalidParameterError(
-            f"Found array with dim {array.ndim}, while dim <= 2 is required: pass one row per "
-            "sample and one column per feature."
-        )
-    _check_shape(array.shape)
-    if array.dtype.kind not in "biuf":
-        array = to_float(array)
-    return array
-
-
-def _read_frame(X: Any, names: tuple[str, ...], schema: ResolvedSchema) -> Table:
-    """Take a DataFrame: as one array where it is a single block of rows, else by column."""
+def _read_frame(
+    X: Any, names: tuple[str, ...], schema: ResolvedSchema, zero_as_missing: bool
+) -> Table:
+    """Take a DataFrame: one array where it is a block of rows, else by column or sparse."""
     categorical: dict[int, list[Any]] = {}
     ordered = set()
     numeric_declared = []
@@ -280,15 +298,33 @@ def _read_frame(X: Any, names: tuple[str, ...], schema: ResolvedSchema) -> Table
             if declared is not None:
                 numeric_declared.append(feature)
     _check_number_codes(schema, numeric_declared)
+    kinds: dict[str, Any] = {"frame": X}
     if not categorical and _is_row_block(X):
-        return Table(n_rows=X.shape[0], feature_names=names, dense=X.to_numpy())
+        kinds = {"dense": X.to_numpy()}
+    elif 2 * sum(map(is_stored, X.dtypes)) >= X.shape[1]:
+        kinds = {"stored": _stored_frame(X, categorical, names)}
     return Table(
         n_rows=X.shape[0],
         feature_names=names,
-        frame=X,
         categorical=categorical,
         ordered=frozenset(ordered),
+        number_codes=frozenset(numeric_declared),
+        zero_as_missing=zero_as_missing,
+        **kinds,
     )
+
+
+def _stored_frame(
+    X: Any, categorical: Mapping[int, list[Any]], names: Sequence[str]
+) -> StoredColumns:
+    """Take what the sparse columns of a DataFrame store, and all cells of the others."""
+    columns: list[tuple[NDArray[np.integer] | None, NDArray[Any], float]] = []
+    for feature, dtype in enumerate(X.dtypes):
+        if is_stored(dtype):
+            columns.append(stored_column(X.iloc[:, feature]))
+        else:
+            columns.append((None, frame_column(X, feature, categorical, names), 0.0))
+    return StoredColumns.of_columns(X.shape[0], columns)
 
 
 def _is_row_block(X: Any) -> bool:
@@ -297,72 +333,6 @@ def _is_row_block(X: Any) -> bool:
     if not isinstance(dtype, np.dtype) or dtype.kind != "f" or not (X.dtypes == dtype).all():
         return False
     return bool(X.iloc[:, 0].to_numpy().strides[0] > dtype.itemsize)
-
-
-def canonical(X: Any, layout: str) -> Any:
-    """Return a sparse matrix in this layout, of floats, without duplicates; X where it is one."""
-    if X.dtype.kind == "c":
-        raise InvalidParameterError(COMPLEX)
-    if X.dtype.kind not in "biuf":
-        raise InvalidParameterError(NOT_NUMBERS)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    # The kernels trust the indices of a matrix, so a damaged one must not get there.
-    sound = True
-    try:
-        if hasattr(X, "check_format"):
-            X.check_format(full_check=True)
-        result = X.asformat(layout)
-    except ValueError:
-        sound = False
-    if not sound:
-        raise InvalidParameterError("The sparse matrix X is damaged: its indices make no sense.")
-    if not result.has_canonical_format:
-        result = result.copy() if result is X else result
-        result.sum_duplicates()
-    return result
-
-
-def _names(
-    given: Sequence[str] | None, n_features: int, own: Sequence[str] | None = None
-) -> tuple[str, ...]:
-    """Return the names of the columns as LightGBM writes them."""
-    if given is not None:
-        if isinstance(given, str) or len(given) != n_features:
-            raise InvalidParameterError(
-                "The 'feature_names' parameter must be a list with one name for each of the "
-                f"{n_features} columns of X."
-            )
-        own = [str(name) for name in given]
-    if own is None:
-        return tuple(f"Column_{place}" for place in range(n_features))
-    names = tuple(lightgbm_name(name) for name in own)
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InvalidParameterError(
-                f"The column name {name!r} appears more than once (blanks are read as '_'): "
-                "column names must differ."
-            )
-        seen.add(name)
-        if not name or any(letter in '",:[]{}\\' or not letter.isprintable() for letter in name):
-            raise InvalidParameterError(
-                f"The column name {name!r} cannot stand in a LightGBM model: rename it, without "
-                'any of " , : [ ] { } \\ and without line breaks or other invisible characters.'
-            )
-    return names
-
-
-def _check_shape(shape: tuple[int, ...]) -> None:
-    if shape[0] == 0:
-        raise InvalidParameterError(
-            f"Found array with 0 sample(s) (shape={tuple(shape)}) while a minimum of 1 is required."
-        )
-    if shape[1] == 0:
-        raise InvalidParameterError(
-            f"Found array with 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is "
-            "required."
-        )
 
 
 def _resolve(schema: Schema | ResolvedSchema | None, names: tuple[str, ...]) -> ResolvedSchema:

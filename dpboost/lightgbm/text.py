@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dpboost.tree.structure import Tree
 
 # Bits of a node's decision_type: 1 categorical, 2 missing goes left, 4 and 8 the missing type.
-_NUMERIC, _NUMERIC_LEFT = "8", "10"  # NaN is missing, and goes right or left
+# What is missing (NaN, or zero and NaN) goes right or left.
+_NUMERIC = {False: ("8", "10"), True: ("4", "6")}
 _CATEGORICAL = "9"  # NaN is missing and goes right
 _LARGEST_EXACT = 2**53
 _JSON_CHARACTERS = frozenset('",:[]{}\\')
@@ -209,6 +210,7 @@ class _TreeWriter:
         self.threshold: Callable[[int], list[str]] = lru_cache(maxsize=None)(self._thresholds)
         self.bit_set: Callable[[int, int], list[str]] = lru_cache(maxsize=None)(self._bit_set)
         self.n_bins = [int(n) for n in binner.n_bins]
+        self.numeric = _NUMERIC[binner.zero_as_missing]
 
     def _thresholds(self, feature: int) -> list[str]:
         # 17 digits give back the same double, so a value on the edge goes left in both.
@@ -267,7 +269,7 @@ class _TreeWriter:
                 missing = 1 << self.n_bins[feature]
                 last = (left_bins & (missing - 1)).bit_count() - 1
                 threshold.append(self.threshold(feature)[last])
-                decisions.append(_NUMERIC_LEFT if left_bins & missing else _NUMERIC)
+                decisions.append(self.numeric[bool(left_bins & missing)])
         return threshold, decisions, boundaries, words
 
 

@@ -50,6 +50,16 @@ class Layout:
         """Candidates of one node."""
         return int(self.candidate_offsets[-1])
 
+    def part(self, features: slice) -> Layout:
+        """Lay out some neighbouring features by themselves."""
+        borders = slice(features.start, features.stop + 1)
+        cells, candidates = self.cell_offsets[borders], self.candidate_offsets[borders]
+        return Layout(
+            cell_offsets=cells - cells[0],
+            candidate_offsets=candidates - candidates[0],
+            is_categorical=self.is_categorical[features],
+        )
+
     def splits(
         self, candidates: NDArray[np.integer]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

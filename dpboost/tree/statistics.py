@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import histogram, partition
+from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
 from dpboost.tree.leaves import ClippedLeaf
+from dpboost.tree.sparse_scores import node_groups, sparse_scores
 
 
 class NodeStatistics:
@@ -22,7 +24,7 @@ class NodeStatistics:
 
     Parameters
     ----------
-    bins : ndarray of shape (n_features, n_rows), uint8
+    bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
         Bins of the tree's rows, by column.
     words : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row; zero for a row that the filter drops.
@@ -51,7 +53,7 @@ class NodeStatistics:
 
     def __init__(
         self,
-        bins: NDArray[np.uint8],
+        bins: BinnedRows,
         words: NDArray[np.int64],
         layout: Layout,
         neighbours: Neighbours,
@@ -77,25 +79,37 @@ class NodeStatistics:
         """Public positions of cells and candidates."""
         return self._layout
 
-    def split_scores(self, criterion: GradientGain) -> Sensitive:
-        """Score every candidate of every node of the level.
+    def groups(self) -> list[slice]:
+        """Nodes whose scores are to be released together, so that they fit in memory.
+
+        All of a level where bins are dense. A function of public numbers.
+        """
+        return node_groups(self._bins, self._layout, self.n_nodes)
+
+    def split_scores(self, criterion: GradientGain, nodes: slice | None = None) -> Sensitive:
+        """Score every candidate of the nodes of the level, or of one of their `groups`.
+
+        Parameters
+        ----------
+        criterion : GradientGain
+            Scores of the candidates.
+        nodes : slice, optional
+            One of `groups`; by default all nodes.
 
         Returns
         -------
         Sensitive of shape (n_nodes, n_candidates)
         """
-        self._built = self._histograms()
-        sums, counts = self._built
-        return Sensitive(
-            criterion.scores(sums, counts, self._layout),
-            (criterion.bound(self._neighbours),),
-        )
+        if isinstance(self._bins, SparseBins):
+            scores = self._sparse_scores(self._bins, criterion, nodes or slice(0, self.n_nodes))
+        else:
+            self._built = self._histograms(self._bins)
+            scores = criterion.scores(*self._built, self._layout)
+        return Sensitive(scores, (criterion.bound(self._neighbours),))
 
     def leaf_values(self, leaf: ClippedLeaf) -> Sensitive:
         """Clipped leaf values of the nodes of the level, in units of the leaf's grid."""
-        sums = np.empty(self.n_nodes, dtype=np.int64)
-        counts = np.empty(self.n_nodes, dtype=np.int64)
-        histogram.node_totals(self._order, self._starts, self._words, sums, counts, self._n_threads)
+        sums, counts = self._totals(slice(0, self.n_nodes))
         return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbours),), unit=leaf.unit)
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
@@ -109,20 +123,51 @@ class NodeStatistics:
         """
         order = np.empty_like(self._order)
         starts = np.empty(2 * self.n_nodes + 1, dtype=np.int32)
+        columns, lines = dense_columns(self._bins, feature)
+        is_categorical = np.zeros(len(columns), dtype=np.uint8)
+        is_categorical[lines] = self._layout.is_categorical[feature]
         partition.split_rows(
-            self._bins,
+            columns,
             self._order,
             self._starts,
-            feature,
+            lines,
             split_bin,
-            self._layout.is_categorical,
+            is_categorical,
             order,
             starts,
             self._n_threads,
         )
         self._order, self._starts = order, starts
 
-    def _histograms(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _totals(self, nodes: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Gradient sums and counts of some nodes of the level."""
+        sums = np.empty(nodes.stop - nodes.start, dtype=np.int64)
+        counts = np.empty_like(sums)
+        starts = self._starts[nodes.start : nodes.stop + 1]
+        histogram.node_totals(self._order, starts, self._words, sums, counts, self._n_threads)
+        return sums, counts
+
+    def _sparse_scores(
+        self, bins: SparseBins, criterion: GradientGain, nodes: slice
+    ) -> NDArray[np.int64]:
+        """Scores of some nodes of the level, without the histograms of a level in memory."""
+        starts = self._starts[nodes.start : nodes.stop + 1]
+        node_of_row = np.full(len(self._words), -1, dtype=np.int32)
+        members = self._order[starts[0] : starts[-1]]
+        node_of_row[members] = np.repeat(
+            np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts)
+        )
+        return sparse_scores(
+            bins,
+            node_of_row,
+            self._words,
+            self._totals(nodes),
+            criterion,
+            self._layout,
+            self._n_threads,
+        )
+
+    def _histograms(self, bins: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Compute sums and counts of every cell of every node of the level.
 
         Below the root only left children are built from rows; their siblings are the parents
@@ -135,7 +180,7 @@ class NodeStatistics:
         subtract = parents is not None and 2 * len(parents[0]) == n_nodes
         nodes = np.arange(0, n_nodes, 2 if subtract else 1, dtype=np.int32)
         histogram.build(
-            self._bins,
+            bins,
             self._order,
             self._starts,
             nodes,

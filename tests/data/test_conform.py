@@ -10,6 +10,7 @@ from dpboost.data.bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
 from dpboost.data.conform import conform
 from dpboost.data.table import read_table
 from dpboost.schema import Schema
+from tests.tables import dense_bins
 
 ZERO = float(np.float32(1e-35))
 
@@ -46,7 +47,7 @@ def stumps(binner):
 def assert_lightgbm_agrees(binner, X, table):
     booster, candidates = stumps(binner)
     leaves = booster.predict(conform(X, binner), pred_leaf=True)
-    bins = binner.transform(table)
+    bins = dense_bins(binner, table)
     for column, (f, c) in enumerate(candidates):
         left = bins[f] == c if binner.is_categorical[f] else bins[f] <= c
         np.testing.assert_array_equal(leaves[:, column] == 0, left, err_msg=f"feature {f}, bin {c}")
@@ -100,7 +101,7 @@ def test_repeated_sparse_entries_are_added():
     binner = one_edge = Binner(features=[EdgeBins(edges=(2.0,))], feature_names=["x"])
     X = scipy.sparse.csr_matrix((np.ones(4), np.zeros(4, int), np.array([0, 3, 4])), shape=(2, 1))
     assert_lightgbm_agrees(one_edge, X, read_table(X))
-    np.testing.assert_array_equal(binner.transform(read_table(X)), [[1, 0]])
+    np.testing.assert_array_equal(dense_bins(binner, read_table(X)), [[1, 0]])
     assert X.nnz == 4
 
 

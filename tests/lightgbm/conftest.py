@@ -23,6 +23,7 @@ class Bins:
 
     features: list[dict[str, Any]]
     categories: list[list[Any]] | None = None
+    zero_as_missing: bool = False
     n_bins: np.ndarray = field(init=False)
     is_categorical: np.ndarray = field(init=False)
 

@@ -21,6 +21,7 @@ from dpboost.lightgbm import Booster
 from dpboost.lightgbm.text import check_writable, feature_names, model_text
 from dpboost.lightgbm.validate import check_model_text
 from dpboost.tree.structure import Tree, threshold_sets
+from tests.tables import dense_bins
 
 needs_matplotlib = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed"
@@ -453,7 +454,7 @@ def test_binned_training_and_raw_prediction_agree(tools, seed):
         single = X.astype(np.float32)
     booster = lightgbm.Booster(model_str=model_text(ensemble))
     for rows in (X, single, np.asfortranarray(X), sparse.csr_matrix(X), sparse.csc_matrix(X)):
-        bins = ensemble.binner.transform(read_table(rows))
+        bins = dense_bins(ensemble.binner, read_table(rows))
         np.testing.assert_array_equal(
             booster.predict(rows, raw_score=True), binned_scores(ensemble, bins)
         )

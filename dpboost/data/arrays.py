@@ -1,0 +1,80 @@
+"""Arrays and sparse matrices of numbers, checked before anything reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+from dpboost.data.columns import COMPLEX, NOT_NUMBERS, to_float
+
+
+def as_array(X: Any) -> NDArray[Any]:
+    """Return a list or array as a 2-D numpy array of numbers, without a copy where it is one."""
+    ragged = False
+    try:
+        if isinstance(X, np.ma.MaskedArray):
+            X = np.ma.filled(X.astype(np.float64), np.nan)
+        array = np.asarray(X)
+    except ValueError:
+        ragged = True
+    if ragged:
+        raise InvalidParameterError(
+            "The 'X' argument must be a table of numbers with rows of equal length."
+        )
+    if array.dtype.kind == "c":
+        raise InvalidParameterError(COMPLEX)
+    if array.ndim < 2:
+        raise InvalidParameterError(
+            f"Expected 2D array, got {'1D' if array.ndim else 'scalar'} array instead. "
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single "
+            "feature or array.reshape(1, -1) if it contains a single sample."
+        )
+    if array.ndim > 2:
+        raise InvalidParameterError(
+            f"Found array with dim {array.ndim}, while dim <= 2 is required: pass one row per "
+            "sample and one column per feature."
+        )
+    check_shape(array.shape)
+    if array.dtype.kind not in "biuf":
+        array = to_float(array)
+    return array
+
+
+def canonical(X: Any, layout: str) -> Any:
+    """Return a sparse matrix in this layout, of floats, without duplicates; X where it is one."""
+    if X.dtype.kind == "c":
+        raise InvalidParameterError(COMPLEX)
+    if X.dtype.kind not in "biuf":
+        raise InvalidParameterError(NOT_NUMBERS)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    # The kernels trust the indices of a matrix, so a damaged one must not get there.
+    sound = True
+    try:
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        result = X.asformat(layout)
+    except ValueError:
+        sound = False
+    if not sound:
+        raise InvalidParameterError("The sparse matrix X is damaged: its indices make no sense.")
+    if not result.has_canonical_format:
+        result = result.copy() if result is X else result
+        result.sum_duplicates()
+    return result
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse tables without rows or without columns."""
+    if shape[0] == 0:
+        raise InvalidParameterError(
+            f"Found array with 0 sample(s) (shape={tuple(shape)}) while a minimum of 1 is required."
+        )
+    if shape[1] == 0:
+        raise InvalidParameterError(
+            f"Found array with 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is "
+            "required."
+        )

@@ -1,0 +1,185 @@
+"""Tables in containers of their own, as the arrays and DataFrames that they hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+
+# Rows read at a time from a sequence that does not say how many it likes.
+_BATCH = 4096
+
+
+def unpack(X: Any) -> Any:
+    """Return what a container of a table holds; a table of a usual kind comes back as it is.
+
+    Parameters
+    ----------
+    X : any object
+        A pyarrow Table or RecordBatch or a polars DataFrame becomes a pandas DataFrame, column
+        by column and mostly without a copy. A ``lightgbm.Sequence``, and a list of them or of
+        2-D arrays, is one table by its rows, from top to bottom. A ``lightgbm.Dataset`` gives
+        its raw data.
+
+    Returns
+    -------
+    ndarray, list, scipy sparse matrix or DataFrame
+
+    Raises
+    ------
+    InvalidParameterError
+        For a Dataset without raw data, a part that is not 2-D, parts of different width, and
+        types of pyarrow or polars that are no table.
+
+    Notes
+    -----
+    A dictionary of Arrow, and a polars Categorical, lists what the rows hold, in the order in
+    which they hold it: it is part of the rows and not of the type. Such columns are read as
+    text, whose categories have to be declared. A polars Enum has its categories in its type and
+    is read as a pandas categorical column.
+    """
+    if is_dataset(X):
+        return unpack(_dataset_rows(X))
+    room = type(X).__module__.partition(".")[0]
+    if room == "pyarrow":
+        return _from_arrow(X)
+    if room == "polars":
+        return _from_polars(X)
+    if _is_sequence(X):
+        return _stack([_read_sequence(X)])
+    if isinstance(X, (list, tuple)) and len(X) > 0:
+        if all(map(_is_sequence, X)):
+            return _stack([_read_sequence(part) for part in X])
+        if all(isinstance(part, np.ndarray) and part.ndim == 2 for part in X):
+            return _stack(X)
+    return X
+
+
+def is_dataset(X: Any) -> bool:
+    """Tell whether ``X`` is a ``lightgbm.Dataset``, without importing LightGBM."""
+    return _descends(X, "Dataset")
+
+
+def dataset_names(dataset: Any) -> list[str] | None:
+    """Return the feature names given to a ``lightgbm.Dataset``, or None."""
+    names = dataset.feature_name
+    return None if names is None or isinstance(names, str) else list(names)
+
+
+def _descends(X: Any, name: str) -> bool:
+    return any(
+        kind.__name__ == name and kind.__module__.partition(".")[0] == "lightgbm"
+        for kind in type(X).__mro__
+    )
+
+
+def _is_sequence(X: Any) -> bool:
+    return _descends(X, "Sequence")
+
+
+def _dataset_rows(dataset: Any) -> Any:
+    """Return the raw data of a Dataset, or of the rows that a subset of one uses."""
+    data, used = dataset.data, dataset.used_indices
+    if data is None and used is not None and dataset.reference is not None:
+        rows = unpack(dataset.reference)
+        if hasattr(rows, "iloc"):
+            return rows.iloc[used]
+        return rows.tocsr()[used] if hasattr(rows, "tocsr") else np.asarray(rows)[used]
+    if data is None:
+        raise InvalidParameterError(
+            "The lightgbm.Dataset has freed its raw data, which private training reads: make it "
+            "with free_raw_data=False, or do not construct it before."
+        )
+    if isinstance(data, (str, os.PathLike)):
+        raise InvalidParameterError(
+            "The lightgbm.Dataset names a file, which is not read: pass its rows as an array or "
+            "a DataFrame."
+        )
+    return data
+
+
+def _read_sequence(sequence: Any) -> NDArray[Any]:
+    batch = int(getattr(sequence, "batch_size", None) or _BATCH)
+    parts = [
+        np.asarray(sequence[start : start + batch]) for start in range(0, len(sequence), batch)
+    ]
+    return _stack(parts) if parts else np.empty((0, 0))
+
+
+def _stack(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Put 2-D arrays one below the other."""
+    if any(part.ndim != 2 or part.shape[1] != parts[0].shape[1] for part in parts):
+        raise InvalidParameterError(
+            "The parts of X must be 2-D arrays with the same number of columns."
+        )
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _pandas(room: str) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        pd = None
+    if pd is None:
+        raise InvalidParameterError(
+            f"Reading a table of {room} needs pandas: install it, or pass a numpy array."
+        )
+    return pd
+
+
+def _from_arrow(X: Any) -> Any:
+    """Return an Arrow table as a DataFrame of pandas' Arrow types."""
+    import pyarrow as pa
+
+    if isinstance(X, (pa.Array, pa.ChunkedArray)):
+        raise InvalidParameterError(
+            "Expected 2D array, got 1D array instead. Pass a pyarrow.Table."
+        )
+    if not isinstance(X, (pa.Table, pa.RecordBatch)):
+        raise InvalidParameterError(
+            f"The 'X' argument must be a table; pyarrow's {type(X).__name__} is none that is read "
+            "here: pass a pyarrow.Table."
+        )
+    pd = _pandas("pyarrow")
+    columns = {}
+    for place, column in enumerate(X.columns):
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.float64())
+        columns[place] = pd.arrays.ArrowExtensionArray(column)
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
+    frame.columns = list(X.schema.names)
+    return frame
+
+
+def _from_polars(X: Any) -> Any:
+    """Return a polars DataFrame as one of pandas."""
+    import polars as pl
+
+    if isinstance(X, pl.LazyFrame):
+        raise InvalidParameterError(
+            "The 'X' argument is a polars LazyFrame, which holds no rows yet: pass X.collect()."
+        )
+    if isinstance(X, pl.Series):
+        raise InvalidParameterError(
+            "Expected 2D array, got 1D array instead. Pass a polars DataFrame."
+        )
+    pd = _pandas("polars")
+    strange = [name for name, kind in X.schema.items() if kind == pl.Object]
+    if strange:
+        raise InvalidParameterError(
+            f"The column {strange[0]!r} of X has the polars type Object: make it numeric."
+        )
+    frame = _from_arrow(X.to_arrow())
+    for place, (name, kind) in enumerate(X.schema.items()):
+        if isinstance(kind, pl.Enum):
+            listed = kind.categories.to_list()
+            codes = X[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+            frame.isetitem(place, pd.Categorical.from_codes(codes, categories=listed))
+    return frame

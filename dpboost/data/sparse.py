@@ -1,0 +1,261 @@
+"""Sparse tables by column: what is stored of them, as numbers and as bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import histogram
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StoredColumns:
+    """The stored cells of a sparse table, and the value of all others.
+
+    Parameters
+    ----------
+    n_rows : int
+    column_start : ndarray of shape (n_features + 1,), intp
+        Cells of feature ``f`` are ``column_start[f]:column_start[f + 1]``.
+    rows : ndarray of shape (n_stored,), int32
+        Each row at most once in a column.
+    values : ndarray of shape (n_stored,), float32 or float64
+    fill : ndarray of shape (n_features,), float64
+        Value of the cells that a column does not store.
+
+    Privacy
+    -------
+    Private, their number included.
+    """
+
+    n_rows: int
+    column_start: NDArray[np.intp]
+    rows: NDArray[np.int32]
+    values: NDArray[Any]
+    fill: NDArray[np.float64]
+
+    @classmethod
+    def of_matrix(cls, csc: Any) -> StoredColumns:
+        """Take a canonical CSC matrix of floats, without a copy of its values."""
+        return cls(
+            n_rows=csc.shape[0],
+            column_start=csc.indptr.astype(np.intp, copy=False),
+            rows=csc.indices.astype(np.int32, copy=False),
+            values=csc.data,
+            fill=np.zeros(csc.shape[1]),
+        )
+
+    @classmethod
+    def of_columns(
+        cls,
+        n_rows: int,
+        columns: Sequence[tuple[NDArray[np.integer] | None, NDArray[Any], float]],
+    ) -> StoredColumns:
+        """Join columns given by rows (None for all), values there, and the value elsewhere."""
+        every = np.arange(n_rows, dtype=np.int32)
+        sizes = [len(values) for _, values, _ in columns]
+        return cls(
+            n_rows=n_rows,
+            column_start=np.concatenate(([0], np.cumsum(sizes))).astype(np.intp),
+            rows=np.concatenate(
+                [every if rows is None else rows.astype(np.int32) for rows, _, _ in columns]
+            ),
+            values=np.concatenate(
+                [values.astype(np.float64, copy=False) for _, values, _ in columns]
+            ),
+            fill=np.array([fill for _, _, fill in columns], dtype=np.float64),
+        )
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return one column with all its cells."""
+        result = np.full(self.n_rows, self.fill[feature])
+        part = slice(self.column_start[feature], self.column_start[feature + 1])
+        result[self.rows[part]] = self.values[part]
+        return result
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row among some columns, NaN for none."""
+        chosen = np.zeros(len(self.fill), dtype=bool)
+        chosen[list(features)] = True
+        stored = np.repeat(chosen, np.diff(self.column_start))
+        result = np.full(self.n_rows, np.nan)
+        np.fmax.at(result, self.rows[stored], np.abs(self.values[stored]).astype(np.float64))
+        fills = np.abs(self.fill[chosen])
+        # Only a cell that is not stored has the value of all others.
+        for fill in np.unique(fills[~np.isnan(fills)]):
+            same = chosen & (np.abs(self.fill) == fill)
+            held = self.rows[np.repeat(same, np.diff(self.column_start))]
+            lacking = np.bincount(held, minlength=self.n_rows) < same.sum()
+            result[lacking] = np.fmax(result[lacking], fill)
+        return result
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("stored cells are private rows and cannot be pickled or copied")
+
+
+class SparseBins:
+    """Bins of a sparse table: those of the stored cells, and one for all others of a column.
+
+    Parameters
+    ----------
+    n_rows : int
+    column_start, rows
+        As in `StoredColumns`.
+    bins : ndarray of shape (n_stored,), uint8
+    fill : ndarray of shape (n_features,), uint8
+        Bin of the cells that a column does not store.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(n_features, n_rows)``, as that of a dense matrix of bins.
+
+    Privacy
+    -------
+    Private. What is computed from it is the same as from the dense matrix, bit for bit.
+    """
+
+    __slots__ = ("bins", "column_start", "fill", "rows", "shape")
+
+    def __init__(
+        self,
+        *,
+        n_rows: int,
+        column_start: NDArray[np.intp],
+        rows: NDArray[np.int32],
+        bins: NDArray[np.uint8],
+        fill: NDArray[np.uint8],
+    ) -> None:
+        self.shape = (len(fill), n_rows)
+        self.column_start = column_start
+        self.rows = rows
+        self.bins = bins
+        self.fill = fill
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<SparseBins with {self.shape[0]} features>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("SparseBins hold private rows and cannot be pickled or copied")
+
+    def columns(self, features: NDArray[np.integer]) -> NDArray[np.uint8]:
+        """Return the bins of some features with all their cells.
+
+        Returns
+        -------
+        ndarray of shape (len(features), n_rows), uint8
+        """
+        out = np.empty((len(features), self.shape[1]), dtype=np.uint8)
+        for place, feature in enumerate(np.asarray(features).tolist()):
+            start, stop = self.column_start[feature], self.column_start[feature + 1]
+            out[place] = self.fill[feature]
+            out[place, self.rows[start:stop]] = self.bins[start:stop]
+        return out
+
+    def take(self, rows: NDArray[np.int32]) -> SparseBins:
+        """Return the bins of some rows, each listed once, which count from 0 anew."""
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        n_stored = np.count_nonzero(place[self.rows] >= 0)
+        column_start = np.empty_like(self.column_start)
+        stored_rows = np.empty(n_stored, dtype=np.int32)
+        bins = np.empty(n_stored, dtype=np.uint8)
+        histogram.gather_stored(
+            self.column_start, self.rows, self.bins, place, column_start, stored_rows, bins
+        )
+        return SparseBins(
+            n_rows=len(rows),
+            column_start=column_start,
+            rows=stored_rows,
+            bins=bins,
+            fill=self.fill,
+        )
+
+    def histograms(
+        self,
+        features: slice,
+        node_of_row: NDArray[np.int32],
+        words: NDArray[np.int64],
+        totals: tuple[NDArray[np.int64], NDArray[np.int64]],
+        cell_offsets: NDArray[np.int32],
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sum gradients and counts of nodes over some features, touching stored cells only.
+
+        Parameters
+        ----------
+        features : slice
+            Neighbouring features.
+        node_of_row : ndarray of shape (n_rows,), int32
+            Negative for a row of no node.
+        words : ndarray of shape (n_rows,), int64
+            Packed gradient and count of each row.
+        totals : tuple of two ndarrays of shape (n_nodes,), int64
+            Gradient sum and count of each node.
+        cell_offsets : ndarray of shape (n_features + 1,), int32
+            Of these features, from 0.
+        n_threads : int
+
+        Returns
+        -------
+        sums, counts : ndarray of shape (n_nodes, n_cells), int64
+        """
+        sums = np.empty((len(totals[0]), int(cell_offsets[-1])), dtype=np.int64)
+        counts = np.empty_like(sums)
+        histogram.build_stored(
+            self.column_start[features.start : features.stop + 1],
+            self.rows,
+            self.bins,
+            self.fill[features],
+            node_of_row,
+            words,
+            *totals,
+            cell_offsets,
+            sums,
+            counts,
+            n_threads,
+        )
+        return sums, counts
+
+
+BinnedRows: TypeAlias = "NDArray[np.uint8] | SparseBins"
+"""Bins of private rows by column: a matrix of shape (n_features, n_rows), or a sparse one."""
+
+
+def dense_columns(
+    bins: BinnedRows, features: NDArray[np.integer]
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return a matrix that holds the bins of some features, and the line of each in it.
+
+    Parameters
+    ----------
+    bins : ndarray or SparseBins of shape (n_features, n_rows)
+        A dense matrix comes back as it is.
+    features : ndarray of int
+        Repeats allowed.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, n_rows), uint8
+    lines : ndarray of the shape of ``features``, int32
+    """
+    if not isinstance(bins, SparseBins):
+        return bins, features.astype(np.int32, copy=False)
+    distinct, lines = np.unique(features, return_inverse=True)
+    return bins.columns(distinct), lines.astype(np.int32)
+
+
+def take_rows(bins: BinnedRows, rows: NDArray[np.int32], n_threads: int) -> BinnedRows:
+    """Return the bins of some rows, each listed once, in a compact matrix of the same kind."""
+    if isinstance(bins, SparseBins):
+        return bins.take(rows)
+    columns = np.empty((len(bins), len(rows)), dtype=np.uint8)
+    histogram.gather(bins, rows, columns, n_threads)
+    return columns
