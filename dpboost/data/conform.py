@@ -36,7 +36,8 @@ def conform(X: Any, binner: Binner) -> Any:
     -------
     ndarray, scipy.sparse.csr_matrix or DataFrame
         ``X`` itself where nothing has to be done. Columns of a DataFrame with a list of
-        categories become categorical columns with that list. Integer and object arrays become
+        categories become categorical columns with that list, and those of pandas' Arrow types
+        float64, which LightGBM does not read otherwise. Integer and object arrays become
         float64, since LightGBM would round integers to float32. Sparse matrices become CSR
         matrices of floats without duplicates.
 
@@ -80,6 +81,8 @@ def _conform_frame(X: Any, binner: Binner) -> Any:
         if labels is None:
             if is_categorical(column):
                 replaced[feature] = _category_values(column, name)
+            elif type(column.dtype).__name__ == "ArrowDtype":
+                replaced[feature] = numeric_column(column, name)
             else:
                 numeric_column(column.iloc[:0], name)
         elif not is_categorical(column) or list(column.cat.categories) != list(labels):

@@ -147,15 +147,31 @@ def _from_arrow(X: Any) -> Any:
         )
     pd = _pandas("pyarrow")
     columns = {}
-    for place, column in enumerate(X.columns):
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_null(column.type):
-            column = column.cast(pa.float64())
-        columns[place] = pd.arrays.ArrowExtensionArray(column)
+    for place, (name, column) in enumerate(zip(X.schema.names, X.columns, strict=True)):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        columns[place] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(kind, name)))
     frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
     frame.columns = list(X.schema.names)
     return frame
+
+
+def _read_as(kind: Any, name: str) -> Any:
+    """Return the Arrow type in which pandas gets a column, or refuse it."""
+    import pyarrow as pa
+
+    types = pa.types
+    if any(test(kind) for test in (types.is_integer, types.is_floating, types.is_decimal)):
+        return kind
+    if types.is_boolean(kind):
+        return kind
+    if types.is_null(kind):
+        return pa.float64()
+    if "string" in str(kind) and not types.is_nested(kind):
+        return pa.large_string()
+    raise InvalidParameterError(
+        f"The column {name!r} of X has the Arrow type {kind}: make it numeric, or text with "
+        "declared categories."
+    )
 
 
 def _from_polars(X: Any) -> Any:
