@@ -1,0 +1,29 @@
+"""lleaves compiles the model text to machine code and predicts in doubles."""
+
+import numpy as np
+import pytest
+
+HINT = "pip install dpboost[lleaves] in an environment of its own"
+lleaves = pytest.importorskip("lleaves", reason=f"lleaves is not installed: {HINT}")
+binding = pytest.importorskip("llvmlite.binding")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning"),
+    pytest.mark.skipif(
+        not hasattr(binding, "PassManagerBuilder"),
+        reason=f"lleaves needs llvmlite before 0.45: {HINT}",
+    ),
+]
+
+
+@pytest.fixture(params=["best"])  # the complete trees of the others take a second each to compile
+def recipe(request):
+    return request.param
+
+
+def test_predictions_are_those_of_lightgbm(case, tmp_path):
+    path = tmp_path / "model.txt"
+    path.write_text(case.text)
+    model = lleaves.Model(model_file=str(path))
+    model.compile()
+    found, expected = model.predict(case.X), case.booster.predict(case.X)
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-12)

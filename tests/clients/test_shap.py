@@ -1,0 +1,20 @@
+"""shap's TreeExplainer on the released booster."""
+
+import numpy as np
+import pytest
+
+shap = pytest.importorskip("shap", reason="shap is not installed: pip install dpboost[clients]")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning"),
+    pytest.mark.filterwarnings("ignore:LightGBM binary classifier with TreeExplainer"),
+]
+
+
+def test_values_add_up_to_the_raw_score(case):
+    raw = case.booster.predict(case.X, raw_score=True)
+    explanation = shap.TreeExplainer(case.booster)(case.X)
+    sums = explanation.values.sum(axis=1) + explanation.base_values
+    np.testing.assert_allclose(sums, raw, rtol=0, atol=1e-12)
+    own = case.booster.predict(case.X, pred_contrib=True)[:, : case.X.shape[1]]
+    if explanation.values.ndim == 2:
+        np.testing.assert_allclose(explanation.values, own, rtol=0, atol=1e-12)
