@@ -186,7 +186,7 @@ def _measure(
     bench: Bench, library: Library, method: Method, cell: Cell, X: Table, y: np.ndarray
 ) -> tuple[Result, float]:
     problem = bench.problems[cell.problem]
-    train, test = problem.split.indices(len(y), cell.split)
+    train, test = problem.split.indices(y, cell.split)
     try:
         result = library.fit_predict(
             problem,

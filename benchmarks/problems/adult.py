@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
-from benchmarks.problems.problem import DataDictionary, Problem
+from benchmarks.problems.problem import DataDictionary, Problem, StratifiedSplit
 from benchmarks.problems.text import read_cells, to_frame
 
 if TYPE_CHECKING:
@@ -199,5 +199,6 @@ ADULT = Problem(
     files=(_TRAIN, _TEST),
     dictionary=_DICTIONARY,
     read=_read,
+    split=StratifiedSplit(),
     source="https://archive.ics.uci.edu/dataset/2/adult",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
-from benchmarks.problems.problem import DataDictionary, Problem
+from benchmarks.problems.problem import DataDictionary, Problem, StratifiedSplit
 from benchmarks.problems.tables import class_numbers, declared_frame, read_table
 
 if TYPE_CHECKING:
@@ -92,5 +92,6 @@ BANK = Problem(
     files=(_FILE,),
     dictionary=_DICTIONARY,
     read=_read,
+    split=StratifiedSplit(),
     source="https://archive.ics.uci.edu/dataset/222/bank+marketing",
 )

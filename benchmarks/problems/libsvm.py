@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
-from benchmarks.problems.problem import DataDictionary, Problem
+from benchmarks.problems.problem import DataDictionary, Problem, SplitProtocol, StratifiedSplit
 from benchmarks.problems.tables import array_frame, class_numbers, read_svmlight, same_bounds
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ def _names(n_features: int) -> tuple[str, ...]:
 
 
 def _binary_problem(
-    name: str, files: tuple[PublishedFile, ...], bounds: Mapping[str, tuple[float, float]]
+    name: str,
+    files: tuple[PublishedFile, ...],
+    bounds: Mapping[str, tuple[float, float]],
+    split: SplitProtocol | None = None,
 ) -> Problem:
     """Return a problem whose files are in LIBSVM's format, with labels -1 and +1."""
 
@@ -46,6 +49,7 @@ def _binary_problem(
         files=files,
         dictionary=DataDictionary(bounds=bounds, classes=(0, 1)),
         read=read,
+        split=split or SplitProtocol(),
         source=f"{_URL}binary.html",
     )
 
@@ -61,6 +65,7 @@ COD_RNA = _binary_problem(
     ),
     # A free energy, the length of the shorter sequence, and frequencies of nucleotides.
     {"f0": (-2_000, 500), "f1": (50, 260)} | same_bounds(_names(8)[2:], 0, 1),
+    StratifiedSplit(),
 )
 A9A = _binary_problem(
     "a9a",

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.errors import BenchmarkError, DataFileError
 from benchmarks.problems import PROBLEMS
-from benchmarks.problems.problem import SplitProtocol, take
+from benchmarks.problems.problem import SplitProtocol, StratifiedSplit, take
 from tests.benchmarks.samples import every_file
 
 ADULT_TRAIN = (
@@ -181,12 +181,20 @@ def test_without_pandas_the_extra_is_named(data, monkeypatch):
         PROBLEMS["abalone"].load()
 
 
-def test_a_split_is_fixed_by_its_seed():
-    protocol = SplitProtocol()
-    train, test = protocol.indices(100, 3)
-    again, _ = protocol.indices(100, 3)
-    other, _ = protocol.indices(100, 4)
+@pytest.mark.parametrize("protocol", [SplitProtocol(), StratifiedSplit()])
+def test_a_split_is_fixed_by_its_seed(protocol):
+    labels = np.repeat([0, 1], [90, 10])
+    train, test = protocol.indices(labels, 3)
+    again, _ = protocol.indices(labels, 3)
+    other, _ = protocol.indices(labels, 4)
     assert len(test) == 20
     assert sorted([*train, *test]) == list(range(100))
     assert train.tolist() == again.tolist()
     assert train.tolist() != other.tolist()
+
+
+def test_strata_keep_the_shares_of_the_classes():
+    labels = np.repeat([0, 1], [90, 10])
+    for seed in range(5):
+        _, test = StratifiedSplit().indices(labels, seed)
+        assert labels[test].sum() == 2
