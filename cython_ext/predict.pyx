@@ -129,6 +129,31 @@ def logistic(const double[::1] raw, double[::1] out):
             out[i] = 1.0 / (1.0 + exp(-raw[i]))
 
 
+def softmax(double[:, ::1] raw):
+    """Turn raw scores of all classes into probabilities, in place and in LightGBM's order.
+
+    Parameters
+    ----------
+    raw : float64 array of shape (n, n_classes)
+        Overwritten.
+    """
+    cdef Py_ssize_t n = raw.shape[0]
+    cdef Py_ssize_t n_classes = raw.shape[1]
+    cdef Py_ssize_t i, k
+    cdef double top, total
+    with nogil:
+        for i in range(n):
+            top = raw[i, 0]
+            total = 0.0
+            for k in range(1, n_classes):
+                top = max(top, raw[i, k])
+            for k in range(n_classes):
+                raw[i, k] = exp(raw[i, k] - top)
+                total += raw[i, k]
+            for k in range(n_classes):
+                raw[i, k] /= total
+
+
 cdef inline row_t _leaf_of_row(Nodes tree, Py_ssize_t row) noexcept nogil:
     # No branch on the row's bin: it would be mispredicted at every other node.
     cdef row_t node = 0

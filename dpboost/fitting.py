@@ -33,7 +33,8 @@ from dpboost.data.labels import (
 from dpboost.data.learning import ASSUMPTIONS, Knowledge, complete_schema
 from dpboost.data.noisy_bins import release_bins
 from dpboost.data.table import Table, read_table
-from dpboost.losses import LogisticLoss, Loss, SquaredLoss
+from dpboost.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
@@ -172,8 +173,8 @@ def fit_ensemble(
         Anything that ``read_table`` understands.
     y : array-like of shape (n_rows,)
         Labels.
-    task : {"regression", "binary"}
-        Squared or logistic loss.
+    task : {"regression", "classification"}
+        Squared loss, or logistic loss of two classes and softmax loss of more.
     recipe : str
         Name of the algorithm.
     hyperparameters : Hyperparameters
@@ -216,7 +217,7 @@ def fit_ensemble(
         )
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
-    labels = _read_labels(y, table, task, privacy)
+    labels = _read_labels(y, table, task, algorithm, privacy)
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     _warn_if_not_private(privacy)
     ledger = privacy.ledger(algorithm.accountant(privacy.epsilon, privacy.delta))
@@ -232,7 +233,7 @@ def fit_ensemble(
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
     table = read_table(X, schema=knowledge.schema)
-    loss, targets, present = _encode(labels, task, knowledge.schema)
+    loss, targets, present = _encode(labels, task, algorithm, knowledge.schema)
     prepared = _prepare(
         algorithm, table, ordered, loss, targets, present, knowledge, privacy, n_bins, ledger
     )
@@ -343,7 +344,9 @@ def _prepare(
     return _Prepared(binner=binner, facts=facts, budget=rest)
 
 
-def _read_labels(y: Any, table: Table, task: str, privacy: PrivacyRequest) -> NDArray[Any]:
+def _read_labels(
+    y: Any, table: Table, task: str, recipe: Recipe, privacy: PrivacyRequest
+) -> NDArray[Any]:
     """Private labels of the right kind and length, refused when they are not."""
     labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
     check_same_length(table.n_rows, labels)
@@ -356,10 +359,7 @@ def _read_labels(y: Any, table: Table, task: str, privacy: PrivacyRequest) -> ND
         classes = tuple(np.unique(labels))
     if classes is None:
         return labels
-    if len(classes) > 2:
-        raise InvalidParameterError(
-            "Only binary classification is supported. The type of the target is multiclass."
-        )
+    _check_number_of_classes(len(classes), recipe)
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
             "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
@@ -368,8 +368,23 @@ def _read_labels(y: Any, table: Table, task: str, privacy: PrivacyRequest) -> ND
     return labels
 
 
+def _check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
+    """Raise when a recipe cannot learn so many classes; their set is public or released."""
+    if n_classes > 2 and not recipe.multiclass:
+        raise InvalidParameterError(
+            f"Only binary classification is supported by recipe={recipe.name!r}. The type of the "
+            "target is multiclass: use recipe='best', or declare two classes with "
+            "Schema(classes=...)."
+        )
+    if n_classes > MOST_CLASSES:
+        raise InvalidParameterError(
+            f"The labels y have more than {MOST_CLASSES} classes. Were they meant for a "
+            "regression? Otherwise declare fewer with Schema(classes=...)."
+        )
+
+
 def _encode(
-    labels: NDArray[Any], task: str, schema: ResolvedSchema
+    labels: NDArray[Any], task: str, recipe: Recipe, schema: ResolvedSchema
 ) -> tuple[Loss, NDArray[np.int64], NDArray[np.bool_]]:
     """Loss of the task, labels on its grid, and which rows take part."""
     if task == "regression":
@@ -377,14 +392,17 @@ def _encode(
         squared = SquaredLoss.from_label_bounds(*schema.label_bounds)
         return squared, squared.encode_labels(labels), np.ones(len(labels), dtype=bool)
     assert schema.classes is not None
-    if len(schema.classes) > 2 or not schema.classes:
+    if not schema.classes:
         raise InvalidParameterError(
-            "The released class labels are not two: declare them with Schema(classes=...)."
+            "No class label passed the threshold of its release: declare the classes with "
+            "Schema(classes=...)."
         )
+    _check_number_of_classes(len(schema.classes), recipe)
     # In the order of ``classes_``, which scikit-learn wants sorted.
     indices, present = encode_classes(labels, sorted(schema.classes))
-    logistic = LogisticLoss()
-    return logistic, logistic.encode_labels(indices), present
+    n_classes = len(schema.classes)
+    loss = SoftmaxLoss(n_outputs=n_classes) if n_classes > 2 else LogisticLoss()
+    return loss, loss.encode_labels(indices), present
 
 
 def _facts(

@@ -180,6 +180,8 @@ class Recipe:
         row count; without it scores start from a public constant.
     bins_share : callable, optional
         ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
+    multiclass : bool, default=False
+        Whether rounds may have a tree for each of several classes.
     """
 
     name: str
@@ -191,6 +193,7 @@ class Recipe:
     least_epsilon: Callable[[Hyperparameters, float, str, Neighbours], float]
     start_share: Callable[[Loss, float], float] | None = None
     bins_share: Callable[[float], float] | None = None
+    multiclass: bool = False
 
     def check(self, request: Hyperparameters, owner: str) -> None:
         """Raise for a value that the algorithm would ignore."""

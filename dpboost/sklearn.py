@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelEncoder
 
 from dpboost._validation import check_integer, refuse
+from dpboost.algorithms import ALGORITHMS
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
 from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
@@ -45,8 +46,8 @@ _PARAMETERS = """    Parameters
     delta : float, default=1e-6
         Probability with which the guarantee may fail. The recipes ``dpboost``, ``para`` and
         ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
-    recipe : {"dpboost", "para", "seq"}, default="dpboost"
-        Algorithm: DPBoost or one of the two baselines of its paper.
+    recipe : {"best", "dpboost", "para", "seq"}, default="best"
+        Algorithm: the most accurate one, DPBoost, or one of the two baselines of its paper.
     schema : Schema, dict, JSON text or path, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.
@@ -222,7 +223,7 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        recipe: str = "dpboost",
+        recipe: str = "best",
         schema: Any = None,
         neighbours: str = "add_remove",
         assume_public: tuple[str, ...] = ASSUMPTIONS,
@@ -295,10 +296,11 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
 
 
 class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
-    """Differentially private gradient boosting for two classes.
+    """Differentially private gradient boosting for two and more classes.
 
-    Replaces ``lightgbm.LGBMClassifier``: logistic loss, and a fitted model that is a LightGBM
-    model. ``classes_`` holds the declared, assumed or learned labels.
+    Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss of more, and
+    a fitted model that is a LightGBM model. ``classes_`` holds the declared, assumed or learned
+    labels. The recipes ``dpboost``, ``para`` and ``seq`` are for two classes.
 
     Examples
     --------
@@ -307,14 +309,14 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
     >>> model = DPBoostClassifier(epsilon=2.0, schema=dict(classes=[0, 1]))
     """
 
-    _task = "binary"
+    _task = "classification"
 
     def __init__(
         self,
         *,
         epsilon: float = 1.0,
         delta: float = 1e-6,
-        recipe: str = "dpboost",
+        recipe: str = "best",
         schema: Any = None,
         neighbours: str = "add_remove",
         assume_public: tuple[str, ...] = ASSUMPTIONS,
@@ -339,9 +341,10 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         _assign(self, locals())
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that there are two classes."""
+        """Tell scikit-learn whether the recipe is for two classes only."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        known = self.recipe in ALGORITHMS.names
+        tags.classifier_tags.multi_class = known and ALGORITHMS.find(self.recipe, "").multiclass
         return tags
 
     def fit(self, X: Any, y: Any) -> DPBoostClassifier:
@@ -403,7 +406,7 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         return probability
 
     def decision_function(self, X: Any, **options: Any) -> NDArray[np.float64]:
-        """Return the raw score of every row: positive means the second class."""
+        """Return raw scores: of two classes one a row, positive means the second class."""
         return self.predict_proba(X, raw_score=True, **options)
 
 

@@ -307,10 +307,17 @@ def test_labels_outside_their_bounds_are_clipped():
     assert np.array_equal(model.predict(X), same.predict(X))
 
 
-def test_more_than_two_classes_are_refused(no_release):
+@pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
+def test_more_than_two_classes_are_refused_by_recipes_for_two(recipe, no_release):
     X, _ = rows()
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        DPBoostClassifier(**FAST).fit(X, np.arange(N_ROWS) % 3)
+        DPBoostClassifier(recipe=recipe, n_estimators=2).fit(X, np.arange(N_ROWS) % 3)
+
+
+def test_labels_that_look_like_numbers_to_predict_are_refused(no_release):
+    X = np.zeros((3000, 1))
+    with pytest.raises(ValueError, match="regression"):
+        DPBoostClassifier(**FAST).fit(X, np.arange(3000))
 
 
 def test_learning_classes_needs_delta(no_release):

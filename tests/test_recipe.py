@@ -151,7 +151,8 @@ def test_every_recipe_uses_what_it_says(name, loss):
         assert (learner.depth, learner.features_per_tree) == (2, 2)
         assert learner.leaf == ShrunkenLeaf(reg_lambda=5.0, prior=0.02)
         assert (learner.scale.gradient_limit, learner.scale.hessian_share) == (0.4, 0.07)
-        assert learner.scale.hessian_limit == loss.hessian_limit
+        assert learner.scale.gradient_reach == loss.gradient_reach(0.4)
+        assert learner.scale.hessian_reach == loss.hessian_reach
         assert learner.scale.hessian_unit == loss.hessian_unit
         return
     assert isinstance(learner, SplitLearner)

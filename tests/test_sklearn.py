@@ -127,7 +127,7 @@ def test_pickle_and_clone(estimator, load):
 @pytest.mark.parametrize(("estimator", "load"), CASES)
 def test_values_the_recipe_decides_appear_after_fit(estimator, load):
     X, y, schema = load()
-    model = estimator(schema=schema, n_jobs=1).fit(X, y)
+    model = estimator(recipe="dpboost", schema=schema, n_jobs=1).fit(X, y)
     assert model.n_estimators is None
     assert model.n_estimators_ == 50
     assert model.learning_rate_ == 0.1
@@ -157,9 +157,10 @@ def test_epsilon_data_and_recipe_change_the_model():
     assert base != trees(rows=X[::-1].copy())
     assert base != trees(recipe="seq", trees_per_ensemble=None)
     assert base != trees(recipe="para", trees_per_ensemble=None)
-    assert base != trees(recipe="best")
+    assert base != trees(recipe="dpboost")
     assert base != trees(neighbours="replace")
-    assert trees(epsilon=30.0) != trees(epsilon=30.0, selection="permute_and_flip")
+    paper = {"recipe": "dpboost", "epsilon": 30.0}
+    assert trees(**paper) != trees(**paper, selection="permute_and_flip")
 
 
 def test_lightgbms_tools_take_the_model():
@@ -213,3 +214,53 @@ def test_a_noise_free_fit_learns():
     with pytest.warns(dpboost.NotPrivateWarning):
         model = DPBoostRegressor(schema=schema, epsilon=math.inf, recipe="seq", n_jobs=1).fit(X, y)
     assert model.score(X, y) > 0.5
+
+
+# -- several classes ------------------------------------------------------------------------------
+
+
+def three_classes(n_rows=3000, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.uniform(-1, 1, (n_rows, 3))
+    X[random.random((n_rows, 3)) < 0.02] = np.nan
+    y = np.digitize(np.nan_to_num(X[:, 0]) + 0.3 * np.nan_to_num(X[:, 1]), [-0.4, 0.4])
+    return X, np.array(["low", "middle", "high"])[y], {"bounds": dict.fromkeys(range(3), (-1, 1))}
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_several_classes_are_learned_and_written(delta, neighbours):
+    X, y, schema = three_classes()
+    model = DPBoostClassifier(
+        epsilon=4.0, delta=delta, neighbours=neighbours, schema=schema, n_jobs=1, verbosity=0
+    ).fit(X, y)
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    assert model.booster_.num_model_per_iteration() == 3
+    assert model.booster_.num_trees() == 3 * model.n_estimators_
+    assert model.score(X, y) > 0.8
+    assert model.privacy_report_.spent <= model.privacy_report_.capacity
+
+
+def test_class_probabilities_are_those_of_stock_lightgbm():
+    X, y, schema = three_classes()
+    model = DPBoostClassifier(schema=schema, **FAST).fit(X, y)
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    table = read_table(X, schema=model.schema_)
+    raw = stock.predict(X, raw_score=True)
+    np.testing.assert_array_equal(raw, model.ensemble_.predict_raw(table))
+    np.testing.assert_array_equal(raw, model.decision_function(X))
+    probability = model.predict_proba(X)
+    np.testing.assert_array_equal(stock.predict(X), probability)
+    np.testing.assert_array_equal(model.ensemble_.predict(table), probability)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    assert (model.predict(X) == model.classes_[probability.argmax(axis=1)]).all()
+    assert model.predict(X, pred_leaf=True).shape == (len(X), 15)
+    assert model.predict_proba(X, pred_contrib=True).shape == (len(X), 12)
+
+
+def test_a_declared_class_without_rows_has_a_small_probability():
+    X, y, schema = three_classes()
+    schema = {**schema, "classes": ["low", "middle", "high", "none"]}
+    model = DPBoostClassifier(epsilon=8.0, schema=schema, n_jobs=1, verbosity=0).fit(X, y)
+    assert model.predict_proba(X).shape == (len(X), 4)
+    assert model.predict_proba(X)[:, model.classes_.tolist().index("none")].mean() < 0.05

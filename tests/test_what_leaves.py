@@ -42,7 +42,7 @@ def forced(monkeypatch):
             return np.arange(value.size, dtype=np.int64) * 12345 - 60000
         if entry.label in ("categories", "class labels"):
             # The array is as long as the private list of values: it passes the frequent ones.
-            return np.where(value >= ENOUGH, 10**6, 0)
+            return np.where(value * entry.unit >= ENOUGH, int(10**6 / entry.unit), 0)
         if entry.label == "start value":
             return np.array([100 << 20, 1000 << 20])
         if entry.label in ("leaf sums", "fine histograms"):
@@ -165,9 +165,11 @@ def test_rows_show_only_through_releases(recipe, estimator, learn, neighbours, f
             assert found[part] == expected[part], f"{part} shows {name}"
 
 
+@pytest.mark.parametrize("recipe", ALGORITHMS.names)
 @pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
-def test_rare_values_show_only_through_releases(estimator, forced, capfd):
+def test_rare_values_show_only_through_releases(recipe, estimator, forced, capfd):
     options = {"schema": {"bounds": SCHEMA["bounds"]}, "assume_public": (), "delta": 1e-5}
+    options["recipe"] = recipe
     expected = None
     for name, table in UNKNOWN.items():
         found = what_leaves(estimator, table[0], labels_for(estimator, table), options, capfd)

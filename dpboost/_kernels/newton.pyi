@@ -21,3 +21,13 @@ def logistic(
     words: NDArray[np.int64],
     n_threads: int,
 ) -> None: ...
+def softmax(
+    scores: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    table: NDArray[np.int64],
+    table_shift: int,
+    gradient_limit: int,
+    words: NDArray[np.int64],
+    n_threads: int,
+) -> None: ...

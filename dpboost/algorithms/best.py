@@ -145,7 +145,8 @@ def build(setting: Setting) -> BoostingLoop:
         queue=FeatureQueue(binner.n_features, setting.public),
         scale=SumScale(
             gradient_limit=hyper.gradient_clip,
-            hessian_limit=setting.loss.hessian_limit,
+            gradient_reach=setting.loss.gradient_reach(hyper.gradient_clip),
+            hessian_reach=setting.loss.hessian_reach,
             hessian_unit=setting.loss.hessian_unit,
             hessian_share=hyper.hessian_share,
             norm="l2" if facts.delta > 0 else "l1",
@@ -185,4 +186,5 @@ BEST = Recipe(
     least_epsilon=least_epsilon,
     start_share=start_share,
     bins_share=bins_share,
+    multiclass=True,
 )

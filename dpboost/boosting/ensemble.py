@@ -78,10 +78,16 @@ class Ensemble:
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Return raw scores through the link: values, or probabilities of the second class."""
+        """Return raw scores through the link: values, or class probabilities.
+
+        Of two classes it is the probability of the second one, of more an array of shape
+        (n_rows, n_outputs), as LightGBM's.
+        """
         raw = self.predict_raw(table, n_threads)
         if self.objective.startswith("binary"):
             probability = np.empty_like(raw)
             predict.logistic(raw, probability)
             return probability
+        if self.objective.startswith("multiclass "):
+            predict.softmax(raw)
         return raw

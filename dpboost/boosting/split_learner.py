@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpboost.boosting.rows import TreeRows
-from dpboost.losses import Loss
+from dpboost.losses import SplitLoss
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.tree.grower import LevelwiseGrower
@@ -38,7 +38,7 @@ class SplitLearner:
 
     Parameters
     ----------
-    loss : Loss
+    loss : SplitLoss
         Turns released values into scores.
     grower : LevelwiseGrower
         Grows one tree through the gate.
@@ -52,7 +52,7 @@ class SplitLearner:
         Shrinkage of released leaf values.
     """
 
-    loss: Loss
+    loss: SplitLoss
     grower: LevelwiseGrower
     leaf: ClippedLeaf
     clip: LeafClip

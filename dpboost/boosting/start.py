@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses import Loss
+from dpboost.losses import Loss, SoftmaxLoss, SplitLoss
 from dpboost.privacy.arithmetic import Budget
-from dpboost.privacy.constants import newton_sums
+from dpboost.privacy.constants import counts, newton_sums
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.reach import Reach
+from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 
 # One row, and a scaled label of one, in units of the released vector.
@@ -25,12 +27,12 @@ def release_start(
     budget: Budget,
     ledger: Ledger,
 ) -> tuple[Loss, float]:
-    """Release a noisy mean of the labels and a noisy number of rows.
+    """Release where the scores start and a noisy number of rows.
 
     Parameters
     ----------
     loss : Loss
-        Scales the labels to [-1, 1] or [0, 1] and turns their mean into a start value.
+        Turns a mean of scaled labels, or the shares of several classes, into a start value.
     labels : ndarray of shape (n_rows,), int64
         Private labels on the loss's grid.
     present : ndarray of shape (n_rows,), bool
@@ -49,17 +51,35 @@ def release_start(
 
     Privacy
     -------
-    Releases the vector (sum of scaled labels, number of rows). A row adds at most (1, 1) to it
-    (``constants.newton_sums``).
+    One output: releases the vector (sum of scaled labels, number of rows), to which a row adds
+    at most (1, 1) (``constants.newton_sums``). Several: releases the number of rows of each class
+    (``constants.counts``).
     """
-    scaled = np.rint(loss.scaled_labels(labels) * ROW_UNITS).astype(np.int64)
-    vector = np.array(
-        [int(scaled[present].sum()), ROW_UNITS * int(np.count_nonzero(present))], dtype=np.int64
-    )
-    sensitive = Sensitive(
-        vector, newton_sums(ROW_UNITS, ROW_UNITS, ledger.neighbours), unit=1 / ROW_UNITS
-    )
-    released = ledger.release(ledger.accountant.noise(budget), sensitive, label="start value")
-    total, n_rows = (released / ROW_UNITS).tolist()
+    if isinstance(loss, SoftmaxLoss):
+        sizes = _class_sizes(loss.n_outputs, labels[present], ledger.neighbours)
+        released = _release(sizes, budget, ledger)
+        n_rows = max(float(released.sum()), 1.0)
+        return loss.starting_at(released / max(n_rows, LEAST_ROWS)), n_rows
+    total, n_rows = _release(_mean_and_rows(loss, labels[present], ledger), budget, ledger).tolist()
     n_rows = max(n_rows, 1.0)
     return loss.starting_at(total / max(n_rows, LEAST_ROWS)), n_rows
+
+
+def _release(sensitive: Sensitive, budget: Budget, ledger: Ledger) -> NDArray[np.float64]:
+    """Release a vector in rows instead of units."""
+    noise = ledger.accountant.noise(budget)
+    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS
+
+
+def _mean_and_rows(loss: SplitLoss, labels: NDArray[np.int64], ledger: Ledger) -> Sensitive:
+    """Sum of scaled labels and number of rows."""
+    scaled = np.rint(loss.scaled_labels(labels) * ROW_UNITS).astype(np.int64)
+    vector = np.array([int(scaled.sum()), ROW_UNITS * len(labels)], dtype=np.int64)
+    reach = Reach.single(ROW_UNITS)
+    return Sensitive(vector, newton_sums(reach, reach, ledger.neighbours), unit=1 / ROW_UNITS)
+
+
+def _class_sizes(n_classes: int, labels: NDArray[np.int64], neighbours: Neighbours) -> Sensitive:
+    """Count the rows of each class."""
+    sizes = np.bincount(labels, minlength=n_classes).astype(np.int64) * ROW_UNITS
+    return Sensitive(sizes, counts(neighbours, ROW_UNITS), unit=1 / ROW_UNITS)

@@ -84,7 +84,7 @@ def complete_schema(
         Private rows.
     labels : ndarray of shape (n_rows,)
         Private labels: float64 for regression, class labels otherwise.
-    task : {"regression", "binary"}
+    task : {"regression", "classification"}
         Whether label bounds or classes are needed.
     assume_public : tuple of str
         Which of ``ASSUMPTIONS`` hold.

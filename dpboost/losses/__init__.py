@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.logistic import LogisticLoss
+from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.losses.table import logistic_table
+from dpboost.losses.table import exponential_table, logistic_table
 
-Loss = SquaredLoss | LogisticLoss
+SplitLoss = SquaredLoss | LogisticLoss
+"""Losses with one output and a constant hessian, for splits that are chosen node by node."""
+
+Loss = SplitLoss | SoftmaxLoss
 
 __all__ = [
     "GRADIENT_ONE",
     "GRADIENT_UNIT",
     "LogisticLoss",
     "Loss",
+    "SoftmaxLoss",
+    "SplitLoss",
     "SquaredLoss",
+    "exponential_table",
     "logistic_table",
 ]

@@ -20,6 +20,7 @@ from dpboost.losses.grid import (
     gradient_units,
 )
 from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table
+from dpboost.privacy.reach import Reach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +43,10 @@ class LogisticLoss:
     name: ClassVar[str] = "logistic"
     objective: ClassVar[str] = "binary sigmoid:1"
     hessian: ClassVar[float] = 0.25
+    n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
-    hessian_limit: ClassVar[int] = round(0.25 / HESSIAN_UNIT)
+    hessian_reach: ClassVar[Reach] = Reach.single(round(0.25 / HESSIAN_UNIT))
     unit: ClassVar[float] = 2.0**-SCORE_BITS
     units_per_one: ClassVar[int] = 1 << SCORE_BITS
 
@@ -140,6 +142,10 @@ class LogisticLoss:
         )
         return words
 
+    def gradient_reach(self, gradient_limit: float) -> Reach:
+        """Return how far the clipped gradient of a row goes, in units of 2^-16."""
+        return Reach.single(gradient_units(gradient_limit))
+
     def newton_words(
         self,
         scores: NDArray[np.int64],
@@ -165,7 +171,7 @@ class LogisticLoss:
         -------
         ndarray of shape (1, n_selected), int64
             ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
-            ``hessian_unit``, at most ``hessian_limit`` of them.
+            ``hessian_unit``, within ``gradient_reach`` and ``hessian_reach``.
         """
         words = np.empty(len(rows), dtype=np.int64)
         newton.logistic(

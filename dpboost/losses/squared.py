@@ -20,6 +20,7 @@ from dpboost.losses.grid import (
     filter_units,
     gradient_units,
 )
+from dpboost.privacy.reach import Reach
 
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
 LEAST_BITS = 10  # half-widths of fewer than 2^10 units are refused
@@ -63,9 +64,10 @@ class SquaredLoss:
     name: ClassVar[str] = "squared"
     objective: ClassVar[str] = "regression"
     hessian: ClassVar[float] = 1.0
+    n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = COUNT_UNIT
-    hessian_limit: ClassVar[int] = round(1 / COUNT_UNIT)
+    hessian_reach: ClassVar[Reach] = Reach.single(round(1 / COUNT_UNIT))
 
     @classmethod
     def from_label_bounds(cls, lower: float, upper: float) -> SquaredLoss:
@@ -226,6 +228,10 @@ class SquaredLoss:
         )
         return words
 
+    def gradient_reach(self, gradient_limit: float) -> Reach:
+        """Return how far the clipped gradient of a row goes, in units of 2^-16."""
+        return Reach.single(gradient_units(gradient_limit))
+
     def newton_words(
         self,
         scores: NDArray[np.int64],
@@ -251,7 +257,7 @@ class SquaredLoss:
         -------
         ndarray of shape (1, n_selected), int64
             ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
-            ``hessian_unit``, at most ``hessian_limit`` of them.
+            ``hessian_unit``, within ``gradient_reach`` and ``hessian_reach``.
         """
         words = np.empty(len(rows), dtype=np.int64)
         newton.squared(

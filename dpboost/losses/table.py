@@ -1,4 +1,4 @@
-"""The logistic function as a public integer table, the same on every machine."""
+"""The logistic and exponential functions as public integer tables, the same on every machine."""
 
 from __future__ import annotations
 
@@ -35,5 +35,28 @@ def logistic_table() -> NDArray[np.int64]:
         values.append(int(value.to_integral_value(rounding=ROUND_HALF_EVEN)))
     heights = np.array(values, dtype=np.int64)
     table = (heights << 32) + np.diff(heights, append=heights[-1])
+    table.setflags(write=False)
+    return table
+
+
+@lru_cache(maxsize=1)
+def exponential_table() -> NDArray[np.int64]:
+    """Integer table of ``exp(-x)``, the same on every machine.
+
+    Returns
+    -------
+    ndarray of shape (1536,), int64
+        Entry ``i`` is ``(value << 32) + fall``: the function at ``i * 2^-7``, correctly rounded
+        to 2^-30 in decimal arithmetic, and its fall to the next entry, the last one's to zero.
+        Linear interpolation is off by at most step^2/8 = 2^-17.
+    """
+    context = Context(prec=40, rounding=ROUND_HALF_EVEN)
+    step = Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)
+    values = [
+        int((context.exp(-i * step) * (1 << TABLE_BITS)).to_integral_value(ROUND_HALF_EVEN))
+        for i in range(TABLE_RANGE >> TABLE_SHIFT)
+    ]
+    heights = np.array(values, dtype=np.int64)
+    table = (heights << 32) - np.diff(heights, append=0)
     table.setflags(write=False)
     return table

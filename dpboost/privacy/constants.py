@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from dpboost._validation import check_integer, check_real
 from dpboost.privacy.arithmetic import root_up
+from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 
@@ -210,40 +211,41 @@ def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Boun
     )
 
 
-def newton_sums(
-    gradient_bound: int, hessian_bound: int, neighbours: Neighbours
-) -> tuple[Bound, Bound]:
+def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tuple[Bound, Bound]:
     r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
 
     Parameters
     ----------
-    gradient_bound : int
-        Bound :math:`g` of each row's absolute gradient, in units of the vector.
-    hessian_bound : int
-        Bound :math:`h` of each row's hessian, which is not negative, in units of the vector.
+    gradient : Reach
+        Norms :math:`g_1, g_2` of a row's gradient vector, in units of the sums.
+    hessian : Reach
+        Norms :math:`h_1, h_2` of a row's hessian vector, no entry of which is negative.
     neighbours : Neighbours
         The relation.
 
     Returns
     -------
     l1, l2 : Bound
-        For add/remove :math:`g + h` and :math:`\sqrt{g^2 + h^2}`; for replace
-        :math:`2 (g + h)` and :math:`\sqrt{\max(4 g^2 + h^2, 2 (g^2 + h^2))}`, rounded up.
+        For add/remove :math:`g_1 + h_1` and :math:`\sqrt{g_2^2 + h_2^2}`; for replace
+        :math:`2 (g_1 + h_1)` and :math:`\sqrt{\max(4 g_2^2 + m h_2^2, 2 (g_2^2 + h_2^2))}`,
+        rounded up, with :math:`m = 1` for one output and 2 for several.
 
     Notes
     -----
-    A row adds :math:`(x, y)` with :math:`|x| \le g`, :math:`0 \le y \le h` to one leaf. A replaced
-    row either moves to another leaf, which changes both by at most :math:`(g, h)`, or stays and
-    changes its own by at most :math:`(2 g, h)`, as hessians do not change sign.
+    A row adds its two vectors to one leaf. A replaced row either moves to another leaf, which
+    changes both leaves by one pair of vectors each, or stays. Then the gradients move by at most
+    :math:`2 g_2`, and the hessians, which do not change sign, by at most the norm of both vectors
+    side by side: :math:`\|x - y\|^2 \le \|x\|^2 + \|y\|^2`; for single numbers by at most the
+    larger one.
     """
-    gradient = check_integer("gradient_bound", "newton_sums", gradient_bound, low=1)
-    hessian = check_integer("hessian_bound", "newton_sums", hessian_bound, low=1)
     rows = neighbours.rows
-    squares = gradient**2 + hessian**2
+    squares = gradient.squares + hessian.squares
     if neighbours is Neighbours.REPLACE:
-        squares = max(4 * gradient**2 + hessian**2, 2 * squares)
-    reason = "a row adds at most (g, h) to one leaf"
+        apart = 1 if hessian.entries == 1 else 2
+        squares = max(4 * gradient.squares + apart * hessian.squares, 2 * squares)
+    reason = "a row adds one gradient and one hessian vector to one leaf"
+    entries = rows * (gradient.entries + hessian.entries)
     return (
-        Bound("l1", rows * (gradient + hessian), reason, 2 * rows),
-        Bound("l2", root_up(Fraction(squares)), reason, 2 * rows),
+        Bound("l1", rows * (gradient.l1 + hessian.l1), reason, entries),
+        Bound("l2", root_up(Fraction(squares)), reason, entries),
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpboost.losses.grid import GRADIENT_ONE
 from dpboost.privacy.constants import newton_sums
+from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound, Sensitive
 
@@ -25,9 +26,11 @@ class SumScale:
     Parameters
     ----------
     gradient_limit : float
-        Public clip of a row's gradient.
-    hessian_limit : int
-        Largest hessian of a row, in units of ``hessian_unit``.
+        Public clip of a row's gradient, as the loss takes it.
+    gradient_reach : Reach
+        How far the clipped gradients of a row go, in units of 2^-16.
+    hessian_reach : Reach
+        How far the hessians of a row go, in units of ``hessian_unit``.
     hessian_unit : float
         Unit of the hessian grid.
     hessian_share : float
@@ -37,22 +40,22 @@ class SumScale:
     """
 
     gradient_limit: float
-    hessian_limit: int
+    gradient_reach: Reach
+    hessian_reach: Reach
     hessian_unit: float
     hessian_share: float
     norm: str
 
     @property
-    def gradient_units(self) -> int:
-        """Largest gradient of a row after its factor."""
-        return GRADIENT_FACTOR * math.floor(self.gradient_limit * GRADIENT_ONE)
-
-    @property
     def hessian_factor(self) -> int:
         """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
         odds = self.hessian_share / (1 - self.hessian_share)
-        part = odds if self.norm == "l1" else math.sqrt(odds)
-        return max(1, round(part * self.gradient_units / self.hessian_limit))
+        gradient, hessian = self.gradient_reach, self.hessian_reach
+        if self.norm == "l1":
+            factor = odds * gradient.l1 / hessian.l1
+        else:
+            factor = math.sqrt(odds * gradient.squares / hessian.squares)
+        return max(1, round(GRADIENT_FACTOR * factor))
 
     @property
     def gradient_worth(self) -> float:
@@ -65,7 +68,7 @@ class SumScale:
         return self.hessian_unit / self.hessian_factor
 
     def sensitive(self, sums: NDArray[np.int64], neighbours: Neighbours) -> Sensitive:
-        """Wrap the sums of all leaves as one vector.
+        """Wrap the sums of all leaves and outputs as one vector.
 
         Parameters
         ----------
@@ -80,7 +83,9 @@ class SumScale:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
         """Return the L1 and L2 sensitivity of the vector."""
         return newton_sums(
-            self.gradient_units, self.hessian_limit * self.hessian_factor, neighbours
+            self.gradient_reach.scaled(GRADIENT_FACTOR),
+            self.hessian_reach.scaled(self.hessian_factor),
+            neighbours,
         )
 
 

@@ -79,5 +79,7 @@ def test_a_recipe_that_overspends_is_stopped_before_the_draw(mechanism, monkeypa
     monkeypatch.setattr(mechanism, "draw", draw)
     monkeypatch.setattr(mechanism, "__post_init__", dearer)
     with pytest.raises(BudgetExceededError):
-        DPBoostRegressor(epsilon=1.0, max_depth=3, n_estimators=4, schema=DECLARED).fit(X, y)
+        DPBoostRegressor(
+            recipe="dpboost", epsilon=1.0, max_depth=3, n_estimators=4, schema=DECLARED
+        ).fit(X, y)
     assert sum(drawn) <= 1

@@ -47,7 +47,8 @@ def learner(loss, *, depth=3, to_order=(), clip=1.0, seed=0):
         queue=FeatureQueue(3, public),
         scale=SumScale(
             gradient_limit=clip,
-            hessian_limit=loss.hessian_limit,
+            gradient_reach=loss.gradient_reach(clip),
+            hessian_reach=loss.hessian_reach,
             hessian_unit=loss.hessian_unit,
             hessian_share=0.3,
             norm="l2",

@@ -22,11 +22,13 @@ from dpboost.audit.recipes import stale_noise
 from dpboost.boosting import loop, rows
 from dpboost.data import learning, noisy_bins
 from dpboost.privacy import bounds, constants, ledger, mechanisms
+from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
 from dpboost.tree import criteria, grower, leaves, noisy_leaves, selectors, statistics
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ONE = Reach.single(1)
 BANNED = -(1 << 44)
 
 Patches = list[tuple[Any, str, Any]]
@@ -155,7 +157,7 @@ def scale_from_exact_count():
 
 def norm_without_hessians():
     original = noisy_leaves.newton_sums
-    return [(noisy_leaves, "newton_sums", lambda g, h, neighbours: original(g, 1, neighbours))]
+    return [(noisy_leaves, "newton_sums", lambda g, h, neighbours: original(g, ONE, neighbours))]
 
 
 def leaf_sums_of_add_remove():

@@ -11,6 +11,7 @@ import pytest
 
 from dpboost.privacy.constants import newton_sums
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.random import Entropy
@@ -48,8 +49,9 @@ def assert_tight(constant, truth):
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(("gradient", "hessian"), CASES)
 def test_a_row_moves_the_sums_by_the_bound_and_not_more(gradient, hessian, neighbours):
+    reaches = Reach.single(gradient), Reach.single(hessian)
     for bound, kind, order in zip(
-        newton_sums(gradient, hessian, neighbours), ("l1", "l2"), (1, 2), strict=True
+        newton_sums(*reaches, neighbours), ("l1", "l2"), (1, 2), strict=True
     ):
         truth = largest_change(gradient, hessian, neighbours, order)
         assert bound.kind == kind

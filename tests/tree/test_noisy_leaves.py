@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpboost.losses import SoftmaxLoss
+from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import _reveal
-from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
+from dpboost.tree.noisy_leaves import GRADIENT_FACTOR, ShrunkenLeaf, SumScale
 
 STEPS = np.array([-0.5, 0.5])
 
@@ -15,7 +17,8 @@ STEPS = np.array([-0.5, 0.5])
 def scale(**changes):
     asked = {
         "gradient_limit": 0.25,
-        "hessian_limit": 16384,
+        "gradient_reach": Reach.single(16384),
+        "hessian_reach": Reach.single(16384),
         "hessian_unit": 2.0**-16,
         "hessian_share": 0.1,
         "norm": "l2",
@@ -24,14 +27,19 @@ def scale(**changes):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.8])
-@pytest.mark.parametrize("hessian_limit", [4096, 16384])
-def test_hessians_have_their_share_of_the_norm(share, hessian_limit):
-    for norm, power in (("l1", 1), ("l2", 2)):
-        part = scale(hessian_share=share, hessian_limit=hessian_limit, norm=norm)
+@pytest.mark.parametrize("hessian", [Reach.single(4096), SoftmaxLoss(n_outputs=5).hessian_reach])
+@pytest.mark.parametrize("gradient", [Reach.single(9000), Reach(l1=900, squares=400_000)])
+def test_hessians_have_their_share_of_the_norm(share, hessian, gradient):
+    for norm in ("l1", "l2"):
+        part = scale(hessian_share=share, hessian_reach=hessian, gradient_reach=gradient, norm=norm)
+        sizes = [
+            reach.l1 if norm == "l1" else reach.squares
+            for reach in (hessian, gradient.scaled(GRADIENT_FACTOR))
+        ]
+        power = 1 if norm == "l1" else 2
         # The factor is the integer next to the one that gives exactly this share.
         shares = [
-            h / (h + part.gradient_units**power)
-            for h in ((f * hessian_limit) ** power for f in part.hessian_factor + STEPS)
+            h / (h + sizes[1]) for h in (f**power * sizes[0] for f in part.hessian_factor + STEPS)
         ]
         assert part.hessian_factor == 1 or shares[0] <= share
         assert share <= shares[1]

@@ -1,0 +1,188 @@
+"""Softmax loss of three and more classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost._kernels import newton, predict
+from dpboost._validation import InvalidParameterError, check_integer
+from dpboost.losses import grid
+from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.table import TABLE_SHIFT, exponential_table
+from dpboost.privacy.reach import Reach
+
+# A released share of a class is never taken for less, so that every start value is finite.
+LEAST_SHARE = 1e-4
+# Scores and sums are kept for every class: beyond, a fit asks for a table of another kind.
+MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxLoss:
+    r"""Multinomial log-likelihood: one raw score and one tree a round for each class.
+
+    The gradient of class :math:`k` is :math:`p_k - [y = k]` and its hessian
+    :math:`p_k (1 - p_k)`. Probabilities come from an integer table of the exponential function
+    and one integer division a row, rounded down to 2^-16.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Number of classes, from 2 to 1000.
+    start_units : tuple of int
+        Start value of each class, in units of 2^-20; empty for zeros.
+
+    Notes
+    -----
+    A row's own entry is :math:`-a` with :math:`a = 1 - p_y`, and the other entries are positive
+    and sum to :math:`a`. Clipping scales the whole vector down to :math:`a \le c`: its L1 norm
+    is then at most :math:`2 c` and its squared L2 norm at most :math:`2 c^2`. Hessians sum to at
+    most :math:`1 - 1 / K`; the sum of their squares is at most 1/8 for two classes and 4/27, the
+    value at three equal probabilities, for more.
+
+    Privacy
+    -------
+    Releases nothing. ``newton_words`` is a row-wise map that uses public numbers only. The trees
+    of a round look at the same rows: their sums are one vector and one release.
+    """
+
+    n_outputs: int
+    start_units: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "softmax"
+    gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = HESSIAN_UNIT
+    unit: ClassVar[float] = 2.0**-SCORE_BITS
+    units_per_one: ClassVar[int] = 1 << SCORE_BITS
+
+    def __post_init__(self) -> None:
+        check_integer("n_outputs", "SoftmaxLoss", self.n_outputs, low=2, high=MOST_CLASSES)
+        if not self.start_units:
+            object.__setattr__(self, "start_units", (0,) * self.n_outputs)
+
+    @property
+    def objective(self) -> str:
+        """LightGBM's name of the loss."""
+        return f"multiclass num_class:{self.n_outputs}"
+
+    @property
+    def hessian_reach(self) -> Reach:
+        """How far the hessians of a row go, in units of 2^-16."""
+        one = round(1 / HESSIAN_UNIT)
+        squares = one * one // 8 if self.n_outputs == 2 else -(-4 * one * one // 27)
+        return Reach(
+            l1=one * (self.n_outputs - 1) // self.n_outputs, squares=squares, entries=self.n_outputs
+        )
+
+    def gradient_reach(self, gradient_limit: float) -> Reach:
+        """Return how far the clipped gradient of a row goes, in units of 2^-16."""
+        limit = gradient_units(gradient_limit)
+        return Reach(l1=2 * limit, squares=2 * limit * limit, entries=self.n_outputs)
+
+    def starting_at(self, shares: NDArray[np.float64]) -> SoftmaxLoss:
+        """Return this loss with the logarithms of released class shares as its start.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_outputs,)
+            Clipped to at least 0.0001.
+        """
+        logs = [math.log(max(share, LEAST_SHARE)) for share in shares.tolist()]
+        return replace(self, start_units=tuple(round(value / self.unit) for value in logs))
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Check that class indices are 0 to ``n_outputs - 1``.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Index of each row's class in the public list of classes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is any other index.
+        """
+        labels = np.asarray(y)
+        if not np.isin(labels, np.arange(self.n_outputs)).all():
+            raise InvalidParameterError(
+                "The 'y' parameter of SoftmaxLoss must hold class indices from 0 to one less "
+                "than the number of classes."
+            )
+        return labels.astype(np.int64)
+
+    def newton_words(
+        self,
+        scores: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        *,
+        gradient_limit: float,
+        n_threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Packed clipped gradients and hessians of some rows, for every class.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_outputs, n_rows), int64
+            In units of 2^-20.
+        labels : ndarray of shape (n_rows,), int64
+            Class indices.
+        rows : ndarray of shape (n_selected,), int32
+        gradient_limit : float
+            Clip of the gradient of a row's own class, at most 1; the others shrink with it.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_selected), int64
+            ``(gradient << 32) + hessian``, both in units of 2^-16, within ``gradient_reach`` and
+            ``hessian_reach``.
+        """
+        words = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
+        newton.softmax(
+            scores,
+            labels,
+            rows,
+            exponential_table(),
+            TABLE_SHIFT,
+            gradient_units(gradient_limit),
+            words,
+            n_threads,
+        )
+        return words
+
+    def to_score_units(
+        self, value_units: ArrayLike, value_unit: float, learning_rate: float
+    ) -> NDArray[np.int64]:
+        """Turn released leaf values into score units, learning rate included.
+
+        Parameters
+        ----------
+        value_units : array-like of int64
+            Released leaf values, counted in ``value_unit``.
+        value_unit : float
+            One such unit, in logarithms of odds.
+        learning_rate : float
+
+        Returns
+        -------
+        ndarray of int64
+            Rounded to nearest, saturated at +-2^40 units.
+        """
+        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
+
+    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Class probabilities from raw scores of shape (n_rows, n_outputs), as LightGBM's."""
+        out = np.array(raw, dtype=np.float64, order="C")
+        predict.softmax(out)
+        return out
