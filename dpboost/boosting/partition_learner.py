@@ -95,7 +95,7 @@ class PartitionLearner:
         return self.grid.random(features, self.depth, self.public)
 
     def _order(self, feature: int, steps: NDArray[np.float64]) -> None:
-        """Order the categories of a feature by the released steps of the output that varies most."""
+        """Order the categories of a feature by the steps of the output whose steps vary most."""
         categories = steps[:, : self.grid.n_bins[feature]]
         categories = categories[np.argmax(categories.var(axis=1))]
         self.grid.set_order(feature, np.argsort(categories, kind="stable"))

@@ -9,7 +9,7 @@ from dpboost._kernels import cells
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
-from dpboost.losses import Loss
+from dpboost.losses import Loss, SoftmaxLoss
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
@@ -136,6 +136,7 @@ class TreeRows:
             Relation of the constants.
         """
         training, rows = self._training, self._rows
+        assert not isinstance(training.loss, SoftmaxLoss), "splits are chosen for one output"
         words = training.loss.words(
             training.scores[0],
             training.labels,

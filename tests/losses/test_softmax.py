@@ -148,7 +148,7 @@ def test_one_release_of_all_classes_is_bounded_tightly(n_classes, clip, neighbou
             gradient_reach=loss.gradient_reach(clip),
             hessian_reach=loss.hessian_reach,
             hessian_unit=loss.hessian_unit,
-            # With larger shares the bound is loose at clip 1: the largest gradients have no hessian.
+            # Larger shares make the bound loose at clip 1: the largest gradients have no hessian.
             hessian_share=0.08,
             norm=norm,
         )
