@@ -6,6 +6,7 @@ All sums are integers, so they do not depend on chunks or threads.
 from cython.parallel cimport prange
 from libc.string cimport memset
 
+from _cells cimport add_packed, leaf_at, look_up, unpack
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
@@ -18,7 +19,7 @@ def find_leaves(
     const bin_t[:, ::1] bins,
     const row_t[::1] rows,
     const row_t[::1] features,
-    const row_t[::1] strides,
+    const row_t[:, ::1] steps,
     const unsigned short[::1] table,
     unsigned short[::1] leaves,
     int n_threads,
@@ -33,8 +34,8 @@ def find_leaves(
         Empty stands for all rows in their order.
     features : int32 array of shape (k,)
         Features of the table, one to three.
-    strides : int32 array of shape (k,)
-        What one bin of each feature moves in the table.
+    steps : int32 array of shape (3, 256)
+        What each bin of each feature moves in the table; zeros beyond k.
     table : uint16 array
     leaves : uint16 array of shape (n_selected,)
         Overwritten.
@@ -45,42 +46,33 @@ def find_leaves(
     cdef Py_ssize_t chunk
     cdef int k = features.shape[0]
     cdef const bin_t* columns[3]
-    cdef int steps[3]
     cdef int f
     if n == 0:
         return
     for f in range(3):
-        # A feature that is not there points to the first one with a stride of zero.
+        # A feature that is not there points to the first one; all its steps are zero.
         columns[f] = &bins[features[f if f < k else 0], 0]
-        steps[f] = strides[f] if f < k else 0
     cdef const row_t* chosen = &rows[0] if rows.shape[0] else NULL
     for chunk in prange(
         n_chunks, nogil=True, num_threads=n_threads, schedule="static",
         use_threads_if=n_chunks > 4,
     ):
         _find_chunk(
-            columns, steps, chosen, chunk * CHUNK, min(n - chunk * CHUNK, CHUNK),
+            columns, &steps[0, 0], chosen, chunk * CHUNK, min(n - chunk * CHUNK, CHUNK),
             &table[0], &leaves[chunk * CHUNK],
         )
 
 
 cdef void _find_chunk(
-    const bin_t** columns, const int* steps, const row_t* rows, Py_ssize_t start, Py_ssize_t n,
+    const bin_t** columns, const row_t* steps, const row_t* rows, Py_ssize_t start, Py_ssize_t n,
     const unsigned short* table, unsigned short* leaves,
 ) noexcept nogil:
-    cdef const bin_t* first = columns[0]
-    cdef const bin_t* second = columns[1]
-    cdef const bin_t* third = columns[2]
-    cdef int s0 = steps[0], s1 = steps[1], s2 = steps[2]
-    cdef Py_ssize_t i, r
+    cdef Py_ssize_t i
     if rows == NULL:
-        for i in range(n):
-            r = start + i
-            leaves[i] = table[first[r] * s0 + second[r] * s1 + third[r] * s2]
+        look_up(columns[0] + start, columns[1] + start, columns[2] + start, steps, table, n, leaves)
     else:
         for i in range(n):
-            r = rows[start + i]
-            leaves[i] = table[first[r] * s0 + second[r] * s1 + third[r] * s2]
+            leaves[i] = leaf_at(columns[0], columns[1], columns[2], steps, table, rows[start + i])
 
 
 def leaf_sums(
@@ -120,14 +112,9 @@ cdef void _add_block(
     sum_t* gradients, sum_t* hessians, int n_leaves,
 ) noexcept nogil:
     cdef word_t packed[MAX_LEAVES]
-    cdef Py_ssize_t i
     memset(packed, 0, n_leaves * sizeof(word_t))
-    for i in range(n):
-        packed[leaves[i]] += <word_t> words[i]
-    for i in range(n_leaves):
-        # The lower half is never negative: the upper half is the gradient as it is.
-        hessians[i] += <sum_t> (packed[i] & <word_t> 0xFFFFFFFF)
-        gradients[i] += (<sum_t> packed[i]) >> 32
+    add_packed(words, leaves, n, packed)
+    unpack(packed, n_leaves, gradients, hessians)
 
 
 def add_leaves(

@@ -7,26 +7,11 @@ squared loss in units of 2^-12 and of the others in units of 2^-16.
 
 from cython.parallel cimport prange
 
-from _types cimport row_t, sum_t, word_t
+from _newton cimport ROWS_AT_ONCE, curve_t, logistic_word, softmax_words, squared_word
+from _types cimport row_t, sum_t
 
 cdef enum:
-    GRID_BITS = 16
-    TABLE_BITS = 30
-    COUNT_UNITS = 4096
     FEW = 8192
-    ROWS_AT_ONCE = 512
-
-# See the gradient kernels: rounds a double to the nearest integer in every instruction set.
-cdef double ROUNDER = 6755399441055744.0
-cdef sum_t INT32_MAX = 2147483647
-
-
-cdef inline sum_t _clip(sum_t value, sum_t limit) noexcept nogil:
-    return min(max(value, -limit), limit)
-
-
-cdef inline sum_t _pack(sum_t gradient, sum_t hessian) noexcept nogil:
-    return gradient * (<sum_t> 1 << 32) + hessian
 
 
 def squared(
@@ -56,29 +41,10 @@ def squared(
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t i
     cdef double bound = <double> gradient_limit
-    cdef double gradient
     for i in prange(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
-        gradient = <double> _clip(scores[rows[i]] - labels[rows[i]], INT32_MAX) * scale
-        gradient = min(max(gradient, -bound), bound)
-        gradient = (gradient + ROUNDER) - ROUNDER
-        words[i] = _pack(<sum_t> gradient, COUNT_UNITS)
-
-
-cdef inline sum_t _probability(
-    sum_t raw, const sum_t* table, int table_shift, sum_t half_range
-) noexcept nogil:
-    """The logistic function on the 2^-16 grid, from the public table of the losses."""
-    cdef int value_shift = table_shift + TABLE_BITS - GRID_BITS
-    cdef sum_t score = _clip(raw, half_range)
-    cdef sum_t size = max(score, -score)
-    cdef sum_t entry = table[size >> table_shift]
-    cdef sum_t value = ((entry >> 32) << table_shift)
-    cdef sum_t negative = score >> 63
-    value += <unsigned int> entry * (size & ((<sum_t> 1 << table_shift) - 1))
-    value = (value + (<sum_t> 1 << (value_shift - 1))) >> value_shift
-    return (value ^ negative) - negative + (negative & (1 << GRID_BITS))
+        words[i] = squared_word(scores[rows[i]], labels[rows[i]], scale, bound)
 
 
 def logistic(
@@ -106,30 +72,12 @@ def logistic(
     """
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t i
-    cdef sum_t p, gradient, hessian
-    cdef const sum_t* entries = &table[0]
+    cdef curve_t curve
+    curve.table, curve.shift, curve.range = &table[0], table_shift, half_range
     for i in prange(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
-        p = _probability(scores[rows[i]], entries, table_shift, half_range)
-        gradient = _clip(p - labels[rows[i]] * (1 << GRID_BITS), gradient_limit)
-        hessian = (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
-        words[i] = _pack(gradient, hessian)
-
-
-cdef inline sum_t _decay(
-    sum_t below, const sum_t* table, int table_shift, sum_t table_range
-) noexcept nogil:
-    """``exp(-below)`` on the 2^-30 grid for ``below >= 0``, zero beyond the table."""
-    cdef sum_t entry
-    if below >= table_range:
-        return 0
-    entry = table[below >> table_shift]
-    # The fall to the next entry is stored as a positive number.
-    return (entry >> 32) - (
-        (<sum_t> (<unsigned int> entry) * (below & ((<sum_t> 1 << table_shift) - 1)))
-        >> table_shift
-    )
+        words[i] = logistic_word(scores[rows[i]], labels[rows[i]], &curve, gradient_limit)
 
 
 def softmax(
@@ -169,60 +117,13 @@ def softmax(
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t n_chunks = (n + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
     cdef Py_ssize_t chunk
-    cdef sum_t table_range = (<sum_t> table.shape[0]) << table_shift
+    cdef curve_t curve
+    curve.table, curve.shift, curve.range = &table[0], table_shift, table.shape[0] << table_shift
     for chunk in prange(
         n_chunks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
-        _softmax_chunk(
-            scores, labels, rows, &table[0], table_shift, table_range, gradient_limit, words,
-            chunk * ROWS_AT_ONCE, min(n - chunk * ROWS_AT_ONCE, ROWS_AT_ONCE),
+        softmax_words(
+            &scores[0, 0], scores.shape[1], scores.shape[0], &labels[0],
+            &rows[chunk * ROWS_AT_ONCE], min(n - chunk * ROWS_AT_ONCE, ROWS_AT_ONCE), &curve,
+            gradient_limit, &words[0, chunk * ROWS_AT_ONCE], words.shape[1],
         )
-
-
-cdef void _softmax_chunk(
-    const sum_t[:, ::1] scores, const sum_t[::1] labels, const row_t[::1] rows,
-    const sum_t* table, int table_shift, sum_t table_range, sum_t limit, sum_t[:, ::1] words,
-    Py_ssize_t start, Py_ssize_t n,
-) noexcept nogil:
-    cdef sum_t top[ROWS_AT_ONCE]
-    cdef word_t total[ROWS_AT_ONCE]
-    cdef word_t own[ROWS_AT_ONCE]
-    cdef Py_ssize_t n_classes = scores.shape[0]
-    cdef Py_ssize_t k, i
-    cdef sum_t value
-    for i in range(n):
-        top[i] = scores[0, rows[start + i]]
-        total[i] = 0
-    for k in range(1, n_classes):
-        for i in range(n):
-            top[i] = max(top[i], scores[k, rows[start + i]])
-    for k in range(n_classes):
-        for i in range(n):
-            value = _decay(top[i] - scores[k, rows[start + i]], table, table_shift, table_range)
-            words[k, start + i] = value
-            total[i] += <word_t> value
-    for i in range(n):
-        # The total is at least 2^30: the reciprocal is at most 2^32, the product at most 2^62.
-        total[i] = (<word_t> 1 << 62) // total[i]
-        own[i] = _share(words[labels[rows[start + i]], start + i], total[i])
-    for k in range(n_classes):
-        for i in range(n):
-            words[k, start + i] = _class_word(
-                <sum_t> _share(words[k, start + i], total[i]), <sum_t> own[i],
-                labels[rows[start + i]] == k, limit,
-            )
-
-
-cdef inline word_t _share(sum_t value, word_t reciprocal) noexcept nogil:
-    """A probability on the 2^-16 grid, rounded down."""
-    return (<word_t> value * reciprocal) >> 46
-
-
-cdef inline sum_t _class_word(sum_t p, sum_t own, bint is_own, sum_t limit) noexcept nogil:
-    cdef sum_t missing = (1 << GRID_BITS) - own
-    cdef sum_t hessian = (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
-    if is_own:
-        return _pack(-min(missing, limit), hessian)
-    if missing > limit:
-        p = (p * limit) // missing
-    return _pack(p, hessian)

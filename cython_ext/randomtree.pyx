@@ -1,8 +1,9 @@
 """Random partitions of a few binned features: a public tree and its table of leaves.
 
 A node splits a random one of the tree's features at random, among the bins that can still reach
-it, so that no split is void on the public grid. Nothing here reads a row: the random words come
-from public randomness.
+it, so that no split is void on the public grid. Bins of a feature that no node tells apart share
+a cell, and the table holds one leaf for each combination of cells: it is small enough for the
+first cache. Nothing here reads a row: the random words come from public randomness.
 """
 
 from libc.string cimport memcpy, memset
@@ -21,6 +22,12 @@ cdef struct Box:
     row_t parent
     row_t side
 
+cdef struct Cells:
+    # Number of cells of each feature, the cell of each bin, and one bin of each cell.
+    int n[MAX_FEATURES]
+    int of_bin[MAX_FEATURES][BINS]
+    int a_bin[MAX_FEATURES][BINS]
+
 
 def grow(
     const row_t[::1] n_bins,
@@ -32,6 +39,7 @@ def grow(
     word_t[:, ::1] left_bins,
     row_t[::1] left,
     row_t[::1] right,
+    row_t[:, ::1] steps,
     unsigned short[::1] table,
 ):
     """Grow a random tree level by level and write the leaf of every combination of bins.
@@ -56,19 +64,24 @@ def grow(
         Overwritten: the bins that go left, as bits.
     left, right : int32 arrays of shape (2**depth - 1,)
         Overwritten: children, ``~leaf`` for a leaf.
+    steps : int32 array of shape (3, 256)
+        Overwritten: the leaf of a row is ``table[sum(steps[f, bin of f])]``; zeros beyond k.
     table : uint16 array of shape (prod(n_bins + 1),)
-        Overwritten: leaf of each combination of bins, the last feature's bin fastest.
+        Its first entries are overwritten, one for each combination of cells.
 
     Returns
     -------
-    int
-        Number of leaves; there is one node less.
+    n_leaves : int
+        There is one node less.
+    n_entries : int
+        Entries of the table that are used.
     """
     cdef Box boxes[4096]
     cdef int k = n_bins.shape[0]
     cdef int n_leaves = 1
     cdef int n_nodes = 0
-    cdef int _level, leaf, at_level
+    cdef int _level, leaf, at_level, n_entries
+    cdef Cells cells
     cdef const word_t* draw = &words[0]
     with nogil:
         _whole(&boxes[0], n_bins, k)
@@ -86,10 +99,13 @@ def grow(
                     boxes[n_leaves].side = 1
                     n_nodes += 1
                     n_leaves += 1
+        _find_cells(n_bins, k, &feature[0], &left_bins[0, 0], n_nodes, &cells)
+        n_entries = cells.n[0] * cells.n[1] * cells.n[2]
+        _write_steps(&cells, n_bins, k, steps)
         for leaf in range(n_leaves):
             _hang(&boxes[leaf], ~leaf, left, right)
-            _fill(&boxes[leaf], leaf, n_bins, k, &table[0])
-    return n_leaves
+            _fill(&boxes[leaf], leaf, &cells, k, &table[0])
+    return n_leaves, n_entries
 
 
 cdef void _whole(Box* box, const row_t[::1] n_bins, int k) noexcept nogil:
@@ -201,25 +217,72 @@ cdef void _nominal(
     left_bins[reached[i] >> 6] |= <word_t> 1 << (reached[i] & 63)
 
 
-cdef void _fill(
-    const Box* box, int leaf, const row_t[::1] n_bins, int k, unsigned short* table
+cdef void _find_cells(
+    const row_t[::1] n_bins, int k, const row_t* feature, const word_t* left_bins, int n_nodes,
+    Cells* cells,
 ) noexcept nogil:
-    """Write the leaf into every combination of bins that reaches it."""
-    cdef int a, b, c
-    cdef int n0 = n_bins[0] + 1
-    cdef int n1 = n_bins[1] + 1 if k > 1 else 1
-    cdef int n2 = n_bins[2] + 1 if k > 2 else 1
-    cdef unsigned short* run
-    for a in range(n0):
-        if not _holds(box.reach[0], a):
+    """Group the bins of each feature that go the same way at every node."""
+    cdef int f, node
+    memset(cells, 0, sizeof(Cells))
+    for f in range(MAX_FEATURES):
+        cells.n[f] = 1
+    for node in range(n_nodes):
+        f = feature[node]
+        _divide_cells(
+            n_bins[f] + 1, left_bins + node * SET_WORDS, &cells.n[f], &cells.of_bin[f][0]
+        )
+    for f in range(k):
+        for node in range(n_bins[f] + 1):
+            cells.a_bin[f][cells.of_bin[f][node]] = node
+
+
+cdef void _divide_cells(int n_bins, const word_t* left, int* n_cells, int* of_bin) noexcept nogil:
+    """Move the bins that go left into cells of their own, where a cell has both kinds."""
+    cdef int moved_to[BINS]
+    cdef int n_right[BINS]
+    cdef int b, cell
+    cdef int before = n_cells[0]
+    for cell in range(before):
+        moved_to[cell] = -1
+        n_right[cell] = 0
+    for b in range(n_bins):
+        if not _holds(left, b):
+            n_right[of_bin[b]] += 1
+    for b in range(n_bins):
+        cell = of_bin[b]
+        if not _holds(left, b) or n_right[cell] == 0:
             continue
-        for b in range(n1):
-            if k > 1 and not _holds(box.reach[1], b):
+        if moved_to[cell] < 0:
+            moved_to[cell] = n_cells[0]
+            n_cells[0] += 1
+        of_bin[b] = moved_to[cell]
+
+
+cdef void _write_steps(
+    const Cells* cells, const row_t[::1] n_bins, int k, row_t[:, ::1] steps
+) noexcept nogil:
+    cdef int f, b
+    cdef int stride = 1
+    memset(&steps[0, 0], 0, MAX_FEATURES * BINS * sizeof(row_t))
+    for f in range(k - 1, -1, -1):
+        for b in range(n_bins[f] + 1):
+            steps[f, b] = cells.of_bin[f][b] * stride
+        stride *= cells.n[f]
+
+
+cdef void _fill(
+    const Box* box, int leaf, const Cells* cells, int k, unsigned short* table
+) noexcept nogil:
+    """Write the leaf into every combination of cells that reaches it."""
+    cdef int a, b, c
+    cdef unsigned short* run
+    for a in range(cells.n[0]):
+        if not _holds(box.reach[0], cells.a_bin[0][a]):
+            continue
+        for b in range(cells.n[1]):
+            if k > 1 and not _holds(box.reach[1], cells.a_bin[1][b]):
                 continue
-            run = table + (a * n1 + b) * n2
-            if k < 3:
-                run[0] = leaf
-                continue
-            for c in range(n2):
-                if _holds(box.reach[2], c):
+            run = table + (a * cells.n[1] + b) * cells.n[2]
+            for c in range(cells.n[2]):
+                if k < 3 or _holds(box.reach[2], cells.a_bin[2][c]):
                     run[c] = leaf

@@ -5,7 +5,7 @@ def find_leaves(
     bins: NDArray[np.uint8],
     rows: NDArray[np.int32],
     features: NDArray[np.int32],
-    strides: NDArray[np.int32],
+    steps: NDArray[np.int32],
     table: NDArray[np.uint16],
     leaves: NDArray[np.uint16],
     n_threads: int,

@@ -11,5 +11,6 @@ def grow(
     left_bins: NDArray[np.uint64],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
+    steps: NDArray[np.int32],
     table: NDArray[np.uint16],
-) -> int: ...
+) -> tuple[int, int]: ...

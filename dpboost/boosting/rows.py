@@ -10,6 +10,7 @@ from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
 from dpboost.losses import Loss, SoftmaxLoss
+from dpboost.losses.grid import PassArrays
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
@@ -25,7 +26,8 @@ ALL_ROWS = np.empty(0, dtype=np.int32)
 class TrainingRows:
     """Rows on the private side of the gate.
 
-    Scores are brought up to date lazily: only the rows of the next round need theirs.
+    Scores are brought up to date lazily: only the rows of the next round need theirs, and a
+    round of all rows adds the leaf values of the one before in the pass that it makes anyway.
 
     Parameters
     ----------
@@ -62,23 +64,32 @@ class TrainingRows:
         n_rows = bins.shape[1]
         self.bins = bins
         self.labels = labels
-        self.present = present
+        self.present = present.view(np.uint8)
         self.loss = loss
         self.layout = layout
         self.n_threads = n_threads
         starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
         self.scores = np.repeat(starts, n_rows, axis=1)
-        self.forests = tuple(Forest() for _ in starts)
+        self.leaves = np.empty(n_rows, dtype=np.uint16)
+        self.pending = np.empty((len(starts), 0), dtype=np.int64)
+        self._forests = tuple(Forest() for _ in starts)
         self._missing_from = np.zeros(n_rows, dtype=np.int32)
+        self._n_current = 0
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts: NDArray[np.intp] | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """Rounds that were released so far."""
+        return self._forests[0].n_trees
 
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
         """Assign every row to one round of an ensemble by a secret coin of its own."""
         n_rows = len(self.labels)
         if plan.shares is None:
-            self._order = np.arange(n_rows, dtype=np.int32)
-            self._starts = None
+            if self._starts is not None:
+                self._order = np.arange(n_rows, dtype=np.int32)
+                self._starts = None
             return
         blocks = ledger.row_coins().blocks(plan.shares, n_rows, n_threads=self.n_threads)
         self._order = np.argsort(blocks, kind="stable").astype(np.int32)
@@ -86,22 +97,43 @@ class TrainingRows:
 
     def take(self, index: int) -> TreeRows:
         """Take the rows of round ``index`` of the ensemble, with scores up to date."""
-        rows = self._order
-        if self._starts is not None:
-            rows = rows[self._starts[index] : self._starts[index + 1]]
-        for forest, scores in zip(self.forests, self.scores, strict=True):
-            forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
-        self._missing_from[rows] = self.forests[0].n_trees
-        return TreeRows(self, rows, everybody=self._starts is None)
+        if self._starts is None:
+            if self._n_current < self.n_trees:
+                self._bring_up(self._order)
+                self._n_current = self.n_trees
+            return TreeRows(self, self._order, everybody=True)
+        self._settle()
+        rows = self._order[self._starts[index] : self._starts[index + 1]]
+        self._bring_up(rows)
+        return TreeRows(self, rows, everybody=False)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Take note of the released trees of a round, one for each output."""
-        for forest, tree in zip(self.forests, trees, strict=True):
+        for forest, tree in zip(self._forests, trees, strict=True):
             forest.append(tree)
+
+    def hold(self, values: NDArray[np.int64]) -> None:
+        """Keep the leaf values of a round of all rows: the next pass adds them to the scores."""
+        self.pending = values
+        self._n_current = self.n_trees + 1
 
     def mark_current(self, rows: NDArray[np.int32]) -> None:
         """Note that these rows' scores hold the round that will be appended next."""
-        self._missing_from[rows] = self.forests[0].n_trees + 1
+        self._missing_from[rows] = self.n_trees + 1
+
+    def _settle(self) -> None:
+        """Go over from rounds of all rows, whose scores are behind together, to rounds of some."""
+        for scores, values in zip(self.scores, self.pending, strict=True):
+            if len(values):
+                cells.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
+        self.pending = self.pending[:, :0]
+        np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
+
+    def _bring_up(self, rows: NDArray[np.int32]) -> None:
+        """Add to the scores of some rows the trees that they have not yet received."""
+        for forest, scores in zip(self._forests, self.scores, strict=True):
+            forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
+        self._missing_from[rows] = self.n_trees
 
 
 class TreeRows:
@@ -123,7 +155,7 @@ class TreeRows:
         self._training = training
         self._rows = rows
         self._everybody = everybody
-        self._leaves = np.empty(len(rows), dtype=np.uint16)
+        self._leaves = training.leaves if everybody else np.empty(len(rows), dtype=np.uint16)
 
     def node_statistics(self, gradient_bound: float, neighbours: Neighbours) -> NodeStatistics:
         """Histograms and totals for splits chosen node by node.
@@ -167,28 +199,49 @@ class TreeRows:
         Sensitive of shape (2, n_outputs, n_leaves)
         """
         training = self._training
-        bins, lines = dense_columns(training.bins, partition.features)
+        columns = dense_columns(training.bins, partition.features)
+        lookup = (*columns, partition.steps, partition.table)
+        sums = np.empty((2, len(training.scores), partition.n_leaves), dtype=np.int64)
+        if self._everybody:
+            self._sum_all(lookup, sums, scale.gradient_limit)
+        else:
+            self._sum_some(lookup, sums, scale.gradient_limit)
+        return scale.sensitive(sums, neighbours)
+
+    def _sum_all(self, lookup: PassArrays, sums: NDArray[np.int64], gradient_limit: float) -> None:
+        """Sum over all rows in one pass, which adds what is pending."""
+        training = self._training
+        training.loss.pass_over(
+            (
+                training.scores,
+                training.labels,
+                training.present,
+                training.pending,
+                training.leaves,
+                *lookup,
+                sums,
+            ),
+            gradient_limit=gradient_limit,
+            n_threads=training.n_threads,
+        )
+
+    def _sum_some(self, lookup: PassArrays, sums: NDArray[np.int64], gradient_limit: float) -> None:
+        """Sum over the rows of this round."""
+        training = self._training
+        bins, features, steps, table = lookup
         cells.find_leaves(
-            bins,
-            self._chosen,
-            lines,
-            partition.strides,
-            partition.table,
-            self._leaves,
-            training.n_threads,
+            bins, self._rows, features, steps, table, self._leaves, training.n_threads
         )
         words = training.loss.newton_words(
             training.scores,
             training.labels,
             self._rows,
-            gradient_limit=scale.gradient_limit,
+            gradient_limit=gradient_limit,
             n_threads=training.n_threads,
         )
         words *= training.present[self._rows]
-        sums = np.empty((2, len(words), partition.n_leaves), dtype=np.int64)
         for output, own in enumerate(words):
             cells.leaf_sums(own, self._leaves, sums[0, output], sums[1, output], training.n_threads)
-        return scale.sensitive(sums, neighbours)
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the rows' scores.
@@ -199,14 +252,12 @@ class TreeRows:
             In score units.
         """
         training = self._training
+        if self._everybody:
+            training.hold(values)
+            return
         for scores, own in zip(training.scores, values, strict=True):
-            cells.add_leaves(self._chosen, self._leaves, own, scores, training.n_threads)
+            cells.add_leaves(self._rows, self._leaves, own, scores, training.n_threads)
         training.mark_current(self._rows)
-
-    @property
-    def _chosen(self) -> NDArray[np.int32]:
-        """Rows for kernels that take no list when all rows are meant."""
-        return ALL_ROWS if self._everybody else self._rows
 
     def _columns(self) -> BinnedRows:
         """Bins of the rows in compact columns; the whole matrix is not copied."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ HESSIAN_UNIT = 2.0**-16
 
 COUNT_UNIT = 2.0**-12
 """One unit of the hessian grid of losses whose hessian is one."""
+
+PassArrays: TypeAlias = tuple[NDArray[Any], ...]
+"""What the kernels of ``rounds`` take before ``n_threads``, in their order."""
 
 
 def filter_units(filter_limit: float | None, units_per_one: int) -> int:

@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, newton, predict
+from dpboost._kernels import gradient, newton, predict, rounds
 from dpboost._validation import InvalidParameterError
 from dpboost.losses import grid
 from dpboost.losses.grid import (
     GRADIENT_ONE,
     HESSIAN_UNIT,
     SCORE_BITS,
+    PassArrays,
     filter_units,
     gradient_units,
 )
@@ -186,6 +187,20 @@ class LogisticLoss:
             n_threads,
         )
         return words[np.newaxis]
+
+    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
+        """Bring scores up to date, find leaves and sum, in one pass over all rows.
+
+        The same words as :meth:`newton_words`, without a table of them.
+        """
+        rounds.logistic(
+            *arrays,
+            n_threads,
+            logistic_table(),
+            TABLE_SHIFT,
+            TABLE_RANGE,
+            gradient_units(gradient_limit),
+        )
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float

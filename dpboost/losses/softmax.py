@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, predict
+from dpboost._kernels import newton, predict, rounds
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.losses import grid
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, PassArrays, gradient_units
 from dpboost.losses.table import TABLE_SHIFT, exponential_table
 from dpboost.privacy.reach import Reach
 
@@ -160,6 +160,19 @@ class SoftmaxLoss:
             n_threads,
         )
         return words
+
+    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
+        """Bring scores up to date, find leaves and sum, in one pass over all rows.
+
+        The same words as :meth:`newton_words`, without a table of them.
+        """
+        rounds.softmax(
+            *arrays,
+            n_threads,
+            exponential_table(),
+            TABLE_SHIFT,
+            gradient_units(gradient_limit),
+        )
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float

@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, newton
+from dpboost._kernels import gradient, newton, rounds
 from dpboost._validation import check_real, refuse
 from dpboost.losses import grid
 from dpboost.losses.grid import (
     COUNT_UNIT,
     GRADIENT_ONE,
     SCORE_BITS,
+    PassArrays,
     filter_units,
     gradient_units,
 )
@@ -270,6 +271,18 @@ class SquaredLoss:
             n_threads,
         )
         return words[np.newaxis]
+
+    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
+        """Bring scores up to date, find leaves and sum, in one pass over all rows.
+
+        The same words as :meth:`newton_words`, without a table of them.
+        """
+        rounds.squared(
+            *arrays,
+            n_threads,
+            GRADIENT_ONE / self.half_units,
+            gradient_units(gradient_limit),
+        )
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float

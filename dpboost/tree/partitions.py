@@ -25,10 +25,10 @@ class Partition:
     ----------
     features : ndarray of shape (k,), int32
         Features of the table, at most three.
-    strides : ndarray of shape (k,), int32
-        What one bin of each feature moves in the table.
+    steps : ndarray of shape (3, 256), int32
+        What each bin of each feature moves in the table; zeros for features that are not there.
     table : ndarray of uint16
-        Leaf of every combination of bins.
+        Leaf of every combination of bins, at the sum of their steps.
     n_leaves : int
     feature : ndarray of shape (n_leaves - 1,), int32
         Feature of each internal node.
@@ -43,7 +43,7 @@ class Partition:
     """
 
     features: NDArray[np.int32]
-    strides: NDArray[np.int32]
+    steps: NDArray[np.int32]
     table: NDArray[np.uint16]
     n_leaves: int
     feature: NDArray[np.int32]
@@ -108,9 +108,9 @@ class PartitionGrid:
         left_bins = np.empty((most, SET_WORDS), dtype=np.uint64)
         left, right = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
         n_bins = self.n_bins[features]
-        strides = _strides(n_bins)
-        table = np.zeros(int(np.prod(n_bins + 1, dtype=np.int64)), dtype=np.uint16)
-        n_leaves = randomtree.grow(
+        steps = np.empty((MAX_FEATURES, BINS), dtype=np.int32)
+        table = np.empty(int(np.prod(n_bins + 1, dtype=np.int64)), dtype=np.uint16)
+        n_leaves, n_entries = randomtree.grow(
             n_bins,
             self.is_nominal[features],
             self.order[features],
@@ -120,13 +120,14 @@ class PartitionGrid:
             left_bins,
             left,
             right,
+            steps,
             table,
         )
         nodes = slice(n_leaves - 1)
         return Partition(
             features=features,
-            strides=strides,
-            table=table,
+            steps=steps,
+            table=table[:n_entries].copy(),
             n_leaves=n_leaves,
             feature=features[node_feature[nodes]],
             left_bins=left_bins[nodes],
@@ -137,24 +138,19 @@ class PartitionGrid:
     def by_category(self, feature: int) -> Partition:
         """Give every category of a nominal feature a leaf of its own; the last takes the rest."""
         n_bins = int(self.n_bins[feature])
-        table = np.minimum(np.arange(n_bins + 1), n_bins).astype(np.uint16)
+        steps = np.zeros((MAX_FEATURES, BINS), dtype=np.int32)
+        steps[0, : n_bins + 1] = np.arange(n_bins + 1)
         nodes = np.arange(n_bins, dtype=np.int32)
         left_bins = np.zeros((n_bins, SET_WORDS), dtype=np.uint64)
         left_bins[nodes, nodes >> 6] = np.uint64(1) << (nodes & 63).astype(np.uint64)
         right = np.append(nodes[1:], ~n_bins).astype(np.int32)
         return Partition(
             features=np.array([feature], dtype=np.int32),
-            strides=np.array([1], dtype=np.int32),
-            table=table,
+            steps=steps,
+            table=np.arange(n_bins + 1, dtype=np.uint16),
             n_leaves=n_bins + 1,
             feature=np.full(n_bins, feature, dtype=np.int32),
             left_bins=left_bins,
             left=~nodes,
             right=right,
         )
-
-
-def _strides(n_bins: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Strides of a table whose last feature runs fastest."""
-    sizes = np.append(n_bins[1:] + 1, 1)
-    return np.cumprod(sizes[::-1])[::-1].astype(np.int32)

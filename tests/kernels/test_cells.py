@@ -18,9 +18,15 @@ def rows_of(kind, n_rows, random):
     return chosen, chosen
 
 
+def steps_of(strides):
+    steps = np.zeros((3, 256), dtype=np.int32)
+    steps[: len(strides)] = np.array(strides)[:, np.newaxis] * np.arange(256)
+    return steps
+
+
 def leaves_of(bins, rows, features, strides, table, n_selected, n_threads=1):
     leaves = np.full(n_selected, 9999, dtype=np.uint16)
-    cells.find_leaves(bins, rows, features, strides, table, leaves, n_threads)
+    cells.find_leaves(bins, rows, features, steps_of(strides), table, leaves, n_threads)
     return leaves
 
 

@@ -22,10 +22,11 @@ class Grown:
         feature = np.full(most, -7, np.int32)
         left_bins = np.zeros((most, 4), np.uint64)
         left, right = np.full(most, -9999, np.int32), np.full(most, -9999, np.int32)
-        table = np.full(np.prod(np.array(n_bins) + 1), 9999, np.uint16)
+        self.steps = np.full((3, 256), -7, np.int32)
+        self.entries = np.full(np.prod(np.array(n_bins) + 1), 9999, np.uint16)
         if order is None:
             order = np.tile(np.arange(256, dtype=np.uint8), (len(n_bins), 1))
-        self.n_leaves = randomtree.grow(
+        self.n_leaves, self.n_entries = randomtree.grow(
             np.array(n_bins, np.int32),
             np.array(kinds, np.uint8),
             order,
@@ -35,14 +36,17 @@ class Grown:
             left_bins,
             left,
             right,
-            table,
+            self.steps,
+            self.entries,
         )
         nodes = slice(self.n_leaves - 1)
         self.feature = feature[nodes].tolist()
         bits = np.unpackbits(left_bins[nodes].view(np.uint8), axis=1, bitorder="little")
         self.sets = [set(np.flatnonzero(row).tolist()) for row in bits]
         self.left, self.right = left[nodes].tolist(), right[nodes].tolist()
-        self.table = table.reshape([n + 1 for n in n_bins])
+
+    def leaf(self, bins):
+        return self.entries[sum(self.steps[f, b] for f, b in enumerate(bins))]
 
     def walk(self, bins):
         node = 0 if self.feature else ~0
@@ -72,9 +76,12 @@ DEPTHS = [0, 1, 2, 3, 5, 8]
 def test_the_table_says_what_walking_says(n_bins, kinds, depth):
     tree = Grown(n_bins, kinds, depth, seed=depth)
     for bins in itertools.product(*[range(n + 1) for n in n_bins]):
-        assert tree.table[bins] == tree.walk(bins)
+        assert tree.leaf(bins) == tree.walk(bins)
     # No split is void: each leaf is the leaf of some combination of bins.
-    assert set(tree.table.ravel().tolist()) == set(range(tree.n_leaves))
+    used = tree.entries[: tree.n_entries]
+    assert set(used.tolist()) == set(range(tree.n_leaves))
+    assert (tree.entries[tree.n_entries :] == 9999).all()
+    assert not tree.steps[len(n_bins) :].any()
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -146,5 +153,6 @@ def test_every_cut_of_a_feature_and_every_feature_comes_up():
 def test_the_words_decide_everything():
     first, second = (Grown([20, 30], [NUMBER, SUBSET], 6, seed=4) for _ in range(2))
     assert first.sets == second.sets
-    assert np.array_equal(first.table, second.table)
+    assert np.array_equal(first.entries, second.entries)
+    assert np.array_equal(first.steps, second.steps)
     assert Grown([20, 30], [NUMBER, SUBSET], 6, seed=5).sets != first.sets

@@ -37,14 +37,15 @@ def leaf_of(partition, bins):
 
 @pytest.mark.parametrize("features", [[0], [3], [2, 0], [1, 2, 0], [3, 1, 0]])
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_table_and_strides_find_the_leaf_of_the_nodes(grid, features, depth):
+def test_table_and_steps_find_the_leaf_of_the_nodes(grid, features, depth):
     chosen = np.array(features, np.int32)
     partition = grid.random(chosen, depth, np.random.default_rng(depth))
     assert partition.n_leaves == len(partition.feature) + 1 <= 2**depth
     assert set(partition.feature.tolist()) <= set(features)
-    assert len(partition.table) == np.prod([N_BINS[feature] + 1 for feature in features])
+    assert len(partition.table) <= np.prod([N_BINS[feature] + 1 for feature in features])
+    assert not partition.steps[len(features) :].any()
     for bins in itertools.product(*[range(N_BINS[feature] + 1) for feature in features]):
-        entry = partition.table[int(np.dot(partition.strides, bins))]
+        entry = partition.table[sum(partition.steps[f, b] for f, b in enumerate(bins))]
         assert entry == leaf_of(partition, dict(zip(features, bins, strict=True)))
 
 

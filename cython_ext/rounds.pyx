@@ -1,0 +1,254 @@
+"""One pass over all rows a round: last round's leaf values, gradients, leaves and their sums.
+
+A round of random partitions reads each row once. First the row's score takes the value of its
+leaf in the round before, then come its gradient and hessian, its leaf in the new partition, and
+the sums of that leaf. The maps of a row are those of the newton and cells kernels; all sums are
+integers, so nothing depends on chunks or threads.
+"""
+
+from cython.parallel cimport prange
+from libc.stdlib cimport calloc, free
+
+from _cells cimport add_packed, look_up, unpack
+from _newton cimport ROWS_AT_ONCE, curve_t, logistic_word, softmax_words, squared_word
+from _types cimport bin_t, row_t, sum_t, word_t
+
+cdef enum:
+    CHUNKS_AT_ONCE = 63  # 32256 rows: their packed words cannot overflow a field
+    FEW = 8192
+    SQUARED = 0
+    LOGISTIC = 1
+    SOFTMAX = 2
+    WORDS_AT_ONCE = 8192  # words of all classes on the stack; at most 1000 classes
+
+cdef struct rule_t:
+    # A loss and its public numbers.
+    int kind
+    double scale
+    curve_t curve
+    sum_t limit
+
+cdef struct pass_t:
+    # What a pass reads and writes; ``present`` and ``pending`` may be NULL.
+    Py_ssize_t n_rows
+    int n_outputs
+    int n_leaves
+    int n_before
+    sum_t* scores
+    const sum_t* labels
+    const unsigned char* present
+    const sum_t* pending
+    unsigned short* leaves
+    const bin_t* columns[3]
+    const row_t* steps
+    const unsigned short* table
+
+
+def squared(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
+    double scale, sum_t gradient_limit,
+):
+    """Pass over the rows with the squared loss.
+
+    Parameters
+    ----------
+    scores : int64 array of shape (n_outputs, n_rows)
+        The values of the round before are added.
+    labels : int64 array of shape (n_rows,)
+    present : uint8 array of shape (n_rows,)
+        0 for rows that take no part.
+    pending : int64 array of shape (n_outputs, n_leaves_before)
+        Leaf values of the round before; none where there was none.
+    leaves : uint16 array of shape (n_rows,)
+        Leaves in the round before; overwritten with the new ones.
+    bins : uint8 array of shape (n_features, n_rows)
+        By column.
+    features, steps, table
+        The partition, as in ``cells.find_leaves``.
+    sums : int64 array of shape (2, n_outputs, n_leaves)
+        Overwritten: gradient and hessian sums.
+    n_threads : int
+    scale, gradient_limit
+        As in ``newton.squared``.
+    """
+    cdef rule_t rule
+    rule.kind, rule.scale, rule.limit = SQUARED, scale, gradient_limit
+    _pass(
+        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
+        &rule,
+    )
+
+
+def logistic(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
+    const sum_t[::1] curve, int curve_shift, sum_t half_range, sum_t gradient_limit,
+):
+    """Pass over the rows with the logistic loss: as ``squared`` and ``newton.logistic``."""
+    cdef rule_t rule
+    rule.kind, rule.limit = LOGISTIC, gradient_limit
+    rule.curve.table, rule.curve.shift, rule.curve.range = &curve[0], curve_shift, half_range
+    _pass(
+        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
+        &rule,
+    )
+
+
+def softmax(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
+    const sum_t[::1] curve, int curve_shift, sum_t gradient_limit,
+):
+    """Pass over the rows with the softmax loss: as ``squared`` and ``newton.softmax``."""
+    cdef rule_t rule
+    rule.kind, rule.limit = SOFTMAX, gradient_limit
+    rule.curve.table, rule.curve.shift = &curve[0], curve_shift
+    rule.curve.range = curve.shape[0] << curve_shift
+    _pass(
+        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
+        &rule,
+    )
+
+
+cdef _pass(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads, const rule_t* rule,
+):
+    cdef pass_t rows
+    cdef int k = features.shape[0]
+    cdef int f
+    rows.n_rows, rows.n_outputs, rows.n_leaves = leaves.shape[0], scores.shape[0], sums.shape[2]
+    sums[:] = 0
+    if rows.n_rows == 0:
+        return
+    rows.scores, rows.labels, rows.present = &scores[0, 0], &labels[0], &present[0]
+    rows.n_before = pending.shape[1]
+    rows.pending = &pending[0, 0] if rows.n_before else NULL
+    rows.leaves = &leaves[0]
+    rows.steps, rows.table = &steps[0, 0], &table[0]
+    for f in range(3):
+        # A feature that is not there points to the first one; all its steps are zero.
+        rows.columns[f] = &bins[features[f if f < k else 0], 0]
+    _add_parts(&rows, rule, n_threads if rows.n_rows > FEW else 1, &sums[0, 0, 0])
+
+
+cdef _add_parts(const pass_t* rows, const rule_t* rule, int n_parts, sum_t* sums):
+    """Give each thread a run of rows and sums of its own, then add the sums up."""
+    cdef Py_ssize_t size = rows.n_outputs * rows.n_leaves
+    cdef Py_ssize_t whole = (rows.n_rows + n_parts - 1) // n_parts
+    cdef sum_t* work = <sum_t*> calloc(n_parts * 3 * size, sizeof(sum_t))
+    cdef Py_ssize_t part, i
+    if work == NULL:
+        raise MemoryError("The sums of the leaves do not fit into memory.")
+    try:
+        for part in prange(n_parts, nogil=True, num_threads=n_parts, schedule="static"):
+            _part(
+                rows, rule, min(part * whole, rows.n_rows), min((part + 1) * whole, rows.n_rows),
+                work + part * 3 * size,
+            )
+        for part in range(n_parts):
+            for i in range(2 * size):
+                sums[i] += work[part * 3 * size + i]
+    finally:
+        free(work)
+
+
+cdef void _part(
+    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t stop, sum_t* work
+) noexcept nogil:
+    """Gradient sums, hessian sums and packed sums lie one behind the other in ``work``."""
+    cdef Py_ssize_t size = rows.n_outputs * rows.n_leaves
+    cdef word_t* packed = <word_t*> (work + 2 * size)
+    cdef Py_ssize_t chunk, first
+    for chunk in range((stop - start + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE):
+        first = start + chunk * ROWS_AT_ONCE
+        if chunk > 0 and chunk % CHUNKS_AT_ONCE == 0:
+            unpack(packed, size, work, work + size)
+        _chunk(rows, rule, first, min(stop - first, ROWS_AT_ONCE), packed)
+    unpack(packed, size, work, work + size)
+
+
+cdef void _chunk(
+    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
+) noexcept nogil:
+    cdef unsigned short* leaves = rows.leaves + start
+    _take_pending(rows, start, n)
+    look_up(
+        rows.columns[0] + start, rows.columns[1] + start, rows.columns[2] + start, rows.steps,
+        rows.table, n, leaves,
+    )
+    if rule.kind == SOFTMAX:
+        _several_outputs(rows, rule, start, n, packed)
+    else:
+        _one_output(rows, rule, start, n, packed)
+
+
+cdef void _take_pending(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+    cdef const unsigned short* leaves = rows.leaves + start
+    cdef const sum_t* values
+    cdef sum_t* scores
+    cdef Py_ssize_t i
+    cdef int k
+    if rows.pending == NULL:
+        return
+    for k in range(rows.n_outputs):
+        scores = rows.scores + k * rows.n_rows + start
+        values = rows.pending + k * rows.n_before
+        for i in range(n):
+            scores[i] += values[leaves[i]]
+
+
+cdef void _one_output(
+    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
+) noexcept nogil:
+    cdef sum_t words[ROWS_AT_ONCE]
+    cdef const sum_t* scores = rows.scores + start
+    cdef const sum_t* labels = rows.labels + start
+    cdef double bound = <double> rule.limit
+    cdef Py_ssize_t i
+    if rule.kind == SQUARED:
+        for i in range(n):
+            words[i] = squared_word(scores[i], labels[i], rule.scale, bound)
+    else:
+        for i in range(n):
+            words[i] = logistic_word(scores[i], labels[i], &rule.curve, rule.limit)
+    _leave_out(rows.present + start, n, words)
+    add_packed(words, rows.leaves + start, n, packed)
+
+
+cdef void _several_outputs(
+    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
+) noexcept nogil:
+    # A row needs the words of all its classes at once: with many classes, fewer rows at a time.
+    cdef sum_t words[WORDS_AT_ONCE]
+    cdef Py_ssize_t width = WORDS_AT_ONCE // rows.n_outputs
+    cdef Py_ssize_t piece, first, here
+    cdef int k
+    width = min(width, ROWS_AT_ONCE)
+    for piece in range((n + width - 1) // width):
+        first = start + piece * width
+        here = min(start + n - first, width)
+        softmax_words(
+            rows.scores + first, rows.n_rows, rows.n_outputs, rows.labels + first, NULL, here,
+            &rule.curve, rule.limit, words, width,
+        )
+        for k in range(rows.n_outputs):
+            _leave_out(rows.present + first, here, words + k * width)
+            add_packed(
+                words + k * width, rows.leaves + first, here, packed + k * rows.n_leaves
+            )
+
+
+cdef void _leave_out(const unsigned char* present, Py_ssize_t n, sum_t* words) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        words[i] *= present[i]
