@@ -10,7 +10,7 @@ from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
 from dpboost.losses import Loss, SoftmaxLoss
-from dpboost.losses.grid import PassArrays
+from dpboost.losses.grid import Lookup
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
@@ -208,7 +208,7 @@ class TreeRows:
             self._sum_some(lookup, sums, scale.gradient_limit)
         return scale.sensitive(sums, neighbours)
 
-    def _sum_all(self, lookup: PassArrays, sums: NDArray[np.int64], gradient_limit: float) -> None:
+    def _sum_all(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
         """Sum over all rows in one pass, which adds what is pending."""
         training = self._training
         training.loss.pass_over(
@@ -225,7 +225,7 @@ class TreeRows:
             n_threads=training.n_threads,
         )
 
-    def _sum_some(self, lookup: PassArrays, sums: NDArray[np.int64], gradient_limit: float) -> None:
+    def _sum_some(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
         """Sum over the rows of this round."""
         training = self._training
         bins, features, steps, table = lookup

@@ -25,7 +25,11 @@ HESSIAN_UNIT = 2.0**-16
 COUNT_UNIT = 2.0**-12
 """One unit of the hessian grid of losses whose hessian is one."""
 
-PassArrays: TypeAlias = tuple[NDArray[Any], ...]
+_A: TypeAlias = NDArray[Any]
+Lookup: TypeAlias = tuple[_A, _A, _A, _A]
+"""How the kernels find leaves: bins, features, steps, table."""
+
+PassArrays: TypeAlias = tuple[_A, _A, _A, _A, _A, _A, _A, _A, _A, _A]
 """What the kernels of ``rounds`` take before ``n_threads``, in their order."""
 
 

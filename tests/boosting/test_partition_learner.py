@@ -137,7 +137,7 @@ def test_scores_that_rounds_keep_are_those_of_the_trees(name):
     rows, books = training_rows(loss), ledger()
     trees = run(rows, learner(loss), books, 5)
     # A round of some rows needs the scores of these up to date; dealt to one round, that is all.
-    rows.deal(EnsemblePlan(n_trees=1, learning_rate=1.0, shares=(Fraction(1),)), books)
+    rows.deal(EnsemblePlan(n_trees=1, shares=(Fraction(1),)), books)
     rows.take(0)
     moved = sum(scores_of(tree, rows.bins) for tree in trees)
     assert np.abs(moved).max() > 0
