@@ -19,14 +19,15 @@ All rules below look at public facts: epsilon, delta, the released number of row
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from dpboost.boosting.feature_queue import FeatureQueue
+from dpboost.boosting.feature_queue import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
-from dpboost.losses import Loss, SquaredLoss
+from dpboost.losses import LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -43,7 +44,14 @@ LARGEST_GDP_EPSILON = 10.0
 # Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
 LEAST_EPSILON = 0.05
 # From so many rows times epsilon on, categories are worth a round each that orders them.
-ROWS_TO_ORDER_CATEGORIES = 5e4
+ROWS_TO_ORDER_CATEGORIES = 1.5e4
+# From so many rows times epsilon on, released gains are sure enough to be followed far, and the
+# released share of the classes tells how large steps are.
+ROWS_TO_TRUST = 8e3
+# Where gains are noisy, features are preferred by their size; where they are sure, all that have
+# shown any gain are.
+BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
+BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
 
 
 def accountant(epsilon: float, delta: float) -> Accountant:
@@ -72,13 +80,26 @@ def defaults(facts: PublicFacts) -> Hyperparameters:
     assert facts.n_rows is not None
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, SquaredLoss)
-    rule = _gaussian_rule if facts.delta > 0 else _pure_rule
-    return rule(information, squared)
+    if facts.delta == 0:
+        return _pure_rule(information, squared)
+    rules = _gaussian_rule(information, squared)
+    if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
+        return replace(rules, step_prior=start_deviation(facts.loss))
+    return rules
+
+
+def start_deviation(loss: LogisticLoss) -> float:
+    """Return the standard deviation of a label at the released share of class 1.
+
+    A gradient has that size at the start. Where one class is rare, steps are smaller in it.
+    """
+    share = 1 / (1 + math.exp(-loss.start))
+    return math.sqrt(share * (1 - share))
 
 
 def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
     """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
-    small, large = information < 8e3, information >= 1.5e5
+    small, large = information < ROWS_TO_TRUST, information >= 1.5e5
     return Hyperparameters(
         n_estimators=400 if small else 1600 if large else 800,
         learning_rate=0.25 if small else 0.2,
@@ -137,12 +158,14 @@ def build(setting: Setting) -> BoostingLoop:
     # Random subsets of categories help where their noise is small, single categories else.
     nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
     grid = PartitionGrid(n_bins=binner.n_bins, is_nominal=nominal)
-    orders = facts.delta > 0 and facts.n_rows * facts.epsilon >= ROWS_TO_ORDER_CATEGORIES
+    information = facts.n_rows * facts.epsilon if facts.delta > 0 else 0.0
+    orders = information >= ROWS_TO_ORDER_CATEGORIES
+    preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
     to_order = np.flatnonzero((binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
         grid=grid,
-        queue=FeatureQueue(binner.n_features, setting.public),
+        queue=FeatureQueue(binner.n_features, preference, setting.public),
         scale=SumScale(
             gradient_limit=hyper.gradient_clip,
             gradient_reach=setting.loss.gradient_reach(hyper.gradient_clip),

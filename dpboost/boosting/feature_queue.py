@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-# A feature's remembered gain moves this part of the way to its newest released gain.
-MEMORY = 0.2
-# Chance of a feature that never gained, as a part of the best one's, before normalisation.
-FLOOR = 0.2
+# What an earlier tree has shown counts this much less with every later one.
+MEMORY = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preference:
+    """How much more often useful features are cut than others.
+
+    Parameters
+    ----------
+    doubt : float
+        Standard deviations by which a feature's gain has to exceed the noise.
+    power : float
+        A feature's chance grows with this power of its gain.
+    floor : float
+        Chance of a feature that has shown nothing, as a part of the best one's.
+    """
+
+    doubt: float
+    power: float
+    floor: float
 
 
 class FeatureQueue:
     """A shuffled list of features, refilled by what released leaves have shown.
 
     The first list visits every feature once. Each later one holds as many places as there are
-    features, given out in proportion to remembered gains by systematic sampling.
+    features, given out by systematic sampling in proportion to
+    ``(gain / largest gain)**power + floor``. A feature's gain is what its splits have shown in a
+    partition, on a mean that forgets, less ``doubt`` deviations of what noise alone would show.
 
     Parameters
     ----------
     n_features : int
+    preference : Preference
     public : numpy.random.Generator
         Public randomness.
 
@@ -28,10 +50,15 @@ class FeatureQueue:
     Reads released gains only: post-processing.
     """
 
-    def __init__(self, n_features: int, public: np.random.Generator) -> None:
-        self._gains = np.full(n_features, -1.0)
+    def __init__(
+        self, n_features: int, preference: Preference, public: np.random.Generator
+    ) -> None:
+        self.preference = preference
         self._public = public
         self._waiting: list[int] = []
+        self._gains = np.zeros(n_features)
+        self._variances = np.zeros(n_features)
+        self._visits = np.zeros(n_features)
 
     def take(self, k: int) -> NDArray[np.int32]:
         """Take the next ``k`` different features."""
@@ -44,18 +71,40 @@ class FeatureQueue:
                 taken.append(feature)
         return np.array(taken, dtype=np.int32)
 
-    def learn(self, features: NDArray[np.int32], gain: float) -> None:
-        """Remember the released gain of a partition of these features."""
-        for feature in features:
-            old = self._gains[feature]
-            self._gains[feature] = gain if old < 0 else old + MEMORY * (gain - old)
+    def learn(
+        self,
+        features: NDArray[np.int32],
+        split_features: NDArray[np.int32],
+        gains: NDArray[np.float64],
+        variances: NDArray[np.float64],
+    ) -> None:
+        """Remember the released gains of a partition's splits.
+
+        Parameters
+        ----------
+        features : ndarray of shape (k,), int32
+            Features of the partition.
+        split_features : ndarray of shape (n_nodes,), int32
+            Feature of each split.
+        gains, variances : ndarray of shape (n_nodes,)
+            From `dpboost.tree.split_gains.split_gains`.
+        """
+        self._gains *= MEMORY
+        self._variances *= MEMORY**2
+        self._visits *= MEMORY
+        np.add.at(self._gains, split_features, gains)
+        np.add.at(self._variances, split_features, variances)
+        self._visits[features] += 1
 
     def _refill(self) -> list[int]:
         n_features = len(self._gains)
-        if self._gains.min() < 0:
+        if self._visits.min() <= 0:
             return self._public.permutation(n_features).tolist()
-        best = max(float(self._gains.max()), 1e-12)
-        weights = self._gains / best + FLOOR
+        preference = self.preference
+        sure = self._gains - preference.doubt * np.sqrt(self._variances)
+        shown = np.maximum(sure, 0.0) / self._visits
+        best = max(float(shown.max()), 1e-12)
+        weights = (shown / best) ** preference.power + preference.floor
         places = (np.arange(n_features) + self._public.random()) / n_features
         drawn = np.searchsorted(np.cumsum(weights / weights.sum()), places)
         drawn = np.minimum(drawn, n_features - 1)

@@ -14,6 +14,7 @@ from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
 from dpboost.tree.partitions import Partition, PartitionGrid
+from dpboost.tree.split_gains import split_gains
 from dpboost.tree.structure import Tree
 
 # Released hessian sums are written as weights in these units, so that small ones stay apart.
@@ -77,8 +78,10 @@ class PartitionLearner:
         released = ledger.release(noise, sums, label="leaf sums")
         gradients = released[0] * self.scale.gradient_worth
         hessians = released[1] * self.scale.hessian_worth
-        steps, gain = self.leaf.steps(gradients, hessians, deviation * self.scale.gradient_worth)
-        self.queue.learn(partition.features, gain)
+        deviation *= self.scale.gradient_worth
+        steps = self.leaf.steps(gradients, hessians, deviation)
+        shown = split_gains(partition, gradients, hessians, deviation, self.leaf)
+        self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)
         values = self.loss.to_score_units(steps, 1.0, self.learning_rate)

@@ -118,8 +118,8 @@ class ShrunkenLeaf:
 
     def steps(
         self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], deviation: float
-    ) -> tuple[NDArray[np.float64], float]:
-        """Return the step of every leaf, and the released gain of the partition.
+    ) -> NDArray[np.float64]:
+        """Return the step of every leaf, before the learning rate.
 
         Parameters
         ----------
@@ -130,14 +130,12 @@ class ShrunkenLeaf:
 
         Returns
         -------
-        steps : ndarray of shape (n_outputs, n_leaves)
-            Before the learning rate.
-        gain : float
-            Shrunken gain in excess of what noise alone would show, at least 0.
+        ndarray of shape (n_outputs, n_leaves)
         """
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
-        variance = (deviation / denominator) ** 2
-        shrinkage = self.prior**2 / (self.prior**2 + variance)
-        steps = np.clip(-gradients / denominator * shrinkage, -self.largest, self.largest)
-        excess = shrinkage * (gradients**2 - deviation**2) / denominator
-        return steps, max(float(excess.sum()), 0.0)
+        steps = -gradients / denominator * self.shrinkage((deviation / denominator) ** 2)
+        return np.clip(steps, -self.largest, self.largest)
+
+    def shrinkage(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of the posterior mean for noise of this variance."""
+        return self.prior**2 / (self.prior**2 + variance)

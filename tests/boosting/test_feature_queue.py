@@ -5,11 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.boosting.feature_queue import FLOOR, MEMORY, FeatureQueue
+from dpboost.boosting.feature_queue import MEMORY, FeatureQueue, Preference
+
+PLAIN = Preference(doubt=0.0, power=1.0, floor=0.2)
 
 
-def queue(n_features, seed=0):
-    return FeatureQueue(n_features, np.random.default_rng(seed))
+def queue(n_features, seed=0, preference=PLAIN):
+    return FeatureQueue(n_features, preference, np.random.default_rng(seed))
+
+
+def learn(waiting, feature, gain, variance=0.0):
+    one = np.array([feature], np.int32)
+    waiting.learn(one, one, np.array([gain]), np.array([variance]))
+
+
+def shares(waiting, n_features):
+    """How often each feature is drawn from the lists that come next."""
+    drawn = np.concatenate([waiting.take(1) for _ in range(n_features * 2000)])
+    return np.bincount(drawn, minlength=n_features) / len(drawn)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -26,34 +39,64 @@ def test_a_partition_never_holds_a_feature_twice(n_features):
     for step in range(60):
         features = waiting.take(3)
         assert len(set(features.tolist())) == 3
-        waiting.learn(features, float(step % 5))
+        splits = features[[0, 1, 2, 1, 0]]
+        waiting.learn(features, splits, np.full(5, float(step % 5)), np.ones(5))
 
 
-def test_later_lists_follow_the_gains_in_their_proportion():
-    gains = np.array([8.0, 0.0, 0.0, 2.0, 0.0])
-    waiting = queue(5)
+@pytest.mark.parametrize("power", [0.2, 1.0])
+@pytest.mark.parametrize("floor", [0.05, 0.2])
+def test_later_lists_follow_the_gains(power, floor):
+    gains = np.array([8.0, 0.0, -3.0, 2.0, 0.0])
+    waiting = queue(5, preference=Preference(doubt=0.0, power=power, floor=floor))
     for feature in np.concatenate([waiting.take(1) for _ in range(5)]):
-        waiting.learn(np.array([feature], np.int32), gains[feature])
-    drawn = np.concatenate([waiting.take(1) for _ in range(5 * 2000)])
-    weights = gains / 8 + FLOOR
-    found = np.bincount(drawn, minlength=5) / len(drawn)
-    np.testing.assert_allclose(found, weights / weights.sum(), atol=0.01)
+        learn(waiting, feature, gains[feature])
+    weights = (np.maximum(gains, 0) / 8) ** power + floor
+    # Gains and visits fade alike, so that the order in which they were made plays no part.
+    np.testing.assert_allclose(shares(waiting, 5), weights / weights.sum(), atol=0.01)
+
+
+def test_gains_within_the_noise_count_for_nothing():
+    waiting = queue(3, preference=Preference(doubt=2.0, power=1.0, floor=0.5))
+    for feature, gain in enumerate((30.0, 19.0, 0.0)):
+        learn(waiting, feature, gain, variance=100.0)
+    weights = np.array([1.0, 0.0, 0.0]) + 0.5
+    np.testing.assert_allclose(shares(waiting, 3), weights / weights.sum(), atol=0.01)
+
+
+def test_a_gain_is_that_of_one_visit():
+    # Feature 0 shows twice as much, in three times as many partitions.
+    waiting = queue(2)
+    for feature, gain in ((0, 4.0), (0, 4.0), (0, 4.0), (1, 2.0)):
+        learn(waiting, feature, gain)
+    weights = np.array([1.0, 0.5]) + 0.2
+    np.testing.assert_allclose(shares(waiting, 2), weights / weights.sum(), atol=0.01)
+
+
+def test_all_splits_of_a_feature_add_up():
+    waiting = queue(2)
+    features = np.array([0, 1], np.int32)
+    splits = np.array([0, 1, 0, 1], np.int32)
+    waiting.learn(features, splits, np.array([1.0, 2.0, 5.0, 4.0]), np.zeros(4))
+    assert waiting._gains.tolist() == [6.0, 6.0]
+    assert waiting._visits.tolist() == [1.0, 1.0]
 
 
 def test_without_any_gain_nobody_is_left_out():
     waiting = queue(4)
-    waiting.learn(waiting.take(4), 0.0)
+    waiting.learn(waiting.take(4), np.empty(0, np.int32), np.empty(0), np.empty(0))
     for _ in range(5):
         assert sorted(waiting.take(4).tolist()) == [0, 1, 2, 3]
 
 
-def test_newer_gains_replace_older_ones_by_a_part():
+def test_what_was_shown_long_ago_is_forgotten():
     waiting = queue(2)
-    feature = np.array([1], np.int32)
-    waiting.learn(feature, 10.0)
-    assert waiting._gains.tolist() == [-1, 10]
-    waiting.learn(feature, 20.0)
-    assert waiting._gains[1] == pytest.approx(10 + MEMORY * 10)
+    learn(waiting, 0, 10.0, 4.0)
+    for _ in range(100):
+        learn(waiting, 1, 1.0)
+    assert waiting._gains[0] == pytest.approx(10 * MEMORY**100)
+    assert waiting._variances[0] == pytest.approx(4 * MEMORY**200)
+    learn(waiting, 0, 1.0)
+    assert waiting._gains[0] / waiting._visits[0] < 4
 
 
 def test_the_order_is_public_randomness():

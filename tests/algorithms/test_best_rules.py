@@ -1,0 +1,72 @@
+"""Recipe best's rules: fixed functions of public facts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpboost.algorithms.best import (
+    BY_SIGN,
+    BY_SIZE,
+    ROWS_TO_ORDER_CATEGORIES,
+    ROWS_TO_TRUST,
+    build,
+    defaults,
+)
+from dpboost.data.binner import Binner
+from dpboost.data.bins import AffineBins, CategoryBins
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.recipe import PublicFacts, Setting
+
+SQUARED = SquaredLoss.from_label_bounds(-1, 1)
+
+
+def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
+    return PublicFacts(
+        epsilon=1.0, delta=delta, n_rows=rows_times_epsilon, n_features=n_features, loss=loss
+    )
+
+
+@pytest.mark.parametrize("share", [0.03, 0.24, 0.5, 0.9])
+def test_steps_are_as_large_as_gradients_at_the_released_start(share):
+    loss = LogisticLoss().starting_at(share)
+    enough = defaults(facts(ROWS_TO_TRUST, loss))
+    assert enough.step_prior == pytest.approx(math.sqrt(share * (1 - share)), rel=1e-5)
+    assert defaults(facts(ROWS_TO_TRUST - 1, loss)).step_prior == 0.5
+    assert defaults(facts(1e6, loss, delta=0.0)).step_prior == 0.7
+
+
+def learner(chosen):
+    binner = Binner(
+        features=(
+            AffineBins(lower=0.0, upper=1.0, n_cells=8, table=bytes(range(8))),
+            CategoryBins(codes=(0, 1, 2)),
+        ),
+        feature_names=("number", "category"),
+    )
+    setting = Setting(
+        hyper=defaults(chosen),
+        loss=chosen.loss,
+        binner=binner,
+        facts=chosen,
+        public=np.random.default_rng(0),
+        n_threads=1,
+    )
+    return build(setting).learner
+
+
+def test_released_gains_are_followed_further_where_they_are_sure():
+    for delta, information, expected in (
+        (1e-6, ROWS_TO_TRUST - 1, BY_SIZE),
+        (1e-6, ROWS_TO_TRUST, BY_SIGN),
+        (0.0, 10 * ROWS_TO_TRUST, BY_SIZE),
+    ):
+        assert learner(facts(information, delta=delta)).queue.preference is expected
+
+
+def test_categories_are_ordered_where_a_round_for_each_feature_pays():
+    assert learner(facts(ROWS_TO_ORDER_CATEGORIES)).to_order == [1]
+    assert learner(facts(ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
+    assert learner(facts(10 * ROWS_TO_ORDER_CATEGORIES, delta=0.0)).to_order == []
