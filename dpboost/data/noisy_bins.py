@@ -25,7 +25,9 @@ MOST_FEATURES = 4096
 # more where many are looked at.
 THRESHOLD = 1.5
 # Every cell gets at least this part of one cell's noise as a share of the rows.
-FLOOR = 0.05
+FLOOR = 0.2
+# Halvings in the search for the mass of a bin.
+HALVINGS = 12
 
 
 def release_bins(
@@ -88,7 +90,9 @@ def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_b
     """Return the bin of every fine cell.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
-    empty stretches apart: finer where rows are, not only where most of them are.
+    empty stretches apart: finer where rows are, not only where most of them are. A cell that
+    holds more than its part is a bin of its own and the others share what is left, so that a
+    frequent value takes no bins from the rest.
 
     Parameters
     ----------
@@ -110,9 +114,33 @@ def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_b
     if mass.sum() <= 0:
         mass = np.ones(len(noisy))
     mass = mass / mass.sum() + FLOOR * deviation / n_rows
-    middles = np.cumsum(mass) - mass / 2
-    bins = np.minimum((middles / mass.sum() * n_bins).astype(np.intp), n_bins - 1)
-    return bytes(np.unique(bins, return_inverse=True)[1].astype(np.uint8))
+    bins = np.zeros(len(mass), dtype=np.intp)
+    least, most = 0.0, float(mass.sum())
+    for _ in range(HALVINGS):
+        target = (least + most) / 2
+        found = _divide(mass, target)
+        if found[-1] < n_bins:
+            bins, most = found, target
+        else:
+            least = target
+        if bins[-1] == n_bins - 1:
+            break
+    return bytes(bins.astype(np.uint8))
+
+
+def _divide(mass: NDArray[np.float64], target: float) -> NDArray[np.intp]:
+    """Return bins of about the target mass: heavier cells alone, the rest between them evenly."""
+    alone = mass >= target
+    light = np.where(alone, 0.0, mass)
+    ends = np.cumsum(light)
+    stretch = np.cumsum(alone)  # how many heavy cells come before
+    borders = np.concatenate([[0.0], ends[alone], ends[-1:]])
+    lengths = np.diff(borders)
+    parts = np.maximum(np.rint(lengths / target), 1.0)
+    place = (ends - light / 2 - borders[stretch]) / np.maximum(lengths, 1e-300)[stretch]
+    part = np.where(alone, -1.0, np.minimum(np.floor(place * parts[stretch]), parts[stretch] - 1))
+    new = (np.diff(stretch) != 0) | (np.diff(part) != 0)
+    return np.concatenate([[0], np.cumsum(new)])
 
 
 def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:

@@ -136,6 +136,24 @@ def test_square_roots_of_mass_are_shared_out():
     assert (bins[N_CELLS // 2 - 1] + 1) / 40 == pytest.approx(0.75, abs=0.03)
 
 
+def test_a_frequent_value_takes_one_bin_and_the_others_share_the_rest():
+    counts = np.full(N_CELLS, 4.0)
+    counts[[0, 300]] = 1e6
+    bins = np.frombuffer(merge_cells(counts, 0.0, counts.sum(), 40), np.uint8)
+    sizes = np.bincount(bins)
+    assert sizes[bins[0]] == sizes[bins[300]] == 1
+    assert 36 <= len(sizes) <= 40
+    others = np.delete(sizes, [bins[0], bins[300]])
+    assert others.max() < 1.3 * others.min()
+
+
+def test_noise_spreads_bins_over_empty_stretches():
+    counts = np.where(np.arange(N_CELLS) < 64, 1000.0, 0.0)
+    bins = [merge_cells(counts, deviation, counts.sum(), 32) for deviation in (1e-6, 40.0, 400.0)]
+    in_the_empty_part = [found[-1] - found[64] for found in bins]
+    assert in_the_empty_part == sorted(set(in_the_empty_part))
+
+
 def test_without_noise_nothing_is_smoothed():
     counts = np.random.default_rng(3).integers(0, 50, 64).astype(float)
     np.testing.assert_allclose(denoise(counts, 0.0), counts)
