@@ -178,6 +178,16 @@ class SparseBins:
             fill=self.fill,
         )
 
+    def only(self, features: NDArray[np.integer]) -> SparseBins:
+        """Return some features, in rising order, which hold all that is stored."""
+        return SparseBins(
+            n_rows=self.shape[1],
+            column_start=np.append(self.column_start[features], len(self.rows)),
+            rows=self.rows,
+            bins=self.bins,
+            fill=self.fill[features],
+        )
+
     def histograms(
         self,
         features: slice,

@@ -50,13 +50,12 @@ class Layout:
         """Candidates of one node."""
         return int(self.candidate_offsets[-1])
 
-    def part(self, features: slice) -> Layout:
-        """Lay out some neighbouring features by themselves."""
-        borders = slice(features.start, features.stop + 1)
-        cells, candidates = self.cell_offsets[borders], self.candidate_offsets[borders]
+    def part(self, features: NDArray[np.integer]) -> Layout:
+        """Lay out some features by themselves."""
+        n_cells = np.diff(self.cell_offsets)[features]
         return Layout(
-            cell_offsets=cells - cells[0],
-            candidate_offsets=candidates - candidates[0],
+            cell_offsets=np.concatenate(([0], np.cumsum(n_cells))).astype(np.int32),
+            candidate_offsets=np.concatenate(([0], np.cumsum(n_cells - 1))).astype(np.int32),
             is_categorical=self.is_categorical[features],
         )
 

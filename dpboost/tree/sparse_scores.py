@@ -48,11 +48,14 @@ def sparse_scores(
 ) -> NDArray[np.int64]:
     """Score every candidate of some nodes; histograms touch stored cells only.
 
+    Where no row of the nodes stores anything of a feature, all of them have the same bin: each
+    candidate leaves a node as it is, and all of them have one score.
+
     Parameters
     ----------
     bins : SparseBins of shape (n_features, n_rows)
+        Of the rows of these nodes.
     node_of_row : ndarray of shape (n_rows,), int32
-        Negative for rows of other nodes.
     words : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row.
     totals : tuple of two ndarrays of shape (n_nodes,), int64
@@ -67,23 +70,43 @@ def sparse_scores(
         The same as from dense histograms.
     """
     scores = np.empty((len(totals[0]), layout.n_candidates), dtype=np.int64)
-    for features in _runs(layout, max(1, _CELLS_AT_ONCE // len(totals[0]))):
-        part = layout.part(features)
-        sums, counts = bins.histograms(
+    scores[:] = _undivided(totals, criterion)
+    stored = np.flatnonzero(np.diff(bins.column_start))
+    held = bins.only(stored)
+    sizes = np.diff(layout.cell_offsets)[stored]
+    for features in _runs(sizes, max(1, _CELLS_AT_ONCE // len(totals[0]))):
+        part = layout.part(stored[features])
+        sums, counts = held.histograms(
             features, node_of_row, words, totals, part.cell_offsets, n_threads
         )
-        first, last = layout.candidate_offsets[[features.start, features.stop]]
-        scores[:, first:last] = criterion.scores(sums, counts, part)
+        places = np.repeat(
+            layout.candidate_offsets[stored[features]] - part.candidate_offsets[:-1],
+            np.diff(part.candidate_offsets),
+        )
+        places += np.arange(part.n_candidates, dtype=places.dtype)
+        scores[:, places] = criterion.scores(sums, counts, part)
     return scores
 
 
-def _runs(layout: Layout, n_cells: int) -> Iterator[slice]:
-    """Cut the features in runs of about so many cells."""
-    n_features = len(layout.is_categorical)
+def _undivided(
+    totals: tuple[NDArray[np.int64], NDArray[np.int64]], criterion: GradientGain
+) -> NDArray[np.int64]:
+    """Return the score of a split that leaves all rows of a node on one side, by node."""
+    sums, counts = (np.stack([total, np.zeros_like(total)], axis=1) for total in totals)
+    one = Layout(
+        cell_offsets=np.array([0, 2], dtype=np.int32),
+        candidate_offsets=np.array([0, 1], dtype=np.int32),
+        is_categorical=np.zeros(1, dtype=np.uint8),
+    )
+    return criterion.scores(sums, counts, one)
+
+
+def _runs(sizes: NDArray[np.integer], n_cells: int) -> Iterator[slice]:
+    """Cut features with so many cells each in runs of about ``n_cells`` together."""
+    ends = np.cumsum(sizes)
     first = 0
-    while first < n_features:
-        limit = layout.cell_offsets[first] + n_cells
-        last = int(np.searchsorted(layout.cell_offsets, limit, side="right")) - 1
-        last = min(max(last, first + 1), n_features)
+    while first < len(sizes):
+        limit = n_cells + (ends[first - 1] if first else 0)
+        last = max(int(np.searchsorted(ends, limit, side="right")), first + 1)
         yield slice(first, last)
         first = last

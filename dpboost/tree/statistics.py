@@ -152,15 +152,12 @@ class NodeStatistics:
     ) -> NDArray[np.int64]:
         """Scores of some nodes of the level, without the histograms of a level in memory."""
         starts = self._starts[nodes.start : nodes.stop + 1]
-        node_of_row = np.full(len(self._words), -1, dtype=np.int32)
         members = self._order[starts[0] : starts[-1]]
-        node_of_row[members] = np.repeat(
-            np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts)
-        )
+        numbers = np.arange(len(starts) - 1, dtype=np.int32)
         return sparse_scores(
-            bins,
-            node_of_row,
-            self._words,
+            bins.take(members),
+            np.repeat(numbers, np.diff(starts)),
+            self._words[members],
             self._totals(nodes),
             criterion,
             self._layout,
