@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+import dpboost.boosting.forest as forest_module
 from dpboost.boosting.forest import Forest
+from dpboost.data.sparse import SparseBins
 from dpboost.tree.structure import SET_WORDS, Tree, threshold_sets
 
 IS_CATEGORICAL = np.array([False, True])
@@ -97,3 +99,32 @@ def test_a_forest_may_be_empty(n_trees):
         forest.append(constant(5))
     assert scores_of(forest, table(3)).tolist() == [5 * n_trees] * 3
     assert len(scores_of(forest, table(0))) == 0
+
+
+def sparse(bins):
+    held = [np.flatnonzero(column) for column in bins]
+    return SparseBins(
+        n_rows=bins.shape[1],
+        column_start=np.concatenate(([0], np.cumsum([len(rows) for rows in held]))).astype(np.intp),
+        rows=np.concatenate(held).astype(np.int32),
+        bins=np.concatenate([c[r] for c, r in zip(bins, held, strict=True)]),
+        fill=np.zeros(len(bins), dtype=np.uint8),
+    )
+
+
+@pytest.mark.parametrize("at_once", [1, 60 * 5, 1 << 26])
+def test_sparse_bins_get_the_same_scores_in_blocks_of_trees(at_once, monkeypatch):
+    monkeypatch.setattr(forest_module, "_BINS_AT_ONCE", at_once)
+    bins = table(60)
+    bins[:, ::3] = 0
+    forest = Forest()
+    for number in range(30):
+        tree = constant(number) if number % 7 == 6 else stump(number % 2, number % 5, number, -1)
+        forest.append(tree)
+    first = (np.arange(60) % 31).astype(np.int32)
+    rows = np.arange(1, 60, 2, dtype=np.int32)
+    for options in ({}, {"first": first}, {"rows": rows, "first": first}, {"last_tree": 11}):
+        expected = scores_of(forest, bins, **options)
+        assert np.array_equal(scores_of(forest, sparse(bins), **options), expected)
+    nobody = np.empty(0, dtype=np.int32)
+    assert not scores_of(forest, sparse(bins), rows=nobody).any()

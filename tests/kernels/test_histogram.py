@@ -149,3 +149,89 @@ def test_gather_copies_columns(n_selected, n_threads):
     out = np.zeros((7, n_selected), dtype=np.uint8)
     histogram.gather(bins, rows, out, n_threads)
     np.testing.assert_array_equal(out, bins[:, rows])
+
+
+def stored_columns(bins, fill):
+    """Split a dense matrix of bins into what differs from ``fill`` and where."""
+    rows = [np.flatnonzero(column != bin) for column, bin in zip(bins, fill, strict=True)]
+    starts = np.concatenate(([0], np.cumsum([len(places) for places in rows])))
+    held = [column[places] for column, places in zip(bins, rows, strict=True)]
+    return (
+        starts.astype(np.intp),
+        np.concatenate(rows).astype(np.int32),
+        np.concatenate(held).astype(np.uint8),
+    )
+
+
+@pytest.mark.parametrize("n_threads", THREADS)
+@pytest.mark.parametrize(
+    ("n_rows", "n_bins", "n_nodes"), [(1, [1], 1), (500, [255, 1, 7], 1), (700, [4] * 23, 9)]
+)
+def test_sparse_histograms_are_those_of_the_dense_matrix(n_rows, n_bins, n_nodes, n_threads):
+    bins, order, starts, words, offsets = problem(5, n_rows, n_bins, n_nodes)
+    rng = np.random.default_rng(6)
+    # The last feature stores nothing; the first value, the missing bin and any may be left out.
+    fill = np.array([rng.choice([0, n, n // 2]) for n in n_bins], dtype=np.uint8)
+    bins[rng.random(bins.shape) < 0.7] = 0
+    bins = np.where(bins == 0, fill[:, np.newaxis], bins).astype(np.uint8)
+    bins[-1] = fill[-1]
+    node_of_row = np.full(n_rows, -1, dtype=np.int32)
+    node_of_row[order] = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(starts))
+    expected = reference(bins, order, starts, words, offsets)
+    totals = [np.zeros(n_nodes, np.int64) for _ in range(2)]
+    histogram.node_totals(order, starts, words, *totals, 1)
+    sums, counts = (np.full((n_nodes, offsets[-1]), 77, np.int64) for _ in range(2))
+    histogram.build_stored(
+        *stored_columns(bins, fill),
+        fill,
+        node_of_row,
+        words,
+        *totals,
+        offsets,
+        sums,
+        counts,
+        n_threads,
+    )
+    np.testing.assert_array_equal(sums, expected[0])
+    np.testing.assert_array_equal(counts, expected[1])
+
+
+def test_sparse_histograms_leave_out_rows_of_no_node_and_explicit_fill():
+    starts = np.array([0, 3], np.intp)
+    rows, bins = np.array([0, 1, 2], np.int32), np.array([1, 0, 1], np.uint8)
+    words = pack([ONE, -5, 7, 11])
+    node_of_row = np.array([0, 0, -1, 0], np.int32)
+    totals = np.array([ONE - 5 + 11]), np.array([3])
+    sums, counts = np.full((1, 2), 77), np.full((1, 2), 77)
+    histogram.build_stored(
+        starts,
+        rows,
+        bins,
+        np.zeros(1, np.uint8),
+        node_of_row,
+        words,
+        *totals,
+        np.array([0, 2], np.int32),
+        sums,
+        counts,
+        1,
+    )
+    assert sums.tolist() == [[6, ONE]]
+    assert counts.tolist() == [[2, 1]]
+
+
+def test_stored_cells_of_some_rows_are_gathered_in_their_new_places():
+    bins, *_ = problem(1, 300, [3, 9, 1], 1)
+    fill = np.zeros(3, np.uint8)
+    starts, rows, held = stored_columns(bins, fill)
+    chosen = np.random.default_rng(2).permutation(300)[:120]
+    place = np.full(300, -1, np.int32)
+    place[chosen] = np.arange(120)
+    kept = int((place[rows] >= 0).sum())
+    out = np.empty(4, np.intp), np.empty(kept, np.int32), np.empty(kept, np.uint8)
+    histogram.gather_stored(starts, rows, held, place, *out)
+    found = np.zeros((3, 120), np.uint8)
+    for f in range(3):
+        part = slice(out[0][f], out[0][f + 1])
+        found[f, out[1][part]] = out[2][part]
+    np.testing.assert_array_equal(found, bins[:, chosen])
