@@ -1,7 +1,9 @@
 """What is refused before anything is drawn, and what must not be an error because it would tell."""
 
 import math
+import tempfile
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -137,6 +139,21 @@ def damaged_sparse():
     return matrix
 
 
+class Batches(lightgbm.Sequence):
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, place):
+        return self.values[place]
+
+    def __len__(self):
+        return len(self.values)
+
+
+def freed_dataset():
+    return lightgbm.Dataset(rows()[0], params={"verbosity": -1}).construct()
+
+
 BAD_TABLES = {
     "one-dimensional X": lambda: (np.arange(6.0), np.arange(6)),
     "three-dimensional X": lambda: (np.zeros((4, 2, 2)), np.arange(4)),
@@ -152,6 +169,25 @@ BAD_TABLES = {
     "two-dimensional y": lambda: (rows()[0], np.zeros((N_ROWS, 2))),
     "mixture of labels": lambda: with_label("x"),
     "damaged sparse X": lambda: (damaged_sparse(), rows()[1]),
+    "parts of other widths": lambda: ([rows()[0][:9], rows()[0][9:, :2]], rows()[1]),
+    "freed Dataset": lambda: (freed_dataset(), rows()[1]),
+    "one-dimensional Sequence": lambda: (Batches(rows()[0][:, 0]), rows()[1]),
+    "structured array": lambda: (np.zeros((N_ROWS, 2), dtype=[("a", "f8")]), rows()[1]),
+    "bytes": lambda: (np.full((N_ROWS, 2), b"1"), rows()[1]),
+    "time differences": lambda: (np.ones((N_ROWS, 2), dtype="m8[s]"), rows()[1]),
+    "frame of objects": lambda: (pd.DataFrame(rows()[0]).astype(object), rows()[1]),
+    "frame of periods": lambda: (
+        pd.DataFrame({"a": pd.period_range("2020", periods=N_ROWS)}),
+        rows()[1],
+    ),
+    "sparse complex columns": lambda: (
+        pd.DataFrame({"a": pd.arrays.SparseArray(np.ones(N_ROWS) * 1j)}),
+        rows()[1],
+    ),
+    "name that breaks JSON": lambda: (
+        pd.DataFrame(rows()[0], columns=["a", "b", 'c"']),
+        rows()[1],
+    ),
     "dates": lambda: (
         pd.DataFrame({"a": pd.date_range("2020-01-01", periods=6)}),
         np.arange(6) % 2,
@@ -197,6 +233,28 @@ def unsorted_sparse():
     return matrix, y
 
 
+def repeated_sparse():
+    X, y = rows()
+    matrix = sparse.coo_matrix(X)
+    twice = [np.tile(part, 2) for part in (matrix.data / 2, matrix.row, matrix.col)]
+    return sparse.coo_matrix((twice[0], (twice[1], twice[2])), shape=X.shape), y
+
+
+def wide_indices():
+    X, y = rows()
+    matrix = sparse.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype("i8"), matrix.indptr.astype("i8")
+    return matrix, y
+
+
+def memory_map():
+    X, y = rows()
+    with tempfile.TemporaryFile() as file:
+        file.write(X.tobytes())
+        file.flush()
+        return np.memmap(file, X.dtype, "r", shape=X.shape), y
+
+
 def read_only():
     X, y = rows()
     X.setflags(write=False)
@@ -238,6 +296,18 @@ FINE_TABLES = {
     "object column of numbers": lambda: (rows()[0].astype(object), rows()[1]),
     "list": lambda: (rows()[0].tolist(), rows()[1].tolist()),
     "nullable frame": nullable_frame,
+    "COO with repeated cells": repeated_sparse,
+    "64-bit sparse indices": wide_indices,
+    "sparse frame": lambda: (
+        pd.DataFrame(rows()[0]).astype(pd.SparseDtype("float64", 0.0)),
+        rows()[1],
+    ),
+    "list of arrays": lambda: ([rows()[0][:20], rows()[0][20:]], rows()[1]),
+    "Sequence": lambda: (Batches(rows()[0]), rows()[1]),
+    "masked array": lambda: (np.ma.masked_greater(rows()[0], 1), rows()[1]),
+    "other byte order": lambda: (rows()[0].astype(">f8"), rows()[1]),
+    "long double": lambda: (rows()[0].astype(np.longdouble) * 1e300, rows()[1]),
+    "memory map": memory_map,
 }
 
 

@@ -310,3 +310,52 @@ def test_transform_of_seen_categories_warns_of_nothing():
         table = read_table(frame, schema=Schema(categories={"job": ["clerk", "nurse"]}))
         bins = dense_bins(binner, table)
     np.testing.assert_array_equal(bins.T, [[0, 1, 2, 0, 7, 2], [15, 2, 4, 0, 15, 3]])
+
+
+def zero_as_missing(bins):
+    return Binner(features=[bins], feature_names=["x"], zero_as_missing=True)
+
+
+@pytest.mark.parametrize(
+    "bins",
+    [
+        uniform_bins(-1.0, 1.0, 8),
+        AffineBins(lower=0.0, upper=1.0, n_cells=100, table=np.arange(100) // 10),
+        EdgeBins(edges=(-0.5, 0.0, 0.5)),
+        uniform_bins(0.0, 0.0, 4),
+    ],
+)
+def test_zeros_may_count_as_missing(bins):
+    binner, plain = zero_as_missing(bins), one(bins)
+    zero = float(np.float32(1e-35))
+    values = np.array([[0.0, -0.0, 1e-36, -1e-40, zero, -zero, np.nan]]).T
+    for X in (values, values.astype(np.float32), scipy.sparse.csr_matrix(values)):
+        bins_of_zeros = dense_bins(binner, read_table(X))
+        np.testing.assert_array_equal(bins_of_zeros, np.full((1, 7), binner.n_bins[0]))
+    others = np.array([[np.nextafter(zero, 1), -1e-34, 0.3, -0.7, np.inf, -np.inf]]).T
+    np.testing.assert_array_equal(
+        dense_bins(binner, read_table(others)), dense_bins(plain, read_table(others))
+    )
+    np.testing.assert_array_equal(binner.thresholds(0), plain.thresholds(0))
+
+
+def test_category_zero_is_never_missing():
+    codes = CategoryBins(codes=(3, 0))
+    X = [[0], [3], [-1], [np.nan]]
+    for rows in (X, scipy.sparse.csc_matrix(X)):
+        found = dense_bins(zero_as_missing(codes), read_table(rows))
+        np.testing.assert_array_equal(found, [[1, 0, 2, 2]])
+
+
+def test_a_binner_remembers_that_zeros_are_missing():
+    binner = zero_as_missing(uniform_bins(-1.0, 1.0, 8))
+    for same in (pickle.loads(pickle.dumps(binner)), Binner.from_dict(binner.to_dict())):
+        assert same == binner
+        assert same.zero_as_missing
+    assert binner != one(uniform_bins(-1.0, 1.0, 8))
+    schema = Schema(bounds={0: (0, 1)}).resolve(["x"])
+    assert Binner.from_schema(schema, zero_as_missing=True).zero_as_missing
+    # Models written before there was the choice say nothing of it.
+    old = binner.to_dict()
+    del old["zero_as_missing"]
+    assert not Binner.from_dict(old).zero_as_missing

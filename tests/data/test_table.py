@@ -318,3 +318,51 @@ def test_a_table_shows_and_exports_nothing():
     ):
         with pytest.raises(TypeError):
             use(table)
+
+
+def test_zeros_may_count_as_missing():
+    X = np.array([[0, 5, 0], [1, 0, 1e-36], [0, 0, 0], [np.nan, 2, 0]])
+    numbers = np.where(np.abs(X) < 1e-35, np.nan, X)
+    schema = Schema(categories={1: [0, 2, 5]})
+    frame = pd.DataFrame(X)
+    kinds = [X, scipy.sparse.csr_matrix(X), frame, frame.astype(pd.SparseDtype("f8", 0.0))]
+    for kind in kinds:
+        table = read_table(kind, zero_as_missing=True)
+        np.testing.assert_array_equal(columns(table), numbers)
+        np.testing.assert_array_equal(table.largest(range(3)), [5, 1, NAN, 2])
+        table = read_table(kind, schema=schema, zero_as_missing=True)
+        np.testing.assert_array_equal(table.column(1), X[:, 1])
+        assert not read_table(kind).zero_as_missing
+
+
+def test_codes_of_categories_are_no_zeros():
+    frame = pd.DataFrame({"size": pd.Categorical(["S", "L"], categories=["S", "L"])})
+    table = read_table(frame, zero_as_missing=True)
+    np.testing.assert_array_equal(table.column(0), [0, 1])
+
+
+def sparse_frame():
+    return pd.DataFrame(
+        {
+            "words": pd.arrays.SparseArray([0, 0, 3, 0], fill_value=0),
+            "score": pd.arrays.SparseArray([NAN, 0.5, NAN, NAN]),
+            "price": pd.arrays.SparseArray([7.0, 7.0, NAN, 0.0], fill_value=7.0),
+            "seen": pd.arrays.SparseArray([False, True, False, False], fill_value=False),
+            "size": pd.Categorical(["S", "L", None, "S"], categories=["S", "L"]),
+            "age": np.array([1, 2, 3, 4], dtype="i4"),
+        }
+    )
+
+
+def test_sparse_columns_of_a_frame_stay_sparse():
+    frame = sparse_frame()
+    table = read_table(frame)
+    assert np.diff(table.stored.column_start).tolist() == [1, 1, 2, 1, 4, 4]
+    dense = frame.copy()
+    for name in ("words", "score", "price", "seen"):
+        dense[name] = np.asarray(frame[name])
+    expected = read_table(dense)
+    assert expected.stored is None
+    np.testing.assert_array_equal(columns(table), columns(expected))
+    assert table.categorical == expected.categorical
+    assert read_table(frame[["words", "size", "age"]]).stored is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import re
+from dataclasses import replace
 
 import lightgbm
 import numpy as np
@@ -467,3 +469,27 @@ def test_binned_training_and_raw_prediction_agree(tools, seed):
     np.testing.assert_array_equal(
         booster.predict(frame, raw_score=True), binned_scores(ensemble, bins)
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_zeros_that_count_as_missing_go_where_missing_values_go(tools, seed):
+    rng = np.random.default_rng(seed)
+    binner = replace(real_binner(), zero_as_missing=True)
+    ensemble = tools.ensemble(seed, binner=binner, n_trees=60, n_leaves=31)
+    text = model_text(ensemble)
+    decisions = {word for line in re.findall("decision_type=(.*)", text) for word in line.split()}
+    assert decisions == {"4", "6", "9"}
+    check_model_text(text)
+    X = tools.rows(rng, binner, 300)
+    X[rng.random(X.shape) < 0.3] = 0.0
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    booster = lightgbm.Booster(model_str=text)
+    for rows in (X, single, np.asfortranarray(X), sparse.csr_matrix(X), sparse.csc_matrix(X)):
+        bins = dense_bins(binner, read_table(rows))
+        np.testing.assert_array_equal(
+            booster.predict(rows, raw_score=True), binned_scores(ensemble, bins)
+        )
+    missing = np.where(X == 0.0, np.nan, X)
+    missing[:, binner.is_categorical == 1] = X[:, binner.is_categorical == 1]
+    np.testing.assert_array_equal(booster.predict(missing), booster.predict(X))
