@@ -16,8 +16,18 @@ N_CATEGORIES = 40
 TASKS = {
     "regression": (DPBoostRegressor, {"label_bounds": (-4, 4)}, lambda value: value),
     "binary": (DPBoostClassifier, {"classes": (0, 1)}, lambda value: (value > 0).astype(int)),
+    "multiclass": (
+        DPBoostClassifier,
+        {"classes": (0, 1, 2)},
+        lambda value: np.digitize(value, [-0.5, 0.5]),
+    ),
 }
-RECIPES = ("best", "dpboost")
+MODELS = [
+    (task, recipe)
+    for task in TASKS
+    for recipe in ("best", "dpboost")
+    if (task, recipe) != ("multiclass", "dpboost")  # which takes two classes at most
+]
 TABLES = ("numbers", "missing", "categories", "missing categories")
 
 
@@ -72,11 +82,11 @@ def kind(request):
     return request.param
 
 
-@pytest.fixture(params=RECIPES)
-def recipe(request):
+@pytest.fixture(params=MODELS, ids="-".join)
+def model(request):
     return request.param
 
 
-@pytest.fixture(params=TASKS)
-def case(request, recipe, kind, fitted):
-    return fitted(request.param, recipe, kind)
+@pytest.fixture
+def case(model, kind, fitted):
+    return fitted(*model, kind)

@@ -15,9 +15,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["best"])  # the complete trees of the others take a second each to compile
-def recipe(request):
-    return request.param
+# The complete trees of other recipes take a second each to compile.
+@pytest.fixture(params=["regression", "binary", "multiclass"])
+def model(request):
+    return request.param, "best"
 
 
 def test_predictions_are_those_of_lightgbm(case, tmp_path):

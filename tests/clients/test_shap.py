@@ -15,6 +15,6 @@ def test_values_add_up_to_the_raw_score(case):
     explanation = shap.TreeExplainer(case.booster)(case.X)
     sums = explanation.values.sum(axis=1) + explanation.base_values
     np.testing.assert_allclose(sums, raw, rtol=0, atol=1e-12)
-    own = case.booster.predict(case.X, pred_contrib=True)[:, : case.X.shape[1]]
-    if explanation.values.ndim == 2:
-        np.testing.assert_allclose(explanation.values, own, rtol=0, atol=1e-12)
+    own = case.booster.predict(case.X, pred_contrib=True).reshape(len(raw), -1, case.X.shape[1] + 1)
+    found = explanation.values.reshape(len(raw), case.X.shape[1], -1)
+    np.testing.assert_allclose(found, own[:, :, :-1].swapaxes(1, 2), rtol=0, atol=1e-12)
