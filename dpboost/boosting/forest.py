@@ -72,7 +72,10 @@ class Forest:
             for first, stop in self._blocks(earliest, last, _BINS_AT_ONCE // bins.shape[1]):
                 nodes = slice(self._node_start[first], self._node_start[stop])
                 feature = self._feature.copy()
-                columns, feature[nodes] = dense_columns(bins, feature[nodes])
+                # Constants alone read no bin, but the kernel wants a matrix.
+                read = feature[nodes] if nodes.stop > nodes.start else feature[:1] * 0
+                columns, lines = dense_columns(bins, read)
+                feature[nodes] = lines[: nodes.stop - nodes.start]
                 since = np.maximum(first_tree, np.int32(first))
                 self._add(scores, columns, feature, rows, since, stop, n_threads)
 

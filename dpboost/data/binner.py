@@ -262,9 +262,8 @@ class Binner:
         fill = np.empty((self.n_features, 1), dtype=np.uint8)
         binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
         bins = np.empty(len(stored.values), dtype=np.uint8)
-        binning.bin_stored(
-            stored.values, stored.column_start, **every, out=bins, n_threads=n_threads
-        )
+        useful = min(n_threads, 1 + len(bins) // _VALUES_A_THREAD)
+        binning.bin_stored(stored.values, stored.column_start, **every, out=bins, n_threads=useful)
         return SparseBins(
             n_rows=stored.n_rows,
             column_start=stored.column_start,

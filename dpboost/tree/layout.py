@@ -15,7 +15,10 @@ class Layout:
     """Flat positions of histogram cells and split candidates.
 
     The set of candidates is public and complete: constant features, empty bins and the split
-    "missing against the rest" are candidates like any other.
+    "missing against the rest" are candidates like any other. At a threshold, missing values go
+    right, so that no candidate is spent on their side; where it matters, the private choice
+    takes "missing against the rest", a numeric feature's last candidate. (Random partitions
+    send them to a random side, and the released leaves below make up for it.)
 
     Parameters
     ----------
