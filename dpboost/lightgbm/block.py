@@ -40,7 +40,7 @@ class TreeBlock:
         value = self._text(key)
         if value and not _INTEGERS.fullmatch(value):
             raise self.error(key, "must be integers with a blank between")
-        numbers = [int(token) for token in value.split(" ")] if value else []
+        numbers = [*map(int, value.split(" "))] if value else []
         self._check_size(key, len(numbers), size)
         if numbers and (min(numbers) < low or max(numbers) > high):
             raise self.error(key, f"every integer must be from {low} to {high}")
@@ -55,7 +55,7 @@ class TreeBlock:
         value = self._text(key)
         if value and not _FLOATS.fullmatch(value):
             raise self.error(key, "must be numbers with a blank between")
-        numbers = [float(token) for token in value.split(" ")] if value else []
+        numbers = [*map(float, value.split(" "))] if value else []
         self._check_size(key, len(numbers), size)
         return numbers
 
