@@ -7,13 +7,17 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import lightgbm
 from lightgbm.basic import LightGBMError
 
 from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
+from dpboost.lightgbm.text import model_text
 from dpboost.lightgbm.validate import check_model_text
+
+if TYPE_CHECKING:
+    from dpboost.boosting.ensemble import Ensemble
 
 _TRAIN = (
     "{} would fit this model to rows without accounting for them, and its privacy report would "
@@ -31,6 +35,12 @@ def _use_one_thread() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_use_one_thread)
+
+
+class _OwnText(str):
+    """A text that `model_text` has just written: what it writes passes the check."""
+
+    __slots__ = ()
 
 
 class Booster(lightgbm.Booster):
@@ -58,8 +68,8 @@ class Booster(lightgbm.Booster):
 
     Notes
     -----
-    Texts are checked by :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them.
-    Pickles are not checked: load only those that you trust.
+    Texts from outside are checked by :func:`~dpboost.lightgbm.check_model_text` before LightGBM
+    parses them. Pickles are not checked: load only those that you trust.
 
     Privacy
     -------
@@ -87,6 +97,32 @@ class Booster(lightgbm.Booster):
         # LightGBM 4.6 reads the parameters of a file, but not those of a string.
         self.params = self._get_loaded_param()
 
+    @classmethod
+    def of_ensemble(
+        cls, ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = None
+    ) -> Booster:
+        """Return the Booster of an ensemble.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            What training has released.
+        parameters : mapping of str to str, int, float or bool, optional
+            Public training parameters, as in `model_text`.
+
+        Returns
+        -------
+        Booster
+            The same as of the text of `model_text`, without reading that text twice: LightGBM
+            parses it, but it is not checked before.
+
+        Raises
+        ------
+        InvalidParameterError
+            As `model_text` does.
+        """
+        return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
+
     @property
     def privacy_report(self) -> dict[str, Any] | None:
         """The privacy report that came with the model, None if none did."""
@@ -113,7 +149,8 @@ class Booster(lightgbm.Booster):
         ModelTextError
             If the text is not one that LightGBM can load safely.
         """
-        check_model_text(model_str)
+        if not isinstance(model_str, _OwnText):
+            check_model_text(model_str)
         super().model_from_string(model_str)
         self._report_line = find_report(model_str)
         return self

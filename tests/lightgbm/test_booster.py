@@ -158,6 +158,29 @@ def test_a_model_is_required():
         Booster()
 
 
+def test_booster_of_an_ensemble_is_that_of_its_text(ensemble, text, tools, monkeypatch):
+    X = tools.rows(np.random.default_rng(2), ensemble.binner, 50)
+    expected = Booster(model_str=text)
+    monkeypatch.setattr("dpboost.lightgbm.booster.check_model_text", lambda _: pytest.fail("read"))
+    made = Booster.of_ensemble(ensemble, parameters={"num_leaves": 12})
+    monkeypatch.undo()
+    assert type(made) is Booster
+    assert made.model_to_string() == text
+    assert made.privacy_report == ensemble.report
+    assert made.params == expected.params
+    np.testing.assert_array_equal(made.predict(X), expected.predict(X))
+    assert copy.deepcopy(made).model_to_string() == text
+
+
+def test_texts_from_outside_are_checked(text, tmp_path, monkeypatch):
+    (tmp_path / "model.txt").write_bytes(text.encode())
+    seen = []
+    monkeypatch.setattr("dpboost.lightgbm.booster.check_model_text", seen.append)
+    Booster(model_str=text).model_from_string(text)
+    Booster(model_file=tmp_path / "model.txt")
+    assert seen == [text] * 3
+
+
 def test_stock_training_on_purpose_makes_a_stock_booster(booster):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 6)), rng.normal(size=100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import lightgbm
 import numpy as np
@@ -64,6 +65,46 @@ def test_stock_texts_are_accepted(parameters, kind):
     assert ours.privacy_report is None
     assert ours.model_to_string() == lightgbm.Booster(model_str=text).model_to_string()
     np.testing.assert_array_equal(ours.predict(X), booster.predict(X))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("counts", ["released", "none", "some", "huge"])
+def test_everything_that_is_written_is_accepted(tools, seed, counts):
+    """``Booster.of_ensemble`` relies on this: it does not check what has just been written."""
+    rng = np.random.default_rng(seed)
+    outputs = 1 + seed % 3
+    ensemble = tools.ensemble(
+        seed,
+        n_trees=outputs * int(rng.integers(0, 6)),
+        n_leaves=int(rng.choice([2, 3, 31, 100])),
+        counts=counts != "none",
+        unit=2.0 ** int(rng.integers(-1000, 900)),
+    )
+    objective = rng.choice(["", "regression", "binary sigmoid:1", "poisson", "regression sqrt"])
+    trees = [
+        replace(
+            tree,
+            leaf_value=rng.choice([-(2**52), 2**52, 1, 0], tree.n_leaves),
+            leaf_count=changed_counts(rng, tree.leaf_count, counts),
+        )
+        for tree in ensemble.trees
+    ]
+    ensemble = replace(
+        ensemble,
+        trees=tuple(trees),
+        start=tuple(ensemble.unit * k for k in range(outputs)),
+        objective=str(objective) if outputs == 1 else f"multiclass num_class:{outputs}",
+    )
+    text = model_text(ensemble, parameters={"num_leaves": 31, "lambda_l2": 0.5})
+    check_model_text(text)
+    assert Booster.of_ensemble(ensemble).num_trees() == max(len(trees), outputs)
+
+
+def changed_counts(rng, leaf_count, kind):
+    """Return the counts of a tree: as they are, left out by chance, or too large for int32."""
+    if kind == "some" and rng.random() < 0.5:
+        return None
+    return leaf_count * 2**40 if kind == "huge" else leaf_count
 
 
 def test_stock_text_before_training_is_accepted():
