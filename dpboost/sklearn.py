@@ -16,7 +16,6 @@ from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
 from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.text import model_text
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import ResolvedSchema
@@ -180,8 +179,8 @@ class _PrivateEstimator(BaseEstimator):
         hyper = fitted.hyperparameters
         for name in DECIDED_BY_RECIPE:
             setattr(self, f"{name}_", getattr(hyper, name))
-        text = model_text(fitted.ensemble, parameters=_text_parameters(fitted))
-        self._Booster = Booster(model_str=text)
+        parameters = _text_parameters(fitted)
+        self._Booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
         self.ensemble_ = fitted.ensemble
         self.schema_: ResolvedSchema = fitted.knowledge.schema
         self.privacy_report_: PrivacyReport = fitted.report
