@@ -108,6 +108,49 @@ def grow(
     return n_leaves, n_entries
 
 
+def order_leaves(
+    const row_t[::1] left,
+    const row_t[::1] right,
+    row_t[::1] first,
+    row_t[::1] middle,
+    row_t[::1] last,
+    row_t[::1] leaves,
+):
+    """Put the leaves of a tree from left to right: those below a node are then neighbours.
+
+    Parameters
+    ----------
+    left, right : int32 arrays of shape (n_nodes,)
+        Children, ``~leaf`` for a leaf; an internal child has a larger number than its parent.
+    first, middle, last : int32 arrays of shape (n_nodes,)
+        Overwritten: places ``first:middle`` belong to a node's left child, ``middle:last`` to its
+        right one.
+    leaves : int32 array of shape (n_nodes + 1,)
+        Overwritten: the leaf at each place.
+    """
+    cdef int n_nodes = left.shape[0]
+    cdef int node
+    with nogil:
+        leaves[0] = 0
+        for node in range(n_nodes - 1, -1, -1):
+            # Numbers of leaves, until the places are known.
+            middle[node] = middle[left[node]] + last[left[node]] if left[node] >= 0 else 1
+            last[node] = middle[right[node]] + last[right[node]] if right[node] >= 0 else 1
+        for node in range(n_nodes):
+            if node == 0:
+                first[node] = 0
+            middle[node] += first[node]
+            last[node] += middle[node]
+            if left[node] >= 0:
+                first[left[node]] = first[node]
+            else:
+                leaves[first[node]] = ~left[node]
+            if right[node] >= 0:
+                first[right[node]] = middle[node]
+            else:
+                leaves[middle[node]] = ~right[node]
+
+
 cdef void _whole(Box* box, const row_t[::1] n_bins, int k) noexcept nogil:
     cdef int f, b
     memset(box, 0, sizeof(Box))

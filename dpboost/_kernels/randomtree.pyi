@@ -14,3 +14,11 @@ def grow(
     steps: NDArray[np.int32],
     table: NDArray[np.uint16],
 ) -> tuple[int, int]: ...
+def order_leaves(
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    first: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    last: NDArray[np.int32],
+    leaves: NDArray[np.int32],
+) -> None: ...

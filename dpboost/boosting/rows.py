@@ -73,6 +73,7 @@ class TrainingRows:
         self.leaves = np.empty(n_rows, dtype=np.uint16)
         self.pending = np.empty((len(starts), 0), dtype=np.int64)
         self._forests = tuple(Forest() for _ in starts)
+        self._trees: list[tuple[Tree, ...]] = []
         self._missing_from = np.zeros(n_rows, dtype=np.int32)
         self._n_current = 0
         self._order = np.arange(n_rows, dtype=np.int32)
@@ -81,7 +82,7 @@ class TrainingRows:
     @property
     def n_trees(self) -> int:
         """Rounds that were released so far."""
-        return self._forests[0].n_trees
+        return len(self._trees)
 
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
         """Assign every row to one round of an ensemble by a secret coin of its own."""
@@ -109,8 +110,7 @@ class TrainingRows:
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Take note of the released trees of a round, one for each output."""
-        for forest, tree in zip(self._forests, trees, strict=True):
-            forest.append(tree)
+        self._trees.append(trees)
 
     def hold(self, values: NDArray[np.int64]) -> None:
         """Keep the leaf values of a round of all rows: the next pass adds them to the scores."""
@@ -131,6 +131,9 @@ class TrainingRows:
 
     def _bring_up(self, rows: NDArray[np.int32]) -> None:
         """Add to the scores of some rows the trees that they have not yet received."""
+        for trees in self._trees[self._forests[0].n_trees :]:
+            for forest, tree in zip(self._forests, trees, strict=True):
+                forest.append(tree)
         for forest, scores in zip(self._forests, self.scores, strict=True):
             forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
         self._missing_from[rows] = self.n_trees

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from dpboost._validation import check_integer, check_real
 from dpboost.privacy.arithmetic import root_up
@@ -211,6 +212,7 @@ def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Boun
     )
 
 
+@lru_cache(maxsize=64)
 def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tuple[Bound, Bound]:
     r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
 

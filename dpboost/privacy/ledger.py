@@ -52,7 +52,9 @@ _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
 
 
 def _sum(left: Charge, right: Charge) -> Charge:
-    return Charge(left.cost + right.cost, left.delta + right.delta, left.slack + right.slack)
+    # Most releases have no delta: adding fractions is most of the work of booking.
+    delta = left.delta + right.delta if right.delta else left.delta
+    return Charge(left.cost + right.cost, delta, left.slack + right.slack)
 
 
 def _growth(old: Charge, child: Charge) -> Charge:

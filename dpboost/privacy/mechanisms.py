@@ -327,6 +327,12 @@ class DiscreteLaplace(_PureMechanism):
         return max(1, math.ceil(-target * (1 + 1e-12) / rate + 1e-12))
 
 
+@lru_cache(maxsize=64)
+def _least_sigma(l2: int, rho: Fraction) -> int:
+    """Return the least positive integer with ``l2**2 / (2 sigma**2) <= rho``."""
+    return max(1, root_up(Fraction(l2**2) / (2 * rho)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class DiscreteGaussian:
     r"""Add integers with P(k) proportional to exp(-k^2 / (2 sigma^2)).
@@ -363,7 +369,7 @@ class DiscreteGaussian:
         """Return sigma, rounded up."""
         if isinstance(self.rho, float):
             return ()
-        sigma = max(1, root_up(Fraction(bound.constant**2) / (2 * self.rho)))
+        sigma = _least_sigma(bound.constant, self.rho)
         if sigma > SIGMA_LIMIT:
             raise InvalidParameterError(
                 f"A budget of rho = {float(self.rho):.3g} is too small to be drawn exactly: give "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._kernels import randomtree
 from dpboost.tree.noisy_leaves import ShrunkenLeaf
 from dpboost.tree.partitions import Partition
 
@@ -48,7 +49,9 @@ def split_gains(
     -------
     Post-processing of released sums and of the public size of their noise.
     """
-    first, middle, last, order = _ranges(partition)
+    first, middle, last = np.empty((3, len(partition.left)), dtype=np.int32)
+    order = np.empty(partition.n_leaves, dtype=np.int32)
+    randomtree.order_leaves(partition.left, partition.right, first, middle, last, order)
     G = _running(gradients[:, order])
     H = _running(np.maximum(hessians, 0.0)[:, order])
     left_h = H[:, middle] - H[:, first] + leaf.reg_lambda
@@ -60,38 +63,8 @@ def split_gains(
     return gains, 2 * ((weight * noise) ** 2).sum(axis=0)
 
 
-def _ranges(
-    partition: Partition,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Put the leaves from left to right: a node's are then in a row, its left child's first.
-
-    Returns where each node's leaves begin, where those of its right child do, where they end,
-    and the leaves in their new order.
-    """
-    left, right = partition.left.tolist(), partition.right.tolist()
-    n_nodes = len(left)
-    sizes = [0] * n_nodes
-    for node in range(n_nodes - 1, -1, -1):
-        below_left = sizes[left[node]] if left[node] >= 0 else 1
-        below_right = sizes[right[node]] if right[node] >= 0 else 1
-        sizes[node] = below_left + below_right
-    first, middle = [0] * n_nodes, [0] * n_nodes
-    order = [0] * partition.n_leaves
-    for node in range(n_nodes):
-        begin, child = first[node], left[node]
-        middle[node] = begin + (sizes[child] if child >= 0 else 1)
-        for child, place in ((left[node], begin), (right[node], middle[node])):
-            if child >= 0:
-                first[child] = place
-            else:
-                order[~child] = place
-    starts = np.array(first, dtype=np.intp)
-    ends = starts + np.array(sizes, dtype=np.intp)
-    leaves = np.empty(partition.n_leaves, dtype=np.intp)
-    leaves[order] = np.arange(partition.n_leaves)
-    return starts, np.array(middle, dtype=np.intp), ends, leaves
-
-
 def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of the first 0, 1, ... leaves."""
-    return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
+    sums = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    return sums
