@@ -9,6 +9,7 @@ from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
+from dpboost.single_tree import DPTreeClassifier
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 LGBMRegressor = DPBoostRegressor
@@ -21,6 +22,7 @@ __all__ = [
     "BudgetExceededError",
     "DPBoostClassifier",
     "DPBoostRegressor",
+    "DPTreeClassifier",
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMRegressor",

@@ -21,6 +21,7 @@ def test_top_level_names():
         "BudgetExceededError",
         "DPBoostClassifier",
         "DPBoostRegressor",
+        "DPTreeClassifier",
         "InvalidParameterError",
         "LGBMClassifier",
         "LGBMRegressor",

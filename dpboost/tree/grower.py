@@ -1,7 +1,8 @@
-"""Level-wise growth of one tree through the gate."""
+"""Growth of one tree through the gate: nodes are appraised, the frontier says which are split."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,10 +11,49 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.ledger import Ledger
+from dpboost.tree.frontier import Frontier, WholeLevel
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
+from dpboost.tree.sketch import Sketch, Splits
 from dpboost.tree.statistics import NodeStatistics
 from dpboost.tree.structure import SET_WORDS, Tree, threshold_sets
+
+
+def grow(
+    appraise: Callable[[NDArray[np.int32], Sketch], Splits],
+    route: Callable[[Splits], None],
+    frontier: Frontier,
+) -> Sketch:
+    """Grow a tree; the loop that every recipe shares.
+
+    Parameters
+    ----------
+    appraise : callable
+        ``appraise(nodes, sketch)``: looks at new nodes through the gate, once, and returns the
+        released splits of those that may be split.
+    route : callable
+        ``route(splits)``: sends rows on to the children of the splits.
+    frontier : Frontier
+        Decides which of the splits are made, and when.
+
+    Returns
+    -------
+    Sketch
+
+    Privacy
+    -------
+    Releases nothing itself. Order and end of the growth are functions of what ``appraise``
+    returns, and rows move by released splits.
+    """
+    sketch = Sketch()
+    nodes = sketch.root
+    while len(nodes):
+        frontier.push(appraise(nodes, sketch))
+        splits = frontier.pop()
+        if len(splits):
+            route(splits)
+        nodes = sketch.split(splits)
+    return sketch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,33 +106,71 @@ class LevelwiseGrower:
         Tree
         """
         budget = split_tree(epsilon, self.max_depth)
-        layout = statistics.layout
-        features, sets = [], []
-        for level in budget.levels:
+        levels = iter(budget.levels)
+
+        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+            level = next(levels, None)
+            if level is None:
+                return Splits.none()
             feature, split_bin = self.selector.choose(statistics, epsilon=level, ledger=ledger)
-            statistics.split(feature, split_bin)
-            features.append(feature)
-            sets.append(threshold_sets(split_bin, layout.is_categorical[feature] == 1))
-        left, right = complete_children(self.max_depth)
+            two = np.full(len(nodes), 2, dtype=np.int32)
+            return Splits(
+                node=nodes, feature=feature, split_bin=split_bin.astype(np.int32), n_branches=two
+            )
+
+        def route(splits: Splits) -> None:
+            statistics.split(splits.feature, splits.split_bin.astype(np.uint8))
+
+        sketch = grow(appraise, route, WholeLevel())
+        feature, left_bins, left, right = binary_nodes(sketch, statistics.layout.is_categorical)
         return Tree(
-            feature=np.concatenate([np.empty(0, dtype=np.int32), *features]),
-            left_bins=np.concatenate([np.empty((0, SET_WORDS), dtype=np.uint64), *sets]),
+            feature=feature,
+            left_bins=left_bins,
             left=left,
             right=right,
             leaf_value=leaf.release(statistics, epsilon=budget.leaves, ledger=ledger),
         )
 
 
-def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Children of a complete tree whose nodes are numbered level by level.
+def binary_nodes(
+    sketch: Sketch, is_categorical: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """Write a sketch as binary nodes; a split into many branches becomes a chain.
+
+    The chain asks for the branches one after the other: bin 0 against the rest, bin 1 against
+    the rest, up to the last value bin against missing values. On a numeric feature it asks for
+    bins up to 0, up to 1, ..., which comes to the same.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    is_categorical : ndarray of shape (n_features,), uint8
 
     Returns
     -------
-    left, right : ndarray of shape (2**depth - 1,), int32
-        Node numbers, or ``~leaf`` below the last level.
+    feature : ndarray of shape (n,), int32
+    left_bins : ndarray of shape (n, 4), uint64
+    left, right : ndarray of shape (n,), int32
+        Node numbers, or ``~leaf`` with leaves in the order of ``sketch.leaves``. Chains stand
+        in the order in which the splits were made.
     """
-    n_nodes = 2**depth - 1
-    children = np.arange(1, 2 * n_nodes + 1, dtype=np.int32)
-    children = np.where(children < n_nodes, children, ~(children - n_nodes))
-    left, right = children[0::2], children[1::2]
-    return np.ascontiguousarray(left), np.ascontiguousarray(right)
+    splits, first_child = sketch.splits, sketch.first_child
+    lengths = splits.n_branches - 1
+    starts = np.cumsum(lengths) - lengths
+    reference = np.empty(sketch.n_nodes, dtype=np.int32)
+    reference[splits.node] = starts
+    leaves = sketch.leaves
+    reference[leaves] = ~np.arange(len(leaves), dtype=np.int32)
+    owner = np.repeat(np.arange(len(splits)), lengths)
+    link = np.arange(len(owner)) - starts[owner]
+    last = link == lengths[owner] - 1
+    left = reference[first_child[owner] + link]
+    after = reference[np.minimum(first_child[owner] + link + 1, sketch.n_nodes - 1)]
+    right = np.where(last, after, np.arange(1, len(owner) + 1))
+    feature = splits.feature[owner]
+    chained = splits.n_branches[owner] > 2
+    own_bin = np.where(chained, link, splits.split_bin[owner]).astype(np.uint8)
+    if not len(owner):
+        return feature, np.empty((0, SET_WORDS), dtype=np.uint64), left, right.astype(np.int32)
+    sets = threshold_sets(own_bin, is_categorical[feature] == 1)
+    return feature, sets, left, right.astype(np.int32)

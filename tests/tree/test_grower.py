@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from dpboost.tree.criteria import GradientGain
-from dpboost.tree.grower import LevelwiseGrower, complete_children
+from dpboost.tree.frontier import BestFirst, WholeLevel
+from dpboost.tree.grower import LevelwiseGrower, binary_nodes, grow
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
+from dpboost.tree.sketch import Sketch, Splits
 from dpboost.tree.structure import SET_WORDS
 
 LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
@@ -27,9 +29,41 @@ def split_bins(tree, categorical=1):
     return bins
 
 
+NO_CATEGORIES = np.zeros(3, dtype=np.uint8)
+
+
+def splits(nodes, n_branches=2, feature=0, split_bin=0, priority=None):
+    nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int32))
+
+    def column(value):
+        return np.broadcast_to(np.asarray(value, dtype=np.int32), nodes.shape).copy()
+
+    return Splits(
+        node=nodes,
+        feature=column(feature),
+        split_bin=column(split_bin),
+        n_branches=column(n_branches),
+        priority=None if priority is None else np.atleast_1d(np.asarray(priority, dtype=float)),
+    )
+
+
+def complete_sketch(depth):
+    """Every node of every level is split in two."""
+
+    def appraise(nodes, sketch):
+        return splits(nodes) if sketch.depth[nodes[0]] < depth else Splits.none()
+
+    return grow(appraise, lambda made: None, WholeLevel())
+
+
+def children(sketch):
+    _, _, left, right = binary_nodes(sketch, NO_CATEGORIES)
+    return left, right
+
+
 @pytest.mark.parametrize("depth", range(7))
-def test_children_form_a_complete_tree(depth):
-    left, right = complete_children(depth)
+def test_whole_levels_form_a_complete_tree(depth):
+    left, right = children(complete_sketch(depth))
     assert len(left) == len(right) == 2**depth - 1
     depths = {}
     stack = [(0 if depth else -1, 0)]
@@ -44,9 +78,45 @@ def test_children_form_a_complete_tree(depth):
 
 def test_leaves_are_numbered_as_the_rows_are_sent():
     """Rows of node k go to 2k and 2k + 1, so leaf k hangs left where k is even."""
-    left, right = complete_children(3)
+    left, right = children(complete_sketch(3))
     assert left.tolist() == [1, 3, 5, ~0, ~2, ~4, ~6]
     assert right.tolist() == [2, 4, 6, ~1, ~3, ~5, ~7]
+
+
+def test_the_best_of_the_waiting_splits_is_made_first():
+    gains = {0: 5.0, 1: 1.0, 2: 3.0, 3: 4.0, 4: 4.0}
+    seen, made = [], []
+
+    def appraise(nodes, sketch):
+        seen.append(nodes.tolist())
+        known = [node for node in nodes.tolist() if node in gains]
+        return splits(known, priority=[gains[node] for node in known])
+
+    sketch = grow(appraise, lambda chosen: made.append(chosen.node.tolist()), BestFirst(4))
+    assert made == [[0], [2], [3], [4]]
+    assert seen == [[0], [1, 2], [3, 4], [5, 6], [7, 8]]
+    assert sketch.leaves.tolist() == [1, 5, 6, 7, 8]
+
+
+def test_growth_ends_where_nothing_may_be_split():
+    sketch = grow(lambda nodes, sketch: Splits.none(), lambda made: 1 / 0, BestFirst(9))
+    assert sketch.n_nodes == 1
+    assert sketch.leaves.tolist() == [0]
+
+
+@pytest.mark.parametrize("categorical", [0, 1])
+def test_a_split_into_many_branches_is_a_chain(categorical):
+    sketch = Sketch()
+    sketch.split(splits(0, n_branches=4))
+    sketch.split(splits(2, n_branches=2, feature=1, split_bin=1))
+    kinds = np.array([categorical, 0, 0], dtype=np.uint8)
+    feature, left_bins, left, right = binary_nodes(sketch, kinds)
+    assert feature.tolist() == [0, 0, 0, 1]
+    expected = [0b1, 0b10, 0b100] if categorical else [0b1, 0b11, 0b111]
+    assert left_bins[:, 0].tolist() == [*expected, 0b11]
+    # Leaves are nodes 1, 3, 4 and the two children of node 2.
+    assert left.tolist() == [~0, 3, ~1, ~3]
+    assert right.tolist() == [1, 2, ~2, ~4]
 
 
 @pytest.mark.parametrize("depth", [0, 1, 4])

@@ -1,0 +1,305 @@
+"""From a raw table to one released tree: the steps of a fit, in their order."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._threads import effective_n_threads
+from dpboost._validation import InvalidParameterError, refuse
+from dpboost.algorithms.trees import TREE_ALGORITHMS
+from dpboost.boosting.ensemble import Ensemble
+from dpboost.data.binner import Binner
+from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
+from dpboost.data.learning import Knowledge, complete_schema
+from dpboost.data.table import Table, read_table
+from dpboost.fitting import NotPrivateWarning, PrivacyRequest
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.budget import divide
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.report import PrivacyReport
+from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
+from dpboost.tree.class_statistics import ClassStatistics
+from dpboost.tree.grower import binary_nodes
+from dpboost.tree.released_tree import ReleasedTree
+from dpboost.tree.structure import Tree
+from dpboost.tree_recipe import (
+    TreeFacts,
+    TreeHyperparameters,
+    TreeRecipe,
+    find_tree_recipe,
+)
+
+#: The kernels number classes in a byte.
+MOST_CLASSES = 255
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedTree:
+    """The public outcome of a fit.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The tree for LightGBM: one for each output, of one structure.
+    tree : ReleasedTree
+        The tree for people.
+    hyperparameters : TreeHyperparameters
+        The values used.
+    knowledge : Knowledge
+        The completed schema and where it comes from.
+    report : PrivacyReport
+        Every release and its charge.
+    """
+
+    ensemble: Ensemble
+    tree: ReleasedTree
+    hyperparameters: TreeHyperparameters
+    knowledge: Knowledge
+    report: PrivacyReport
+
+
+# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+@np.errstate(all="ignore")
+def fit_tree(
+    X: Any,
+    y: Any,
+    *,
+    recipe: Any,
+    hyperparameters: TreeHyperparameters,
+    privacy: PrivacyRequest,
+    n_jobs: int | None,
+    owner: str,
+) -> FittedTree:
+    """Train one private tree.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features)
+        Anything that ``read_table`` understands.
+    y : array-like of shape (n_rows,)
+        Class labels.
+    recipe : str
+        Name of the algorithm.
+    hyperparameters : TreeHyperparameters
+        What the user has set.
+    privacy : PrivacyRequest
+        The guarantee asked for.
+    n_jobs : int or None
+        Threads, as LightGBM counts them.
+    owner : str
+        Name of the caller in error messages.
+
+    Returns
+    -------
+    FittedTree
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters or input, before anything is drawn or charged.
+
+    Privacy
+    -------
+    Everything in the result is public, declared, assumed public or released by one ledger, in
+    pure epsilon.
+    """
+    algorithm = find_tree_recipe(dict(TREE_ALGORITHMS), recipe, owner)
+    hyperparameters.validate(owner)
+    algorithm.check(hyperparameters, owner)
+    n_threads = effective_n_threads(n_jobs)
+    table = read_table(X, schema=privacy.schema)
+    labels = _read_labels(y, table, privacy)
+    least = algorithm.least_epsilon(hyperparameters, table.n_features, privacy.neighbours)
+    if privacy.epsilon < least:
+        raise refuse(
+            "epsilon",
+            owner,
+            f"at least {least:.2g} for this recipe and depth, so that every release can be drawn "
+            "exactly",
+            privacy.epsilon,
+        )
+    _warn_if_not_private(privacy)
+    ledger = privacy.ledger(PureAccountant())
+    n_bins = hyperparameters.max_bin or algorithm.max_bin
+    knowledge = complete_schema(
+        privacy.schema.resolve(table.feature_names),
+        table,
+        labels,
+        task="binary",  # or more classes: whatever is no regression
+        assume_public=privacy.assume_public,
+        n_bins=n_bins,
+        ledger=ledger,
+    )
+    # The order of a pandas type is public where column types are; learned categories have none.
+    ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
+    table = read_table(X, schema=knowledge.schema)
+    binner = Binner.from_schema(
+        knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
+    )
+    classes = _classes(knowledge)
+    indices, present = encode_classes(labels, classes)
+    rows = ClassStatistics(
+        binner.transform(table, n_threads),
+        indices.astype(np.uint8),
+        present,
+        n_classes=len(classes),
+        candidates=algorithm.candidates(binner),
+        neighbours=privacy.neighbours,
+        n_threads=n_threads,
+    )
+    grown, hyper = _grow(algorithm, hyperparameters, rows, knowledge, privacy, ledger)
+    report = PrivacyReport.from_ledger(
+        ledger,
+        assumed_public=knowledge.assumed,
+        facts=_facts(algorithm, hyper, knowledge, privacy),
+    )
+    probability = algorithm.probability.of(grown)
+    return FittedTree(
+        ensemble=_ensemble(grown, probability, binner, report),
+        tree=_readable(grown, probability, rows),
+        hyperparameters=hyper,
+        knowledge=knowledge,
+        report=report,
+    )
+
+
+def _grow(
+    recipe: TreeRecipe,
+    hyperparameters: TreeHyperparameters,
+    rows: ClassStatistics,
+    knowledge: Knowledge,
+    privacy: PrivacyRequest,
+    ledger: Ledger,
+) -> tuple[GrownTree, TreeHyperparameters]:
+    """Release the number of rows where the recipe's rules ask for it, then the tree."""
+    share = recipe.rows_share
+    for_rows, budget = divide(knowledge.epsilon, (share, 1 - share))
+    with ledger.sequential("training"):
+        facts = TreeFacts(
+            epsilon=privacy.epsilon,
+            neighbours=privacy.neighbours,
+            n_rows=_n_rows(rows, for_rows, ledger) if share else None,
+            max_rows=knowledge.schema.max_rows,
+            n_classes=rows.n_classes,
+            candidates=rows.candidates,
+        )
+        hyper = hyperparameters.filled(recipe.defaults(facts))
+        return recipe.build(hyper, facts).learn(rows, budget=budget, ledger=ledger), hyper
+
+
+def _n_rows(rows: ClassStatistics, budget: Budget, ledger: Ledger) -> float:
+    """Release the number of rows; under the replace relation it is public, and still paid."""
+    root = np.zeros(1, dtype=np.int32)
+    released = ledger.release(DiscreteLaplace(epsilon=budget), rows.sizes(root), label="row count")
+    return float(max(released[0], 0))
+
+
+def _read_labels(y: Any, table: Table, privacy: PrivacyRequest) -> NDArray[Any]:
+    """Private labels of the right kind and length, refused when they are not."""
+    labels = read_class_labels(y)
+    check_same_length(table.n_rows, labels)
+    classes = privacy.schema.classes
+    if classes is None and "classes" in privacy.assume_public:
+        classes = tuple(np.unique(labels).tolist())
+    if classes is None:
+        return labels
+    if len(classes) > MOST_CLASSES:
+        raise InvalidParameterError(
+            f"A tree knows at most {MOST_CLASSES} classes; more are declared or in y. Unknown "
+            "label type: is the target a number?"
+        )
+    if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
+        raise InvalidParameterError(
+            "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
+            "all text, or all numbers."
+        )
+    return labels
+
+
+def _classes(knowledge: Knowledge) -> list[Any]:
+    """Public classes in the order of ``classes_``, which scikit-learn wants sorted."""
+    classes = sorted(knowledge.schema.classes or ())
+    if not 1 <= len(classes) <= MOST_CLASSES:
+        raise InvalidParameterError(
+            "No class labels were released, or too many: declare them with Schema(classes=...)."
+        )
+    return classes
+
+
+def _ensemble(
+    grown: GrownTree, probability: NDArray[np.float64], binner: Binner, report: PrivacyReport
+) -> Ensemble:
+    """Write the tree as LightGBM knows trees: binary, with one copy for each output."""
+    feature, left_bins, left, right = binary_nodes(grown.sketch, binner.is_categorical)
+    values = leaf_scores(probability)
+    rows = np.rint(np.maximum(grown.counts, 0.0).sum(axis=1)).astype(np.int64)
+    first = Tree(
+        feature=feature,
+        left_bins=left_bins,
+        left=left,
+        right=right,
+        leaf_value=values[0],
+        leaf_count=rows,
+    )
+    n_classes = probability.shape[1]
+    return Ensemble(
+        trees=tuple(replace(first, leaf_value=own) for own in values),
+        binner=binner,
+        start=(0.0,) * len(values),
+        unit=SCORE_UNIT,
+        objective="binary sigmoid:1" if n_classes < 3 else f"multiclass num_class:{n_classes}",
+        report=report.to_dict(),
+    )
+
+
+def _readable(
+    grown: GrownTree, probability: NDArray[np.float64], rows: ClassStatistics
+) -> ReleasedTree:
+    sketch = grown.sketch
+    of_nodes = np.full((sketch.n_nodes, probability.shape[1]), np.nan)
+    of_nodes[sketch.leaves] = probability
+    return ReleasedTree(
+        splits=sketch.splits,
+        first_child=sketch.first_child,
+        kinds=rows.candidates.kinds,
+        counts=grown.node_counts(),
+        probability=of_nodes,
+        deviation=grown.deviation,
+        sizes=grown.sizes,
+    )
+
+
+def _facts(
+    recipe: TreeRecipe, hyper: TreeHyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
+) -> dict[str, bool | int | float | str]:
+    """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
+    declared = [
+        part.name
+        for part in fields(privacy.schema)
+        if getattr(privacy.schema, part.name) not in (None, {})
+    ]
+    return {
+        "recipe": recipe.name,
+        **hyper.given(),
+        "declared public": ", ".join(declared) or "nothing",
+        "learned": ", ".join(knowledge.learned) or "nothing",
+    }
+
+
+def _warn_if_not_private(privacy: PrivacyRequest) -> None:
+    """Say it when the user's parameters give no guarantee."""
+    if privacy.noise_seed is not None:
+        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
+    elif math.isinf(privacy.epsilon):
+        reason = "epsilon is infinite, so there is no noise"
+    else:
+        return
+    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=5)
