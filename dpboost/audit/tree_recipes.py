@@ -1,0 +1,130 @@
+"""Audits of the recipes of single trees."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpboost.algorithms.trees import TREE_ALGORITHMS
+from dpboost.audit.recipes import RecipeAudit
+from dpboost.audit.replay import PairAudit, replay_pair
+from dpboost.audit.transcript import Recorder, Violation
+from dpboost.audit.tree_witnesses import tree_witnesses
+from dpboost.audit.visible import overhear
+from dpboost.audit.witnesses import Witness
+from dpboost.privacy.relation import Neighbours
+from dpboost.single_tree import DPTreeClassifier
+
+TREE_RECIPES = tuple(TREE_ALGORITHMS)
+
+
+def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
+    """Return what the replay auditor runs: it shows all that leaves the process."""
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            model = DPTreeClassifier(
+                recipe=recipe,
+                epsilon=epsilon,
+                neighbours=witness.neighbours.value,
+                n_jobs=1,
+                **witness.settings,
+            ).fit(X, y)
+        return {
+            **heard,
+            "model text": model.booster_.model_to_string(),
+            "tree text": model.export_text(),
+            "report": str(model.privacy_report_),
+            "pickle": pickle.dumps(model),
+        }
+
+    return fit
+
+
+def replay_tree_witness(
+    recipe: str, witness: Witness, *, epsilon: float = 1.0, seed: int | None = None
+) -> tuple[PairAudit, PairAudit]:
+    """Audit a recipe on one witness, in both directions.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    witness : Witness
+    epsilon : float, default=1
+    seed : int, optional
+        Draw from a seed.
+
+    Returns
+    -------
+    tuple of PairAudit
+    """
+    fit = tree_fit(recipe, witness, epsilon)
+    return (
+        replay_pair(fit, witness.pair, seed=seed),
+        replay_pair(fit, witness.pair.swapped, seed=seed),
+    )
+
+
+def tree_bank(
+    recipe: str, relations: Sequence[Neighbours] = tuple(Neighbours)
+) -> Iterator[Witness]:
+    """Yield the witnesses of a recipe for some relations."""
+    for neighbours in relations:
+        yield from tree_witnesses(recipe, neighbours)
+
+
+def replay_tree_recipe(
+    recipe: str,
+    *,
+    epsilon: float = 1.0,
+    seed: int | None = None,
+    chosen: Sequence[Witness] | None = None,
+) -> RecipeAudit:
+    """Audit a recipe of single trees on a bank of witnesses.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    epsilon : float, default=1
+    seed : int, optional
+        Draw from a seed.
+    chosen : sequence of Witness, optional
+        The whole bank by default.
+
+    Returns
+    -------
+    RecipeAudit
+    """
+    start = time.perf_counter()
+    result = RecipeAudit(recipe, epsilon)
+    for witness in tree_bank(recipe) if chosen is None else chosen:
+        for audit in replay_tree_witness(recipe, witness, epsilon=epsilon, seed=seed):
+            result.add(witness, audit)
+    result.violations += [("two fits", found) for found in stale_tree_noise(recipe)]
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+def stale_tree_noise(recipe: str) -> list[Violation]:
+    """Fit twice on one table and look for long releases whose outcome is the same."""
+    X, y = np.ones((100, 1)), np.arange(100) % 2
+    outcomes = []
+    for _ in range(2):
+        recorder = Recorder(np.arange(100))
+        with recorder.watching() as transcript, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            DPTreeClassifier(recipe=recipe, max_depth=1, n_jobs=1).fit(X, y)
+        outcomes.append([line.outcome for line in transcript.lines])
+    return [
+        Violation(check="fresh noise", where="fit", message="two fits drew the same noise")
+        for first, second in zip(*outcomes, strict=False)
+        if first is not None and first.size > 100 and np.array_equal(first, second)
+    ][:1]

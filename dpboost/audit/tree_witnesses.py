@@ -1,0 +1,206 @@
+"""Pairs of neighbouring tables on which a private tree shows all that it may show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpboost.audit.pairs import pair_of
+from dpboost.audit.transcript import Steering
+from dpboost.audit.witnesses import Witness, queue, witnesses
+from dpboost.privacy.relation import Neighbours
+
+#: Splits on which the added row makes the other, common change.
+N_OTHERS = 40
+
+#: Rows of one class that the row may join.
+N_PURE = 1000
+
+#: A released gain, in units of its scale, that passes every test.
+LARGE_GAIN = 1 << 20
+
+#: Candidates of a nominal feature of two categories, by recipe: one for each category, or one.
+ONE_CANDIDATE = ("sulq_id3", "diffp_id3", "diffp_c45")
+
+_DEPTH = 2
+
+# Witnesses of the ensembles whose forced outcomes mean something else to a single tree.
+_STEERED = ("opposite children", "one-row leaf", "filter border")
+
+
+def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
+    """Yield the bank of a recipe.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    neighbours : Neighbours
+
+    Yields
+    ------
+    Witness
+        Of task ``"tree"``: its settings are those of ``DPTreeClassifier``.
+    """
+    criteria = [None, *_other_criteria(recipe)]
+    for level in range(_DEPTH):
+        for criterion in criteria:
+            yield lone_row(recipe, neighbours, level, criterion=criterion)
+        yield lone_row(recipe, neighbours, level, n_classes=3)
+    yield two_nodes(recipe, neighbours)
+    if recipe == "diffp_c45":
+        for level in range(_DEPTH):
+            yield numeric_row(neighbours, level)
+    for witness in witnesses("binary", neighbours):
+        if not witness.name.startswith(_STEERED):
+            yield _of_tree(witness)
+    yield _of_tree(queue("binary", neighbours, first=True))
+
+
+def _other_criteria(recipe: str) -> tuple[str, ...]:
+    if recipe == "best":
+        return ("max", "entropy", "root_gini")
+    return ("gini", "root_gini") if recipe == "dp_topdown" else ("gini", "entropy")
+
+
+def _of_tree(witness: Witness) -> Witness:
+    """Give a witness of the ensembles the settings of a single tree."""
+    settings = {name: value for name, value in witness.settings.items() if name != "n_estimators"}
+    aims = tuple(part for part in witness.aims_at if part[0] not in ("split choice", "leaf values"))
+    pair = replace(witness.pair, steering={})
+    return replace(witness, task="tree", pair=pair, settings=settings, aims_at=aims)
+
+
+def _settings(n_features: int, n_classes: int = 2, **more: Any) -> dict[str, Any]:
+    """Declare everything: nominal features of two categories."""
+    schema = {
+        "categories": dict.fromkeys(range(n_features), (0, 1)),
+        "classes": list(range(n_classes)),
+    }
+    return {"schema": schema, "max_depth": _DEPTH, **more}
+
+
+def _split_by(recipe: str, feature: int) -> int:
+    """Return the candidate that sends category 0 of a feature to the first child."""
+    return feature if recipe in ONE_CANDIDATE else 2 * feature
+
+
+def _steering(recipe: str, n_features: int, level: int) -> Steering:
+    """Send all rows to the first child until the level that is looked at."""
+    idle = _split_by(recipe, n_features - 1)
+    chosen: dict[tuple[str, int], Any] = {("split choice", number): idle for number in range(level)}
+    chosen |= {("split choice", level): _split_by(recipe, 0)}
+    chosen |= {("split gain", number): LARGE_GAIN for number in range(_DEPTH)}
+    if recipe == "sulq_id3":
+        chosen |= _pure_feature(n_features, n_features - 1 if level else 0)
+    return chosen
+
+
+def _pure_feature(n_features: int, feature: int) -> dict[tuple[str, int], Any]:
+    """Return released histograms by which a feature is the best: the others' cells are mixed."""
+    counts = np.full((3 * n_features, 2), N_PURE, dtype=np.int64)
+    counts[3 * feature : 3 * feature + 3] = [3 * N_PURE, 0]
+    sizes = np.full(3 * n_features, 2 * N_PURE, dtype=np.int64)
+    return {("class counts", 0): counts.ravel(), ("cell sizes", 0): sizes}
+
+
+def lone_row(
+    recipe: str,
+    neighbours: Neighbours,
+    level: int,
+    *,
+    criterion: str | None = None,
+    n_classes: int = 2,
+) -> Witness:
+    """One split does not feel the row and all others do: the range of the scores, and the gain.
+
+    All rows are of one class and fall into the first category of every feature. The row, of
+    another class, is alone in the second category of feature 0 and joins them by the others: the
+    gain of feature 0 grows by as much as a row can do. Replaced, it is alone by all others.
+    """
+    n_features = N_OTHERS + 2
+    X, y = np.zeros((N_PURE, n_features)), np.zeros(N_PURE, dtype=np.int64)
+    row = np.zeros(n_features)
+    row[0] = 1.0
+    other = 1 - row
+    other[-1] = 0.0
+    label = n_classes - 1
+    settings = _settings(n_features, n_classes)
+    if criterion is not None:
+        settings["criterion"] = criterion
+    aims = [("split choice", level), ("leaf counts", 0)]
+    if recipe == "sulq_id3":
+        aims = [("cell sizes", level), ("class counts", level), ("leaf counts", 0)]
+    if neighbours is Neighbours.ADD_REMOVE:
+        aims += [("node sizes", level), ("split gain", level), ("row count", 0)]
+    pair = pair_of(
+        X,
+        y,
+        row,
+        label,
+        neighbours,
+        instead=(other, label),
+        steering=_steering(recipe, n_features, level) if n_classes == 2 else {},
+    )
+    return Witness(
+        name=f"lone row, level {level}, {criterion or 'own criterion'}, {n_classes} classes",
+        task="tree",
+        neighbours=neighbours,
+        pair=pair,
+        settings=settings,
+        # The scale of three classes is that of two but for a little of root-Gini.
+        aims_at=tuple(aims) if n_classes == 2 else (),
+    )
+
+
+def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
+    """A row leaves one node and enters another one: both sizes and both gains move."""
+    n_features = N_OTHERS + 2
+    bits = np.repeat([0.0, 1.0], N_PURE)
+    X, y = np.zeros((2 * N_PURE, n_features)), np.zeros(2 * N_PURE, dtype=np.int64)
+    X[:, -1] = bits
+    row = np.zeros(n_features)
+    row[0] = 1.0
+    other = row.copy()
+    other[-1] = 1.0
+    steering = _steering(recipe, n_features, 1)
+    pair = pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering)
+    aims: tuple[tuple[str, int], ...] = ()
+    if neighbours is Neighbours.REPLACE and recipe != "sulq_id3":
+        aims = (("node sizes", 1), ("split gain", 1))
+    return Witness(
+        name="two nodes",
+        task="tree",
+        neighbours=neighbours,
+        pair=pair,
+        settings=_settings(n_features),
+        aims_at=aims,
+    )
+
+
+def numeric_row(neighbours: Neighbours, level: int) -> Witness:
+    """Thresholds chosen for each feature: one of them separates the row, and all others do not."""
+    bins = 40
+    X = np.column_stack((0.5 + np.arange(N_PURE) % (bins - 1), np.zeros(N_PURE)))
+    y = np.zeros(N_PURE, dtype=np.int64)
+    row, other = np.array([bins - 0.5, 0.0]), np.array([0.5, 0.0])
+    schema = {"bounds": {0: (0.0, bins)}, "categories": {1: (0, 1)}, "classes": [0, 1]}
+    # The last bin sends every row to the first child: the node below is the node above.
+    steering = {("threshold choice", number): bins - 1 for number in range(level)}
+    steering |= {("split choice", number): 0 for number in range(level)}
+    return Witness(
+        name=f"numeric row, level {level}",
+        task="tree",
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering),
+        settings={
+            "schema": schema,
+            "max_depth": _DEPTH,
+            "max_bin": bins,
+            "threshold_draws": "per_feature",
+        },
+        aims_at=(("threshold choice", level),) if neighbours is Neighbours.ADD_REMOVE else (),
+    )
