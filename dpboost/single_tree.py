@@ -137,6 +137,8 @@ target_error_, least_gain_, threshold_draws_, prune_
     (150,)
     """
 
+    feature_names_in_: NDArray[np.object_]
+
     def __init__(
         self,
         *,
@@ -250,7 +252,8 @@ target_error_, least_gain_, threshold_draws_, prune_
         self.privacy_report_: PrivacyReport = fitted.report
         self.classes_ = np.asarray(sorted(fitted.knowledge.schema.classes or ()))
         self.n_features_in_ = fitted.ensemble.binner.n_features
-        vars(self).pop("feature_names_in_", None)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         if names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 

@@ -157,7 +157,7 @@ def lone_row(
 
 
 def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
-    """A row leaves one node and enters another one: both sizes and both gains move."""
+    """Move a row from one node to another one: both sizes and both gains change."""
     n_features = N_OTHERS + 2
     bits = np.repeat([0.0, 1.0], N_PURE)
     X, y = np.zeros((2 * N_PURE, n_features)), np.zeros(2 * N_PURE, dtype=np.int64)

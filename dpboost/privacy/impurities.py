@@ -30,7 +30,7 @@ from dpboost.privacy.sensitive import Bound
 UNITS_PER_ROW = 2**10
 
 #: Least and greatest ``N``; the rounding of the kernel is proved in between.
-LEAST_ROWS, MOST_ROWS = 2**6, 2**30
+LEAST_ROWS, MOST_ROWS = 2**6, 2**31
 
 
 class Impurity(IntEnum):

@@ -11,7 +11,10 @@ from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
+from dpboost.tree.candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
+from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.layout import Layout
+from dpboost.tree.sketch import Splits
 from dpboost.tree.statistics import NodeStatistics
 
 N_BINS = (4, 3, 2)
@@ -63,5 +66,73 @@ def statistics(layout):
     def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
         return NodeStatistics(bins, words, layout, neighbours, n_threads)
+
+    return build
+
+
+@pytest.fixture
+def class_rows():
+    """Bins, classes, and which rows take part, over the bins of this folder."""
+
+    def build(n_rows=600, n_classes=3, seed=0):
+        random = np.random.default_rng(seed)
+        bins = np.array(
+            [random.integers(0, n + 1, n_rows) for n in N_BINS], dtype=np.uint8
+        ).reshape(len(N_BINS), n_rows)
+        likely = (bins[0] + (bins[1] == 1)) % n_classes
+        noise = random.integers(0, n_classes, n_rows)
+        classes = np.where(random.random(n_rows) < 0.7, likely, noise).astype(np.uint8)
+        return bins, classes, random.random(n_rows) < 0.9
+
+    return build
+
+
+@pytest.fixture
+def candidates():
+    """One feature of each kind by default."""
+
+    def build(kinds=(THRESHOLD, CATEGORY, MULTIWAY)):
+        return Candidates(
+            n_bins=np.array(N_BINS, dtype=np.int32),
+            is_categorical=np.array(IS_CATEGORICAL, dtype=np.uint8),
+            kinds=np.array(kinds, dtype=np.uint8),
+        )
+
+    return build
+
+
+@pytest.fixture
+def class_statistics(candidates):
+    def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
+        return ClassStatistics(
+            bins,
+            classes,
+            present,
+            n_classes=n_classes,
+            candidates=candidates() if kinds is None else candidates(kinds),
+            neighbours=neighbours,
+            n_threads=1,
+        )
+
+    return build
+
+
+@pytest.fixture
+def splits():
+    """Return a function that makes splits of some nodes."""
+
+    def build(nodes, n_branches=2, feature=0, split_bin=0, priority=None):
+        nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int32))
+
+        def column(value):
+            return np.broadcast_to(np.asarray(value, dtype=np.int32), nodes.shape).copy()
+
+        return Splits(
+            node=nodes,
+            feature=column(feature),
+            split_bin=column(split_bin),
+            n_branches=column(n_branches),
+            priority=None if priority is None else np.atleast_1d(np.asarray(priority, float)),
+        )
 
     return build

@@ -32,22 +32,7 @@ def split_bins(tree, categorical=1):
 NO_CATEGORIES = np.zeros(3, dtype=np.uint8)
 
 
-def splits(nodes, n_branches=2, feature=0, split_bin=0, priority=None):
-    nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int32))
-
-    def column(value):
-        return np.broadcast_to(np.asarray(value, dtype=np.int32), nodes.shape).copy()
-
-    return Splits(
-        node=nodes,
-        feature=column(feature),
-        split_bin=column(split_bin),
-        n_branches=column(n_branches),
-        priority=None if priority is None else np.atleast_1d(np.asarray(priority, dtype=float)),
-    )
-
-
-def complete_sketch(depth):
+def complete_sketch(depth, splits):
     """Every node of every level is split in two."""
 
     def appraise(nodes, sketch):
@@ -62,8 +47,8 @@ def children(sketch):
 
 
 @pytest.mark.parametrize("depth", range(7))
-def test_whole_levels_form_a_complete_tree(depth):
-    left, right = children(complete_sketch(depth))
+def test_whole_levels_form_a_complete_tree(splits, depth):
+    left, right = children(complete_sketch(depth, splits))
     assert len(left) == len(right) == 2**depth - 1
     depths = {}
     stack = [(0 if depth else -1, 0)]
@@ -76,14 +61,14 @@ def test_whole_levels_form_a_complete_tree(depth):
     assert depths == dict.fromkeys(range(2**depth), depth)
 
 
-def test_leaves_are_numbered_as_the_rows_are_sent():
+def test_leaves_are_numbered_as_the_rows_are_sent(splits):
     """Rows of node k go to 2k and 2k + 1, so leaf k hangs left where k is even."""
-    left, right = children(complete_sketch(3))
+    left, right = children(complete_sketch(3, splits))
     assert left.tolist() == [1, 3, 5, ~0, ~2, ~4, ~6]
     assert right.tolist() == [2, 4, 6, ~1, ~3, ~5, ~7]
 
 
-def test_the_best_of_the_waiting_splits_is_made_first():
+def test_the_best_of_the_waiting_splits_is_made_first(splits):
     gains = {0: 5.0, 1: 1.0, 2: 3.0, 3: 4.0, 4: 4.0}
     seen, made = [], []
 
@@ -105,7 +90,7 @@ def test_growth_ends_where_nothing_may_be_split():
 
 
 @pytest.mark.parametrize("categorical", [0, 1])
-def test_a_split_into_many_branches_is_a_chain(categorical):
+def test_a_split_into_many_branches_is_a_chain(splits, categorical):
     sketch = Sketch()
     sketch.split(splits(0, n_branches=4))
     sketch.split(splits(2, n_branches=2, feature=1, split_bin=1))
