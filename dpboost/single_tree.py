@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from dpboost._validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
-from dpboost.data.table import read_table
 from dpboost.fitting import PrivacyRequest
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.text import model_text
@@ -317,7 +316,8 @@ target_error_, least_gain_, threshold_draws_, prune_
         -------
         ndarray of shape (n_rows,), int32
         """
-        leaves = np.asarray(self.booster_.predict(self._conformed(X), pred_leaf=True))
+        rows = self._conformed(X)
+        leaves = np.asarray(self.booster_.predict(rows, pred_leaf=True))
         return leaves.reshape(len(leaves), -1)[:, 0].astype(np.int32)
 
     def export_text(
@@ -378,7 +378,8 @@ target_error_, least_gain_, threshold_draws_, prune_
         return self.tree_.n_leaves
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
-        return np.asarray(self.booster_.predict(self._conformed(X), raw_score=True))
+        rows = self._conformed(X)
+        return np.asarray(self.booster_.predict(rows, raw_score=True))
 
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them, with the columns of training."""
@@ -390,14 +391,13 @@ target_error_, least_gain_, threshold_draws_, prune_
                 "The feature names should match those that were passed during fit: the same "
                 "columns in the same order."
             )
-        binner = self.ensemble_.binner
-        table = read_table(X, schema=self.schema_)
-        if table.n_features != self.n_features_in_:
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        if len(shape) == 2 and shape[1] != self.n_features_in_:
             raise InvalidParameterError(
-                f"X has {table.n_features} features, but {type(self).__name__} is expecting "
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return conform(X, binner)
+        return conform(X, self.ensemble_.binner)
 
 
 def _text_parameters(fitted: FittedTree) -> dict[str, Any]:

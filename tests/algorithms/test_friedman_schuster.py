@@ -1,0 +1,188 @@
+"""SuLQ-ID3, DiffPID3 and DiffPC4.5: what they choose without noise, and what they pay."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost import InvalidParameterError
+
+NAMES = ["sulq_id3", "diffp_id3", "diffp_c45"]
+CRITERIA = ["max", "gini", "entropy"]
+
+
+def impurity(counts, criterion):
+    """By the definition of the paper, of one branch."""
+    n = counts.sum()
+    if n == 0:
+        return 0.0
+    share = counts / n
+    if criterion == "max":
+        return n - counts.max()
+    if criterion == "gini":
+        return n * (1 - (share**2).sum())
+    inside = share[share > 0]
+    return -n * (inside * np.log2(inside)).sum()
+
+
+def id3(X, y, rows, used, depth, criterion, n_classes):
+    """ID3 by recursion: returns the set of groups of rows."""
+    left = [f for f in range(X.shape[1]) if f not in used]
+    if depth == 0 or not left or not len(rows):
+        return [frozenset(rows.tolist())]
+
+    def score(feature):
+        return sum(
+            impurity(np.bincount(y[rows[X[rows, feature] == v]], minlength=n_classes), criterion)
+            for v in range(6)
+        )
+
+    best = min(left, key=lambda f: (round(score(f), 9), f))
+    return [
+        group
+        for v in range(6)
+        for group in id3(
+            X, y, rows[X[rows, best] == v], used | {best}, depth - 1, criterion, n_classes
+        )
+    ]
+
+
+def groups(model, X):
+    leaves = model.apply(X)
+    return {frozenset(np.flatnonzero(leaves == leaf).tolist()) for leaf in np.unique(leaves)}
+
+
+@pytest.mark.parametrize("recipe", ["sulq_id3", "diffp_id3"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_noise_they_are_id3(whole_numbers, fit, recipe, criterion, n_classes):
+    X, y = whole_numbers(1500, n_classes=n_classes, n_features=4)
+    model = fit(X, y, nominal=range(4), recipe=recipe, criterion=criterion, max_depth=2)
+    expected = id3(X, y, np.arange(len(y)), frozenset(), 2, criterion, n_classes)
+    assert groups(model, X) == {group for group in expected if group}
+
+
+@pytest.mark.parametrize("recipe", ["sulq_id3", "diffp_id3"])
+def test_numeric_features_are_discretised(whole_numbers, fit, recipe):
+    X, y = whole_numbers(n_features=3)
+    options = {"recipe": recipe, "max_depth": 2, "max_bin": 6}
+    assert groups(fit(X, y, **options), X) == groups(fit(X, y, nominal=range(3), **options), X)
+
+
+def test_no_feature_splits_twice_into_all_its_bins(whole_numbers, fit):
+    X, y = whole_numbers(n_features=3)
+    X = X[:, :2]
+    model = fit(X, y, nominal=range(2), recipe="diffp_id3", max_depth=6)
+    assert model.get_depth() == 2
+
+
+@pytest.mark.parametrize("draws", ["joint", "per_feature"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_c45_takes_the_best_threshold_or_all_categories(whole_numbers, fit, draws, criterion):
+    X, y = whole_numbers(n_features=4)
+    model = fit(
+        X,
+        y,
+        nominal=[3],
+        recipe="diffp_c45",
+        criterion=criterion,
+        max_depth=1,
+        max_bin=6,
+        prune=False,
+        threshold_draws=draws,
+    )
+
+    def score(sides):
+        return sum(
+            impurity(np.bincount(y[sides == side], minlength=2), criterion)
+            for side in np.unique(sides)
+        )
+
+    by_threshold = [(score(X[:, f] <= v), f, v) for f in range(3) for v in range(6)]
+    best = min([*by_threshold, (score(X[:, 3]), 3, 0)])
+    splits = model.tree_.splits
+    assert [splits.feature[0], splits.split_bin[0]] == [best[1], best[2]]
+
+
+def share_of(model, label):
+    return next(r.share for r in model.privacy_report_.releases if r.label == label)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize(
+    ("recipe", "options", "parts"),
+    [
+        ("sulq_id3", {}, 2 * 3 + 2),
+        ("diffp_id3", {}, 2 * 3 + 2),
+        ("diffp_c45", {}, 2 * 3 + 2),
+        # Four numeric features: (2 + n) d + 2 of the paper.
+        ("diffp_c45", {"threshold_draws": "per_feature"}, (2 + 4) * 3 + 2),
+    ],
+)
+def test_the_books(whole_numbers, fit, recipe, options, parts, neighbours):
+    X, y = whole_numbers(20_000)
+    nominal = [4] if recipe == "diffp_c45" else range(5)
+    model = fit(
+        X,
+        y,
+        nominal=nominal,
+        recipe=recipe,
+        epsilon=20.0,
+        max_depth=3,
+        neighbours=neighbours,
+        **options,
+    )
+    report = model.privacy_report_
+    part = Fraction(1, parts)
+    assert share_of(model, "leaf counts") == part
+    assert share_of(model, "node sizes") == (model.privacy_report_.releases[0].releases) * part
+    assert report.epsilon_spent <= 20.0
+    assert model.get_depth() == 3
+    if recipe == "sulq_id3":
+        assert share_of(model, "class counts") == share_of(model, "cell sizes") == 3 * part / 2
+    else:
+        assert share_of(model, "split choice") == 3 * part
+    assert report.spent == 20
+
+
+def test_small_nodes_stay_leaves(whole_numbers, fit):
+    """N / (t |C|) < sqrt(2) / epsilon on released sizes, of which the noise is the same."""
+    X, y = whole_numbers(400)
+    model = fit(X, y, nominal=range(5), recipe="diffp_id3", epsilon=1.0, max_depth=5)
+    least = 2**0.5 * 12 * 6 * 2
+    inner = model.tree_.sizes[model.tree_.splits.node]
+    assert (inner >= 0.99 * least).all()
+    assert model.get_n_leaves() < 8
+
+
+def test_pruning_is_a_matter_of_released_counts(whole_numbers, fit):
+    X, y = whole_numbers()
+    y = np.where(X[:, 0] > 2, 1, 0)  # one split says it all
+    options = {"recipe": "diffp_c45", "max_bin": 6, "max_depth": 4}
+    whole = fit(X, y, prune=False, **options)
+    pruned = fit(X, y, **options)
+    assert pruned.prune_ is True
+    assert pruned.get_n_leaves() < whole.get_n_leaves()
+    assert (pruned.predict(X) == y).all()
+
+
+@pytest.mark.parametrize("recipe", NAMES)
+def test_the_gain_ratio_is_refused_with_its_reason(whole_numbers, fit, recipe):
+    X, y = whole_numbers(100)
+    with pytest.raises(InvalidParameterError, match="no bound holds"):
+        fit(X, y, recipe=recipe, criterion="gain_ratio")
+
+
+@pytest.mark.parametrize("recipe", NAMES)
+def test_root_gini_belongs_to_another_paper(whole_numbers, fit, recipe):
+    X, y = whole_numbers(100)
+    with pytest.raises(InvalidParameterError, match="criterion"):
+        fit(X, y, recipe=recipe, criterion="root_gini")
+
+
+@pytest.mark.parametrize("recipe", NAMES)
+def test_max_is_the_default(whole_numbers, fit, recipe):
+    X, y = whole_numbers(100)
+    assert fit(X, y, recipe=recipe).criterion_ == "max"
