@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpboost._validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
+from dpboost.data.table import as_array
 from dpboost.fitting import PrivacyRequest
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.text import model_text
@@ -391,7 +392,7 @@ target_error_, least_gain_, threshold_draws_, prune_
                 "The feature names should match those that were passed during fit: the same "
                 "columns in the same order."
             )
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        shape = X.shape if hasattr(X, "shape") else as_array(X).shape
         if len(shape) == 2 and shape[1] != self.n_features_in_:
             raise InvalidParameterError(
                 f"X has {shape[1]} features, but {type(self).__name__} is expecting "

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpboost.audit.pairs import pair_of
 from dpboost.audit.transcript import Steering
-from dpboost.audit.witnesses import Witness, queue, witnesses
+from dpboost.audit.witnesses import Witness, witnesses
 from dpboost.privacy.relation import Neighbours
 
 #: Splits on which the added row makes the other, common change.
@@ -45,11 +45,10 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
     Witness
         Of task ``"tree"``: its settings are those of ``DPTreeClassifier``.
     """
-    criteria = [None, *_other_criteria(recipe)]
-    for level in range(_DEPTH):
-        for criterion in criteria:
-            yield lone_row(recipe, neighbours, level, criterion=criterion)
-        yield lone_row(recipe, neighbours, level, n_classes=3)
+    for criterion in (None, *_other_criteria(recipe)):
+        yield lone_row(recipe, neighbours, 0, criterion=criterion)
+    yield lone_row(recipe, neighbours, 0, n_classes=3)
+    yield lone_row(recipe, neighbours, 1)
     yield two_nodes(recipe, neighbours)
     if recipe == "diffp_c45":
         for level in range(_DEPTH):
@@ -57,7 +56,6 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
     for witness in witnesses("binary", neighbours):
         if not witness.name.startswith(_STEERED):
             yield _of_tree(witness)
-    yield _of_tree(queue("binary", neighbours, first=True))
 
 
 def _other_criteria(recipe: str) -> tuple[str, ...]:
