@@ -20,7 +20,11 @@ from dpboost.audit.recipes import (
     deltas,
     replay_recipe,
 )
+from dpboost.audit.tree_recipes import TREE_RECIPES, replay_tree_recipe, tree_bank
 from dpboost.privacy.relation import Neighbours
+
+# Recipes of DPTreeClassifier by the names that the command knows them by.
+TREES = {f"tree:{name}": name for name in TREE_RECIPES}
 
 QUICK_RUNS = 400
 LONG_RUNS = 100_000
@@ -48,7 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The long run takes both relations; the quick one leaves "replace" to the tests.
     relations = (Neighbours.ADD_REMOVE,) if options.quick else tuple(Neighbours)
     settings = (ONE_TREE,) if options.quick else (ONE_TREE, ENSEMBLE)
-    for recipe in options.recipe or ALGORITHMS.names:
+    chosen = options.recipe or [*ALGORITHMS.names, *TREES]
+    for name in (name for name in chosen if name in TREES):
+        bank_of_tree = list(tree_bank(TREES[name], relations))
+        replayed = replay_tree_recipe(TREES[name], epsilon=options.epsilon, chosen=bank_of_tree)
+        _print_replay(name, replayed)
+        sound &= not replayed.violations
+    for recipe in (name for name in chosen if name in ALGORITHMS.names):
         for delta in deltas(recipe):
             name = recipe if delta else f"{recipe}, delta 0"
             replayed = replay_recipe(
@@ -84,7 +94,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, help="fits a table in the black box")
     parser.add_argument("--epsilon", type=float, default=1.0, help="claimed epsilon (1)")
     parser.add_argument(
-        "--recipe", action="append", choices=ALGORITHMS.names, help="only this one; repeatable"
+        "--recipe",
+        action="append",
+        choices=[*ALGORITHMS.names, *TREES],
+        help="only this one; repeatable",
     )
     return parser.parse_args(arguments)
 

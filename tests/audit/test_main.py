@@ -27,6 +27,14 @@ def test_a_sound_library_passes(capsys):
     assert "dpboost" not in out
 
 
+def test_trees_are_audited_too(capsys):
+    assert command.main(["--quick", "--recipe", "tree:diffp_id3", "--epsilon", "0.5"]) == 0
+    out = capsys.readouterr().out
+    assert "tree:diffp_id3" in out
+    assert "leaf counts, part of its charge" in out
+    assert "every claim stands" in out
+
+
 def test_a_broken_library_fails(capsys, monkeypatch):
     draw = DiscreteLaplace.draw
     monkeypatch.setattr(
