@@ -58,7 +58,7 @@ class DPTreeClassifier(ClassifierMixin, BaseEstimator):
         ``assume_public``).
     recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45"}, default="best"
         Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, or one of the three of Friedman
-        and Schuster.
+        and Schuster. A ``dpboost.tree_recipe.TreeRecipe`` of your own is taken as well.
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.

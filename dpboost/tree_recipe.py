@@ -224,7 +224,12 @@ class TreeRecipe:
 
 
 def find_tree_recipe(recipes: dict[str, TreeRecipe], name: Any, owner: str) -> TreeRecipe:
-    """Return the recipe of this name, or raise with the names there are."""
+    """Return the recipe of this name, or raise with the names there are.
+
+    A ``TreeRecipe`` is returned as it is: whoever makes one answers for its guarantee.
+    """
+    if isinstance(name, TreeRecipe):
+        return name
     if not isinstance(name, str) or name not in recipes:
         raise refuse("recipe", owner, "one of " + ", ".join(map(repr, recipes)), name)
     return recipes[name]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from dpboost import InvalidParameterError
@@ -73,6 +75,11 @@ def test_criteria_belong_to_recipes():
 def test_unknown_recipes_are_refused_with_the_names_there_are(name):
     with pytest.raises(InvalidParameterError, match="'best', 'dp_topdown'"):
         find_tree_recipe(dict(TREE_ALGORITHMS), name, "Tree")
+
+
+def test_a_recipe_of_ones_own_is_taken_as_it_is():
+    own = replace(TREE_ALGORITHMS["diffp_id3"], name="mine")
+    assert find_tree_recipe(dict(TREE_ALGORITHMS), own, "Tree") is own
 
 
 @pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 LIBRARIES = (
     "dpboost_recipes",
+    "dpboost_trees",
     "lightgbm_np",
     "lightgbm_bins",
     "dp_ebm",
     "diffprivlib_forest",
+    "diffprivlib_tree",
     "constant",
 )
 

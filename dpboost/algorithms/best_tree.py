@@ -88,7 +88,7 @@ class WholeLevels:
 
 def depth_rule(information: float) -> int:
     """Return the depth for a released number of rows times epsilon."""
-    steps = (200.0, 1_000.0, 4_000.0, 16_000.0, 64_000.0, 256_000.0)
+    steps = (200.0, 1_000.0, 6_000.0, 12_000.0, 24_000.0, 64_000.0, 160_000.0)
     return 1 + sum(information >= step for step in steps)
 
 
@@ -100,7 +100,7 @@ def defaults(facts: TreeFacts) -> TreeHyperparameters:
         criterion="gini",
         max_bin=64,
         selection="permute_and_flip",
-        leaf_share=0.3,
+        leaf_share=0.2,
     )
 
 
@@ -121,7 +121,7 @@ def build(hyper: TreeHyperparameters, facts: TreeFacts) -> WholeLevels:
 
 def parts(hyper: TreeHyperparameters, n_features: int) -> float:
     """Return into how many parts the smallest release divides the budget."""
-    leaf_share = 0.3 if hyper.leaf_share is None else hyper.leaf_share
+    leaf_share = 0.2 if hyper.leaf_share is None else hyper.leaf_share
     return 1.1 * max(12 if hyper.max_depth is None else hyper.max_depth, 1) / (1 - leaf_share)
 
 

@@ -58,11 +58,11 @@ def test_the_books(whole_numbers, fit, depth, neighbours):
     shares = {release.label: (release.releases, release.share) for release in report.releases}
     assert shares["row count"] == (1, Fraction(1, 50))
     rest = Fraction(49, 50)
-    leaves = rest if depth == 0 else rest * Fraction(3, 10)
+    leaves = rest if depth == 0 else rest * Fraction(1, 5)
     assert shares["leaf counts"] == (1, leaves)
     assert sum(share for _, share in shares.values()) == 1
     if depth:
-        assert shares["split choice"] == (depth, rest * Fraction(7, 10))
+        assert shares["split choice"] == (depth, rest * Fraction(4, 5))
     assert model.get_depth() == depth
     assert model.get_n_leaves() == 2**depth
 
