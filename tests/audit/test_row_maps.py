@@ -16,6 +16,7 @@ from dpboost.data.table import read_table
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.schema import Schema
 from dpboost.tree.structure import Tree, threshold_sets
+from tests.tables import dense_bins
 
 N_ROWS = 2200
 THREADS = [1, 2, 3, 5, 8, 16, 64]
@@ -45,7 +46,7 @@ PIECES = [slice(0, 1), slice(1, 2), slice(0, 7), slice(1, 8), slice(3, 1000), sl
 
 
 def bins(rows, n_threads=1):
-    return BINNER.transform(read_table(rows), n_threads)
+    return dense_bins(BINNER, read_table(rows), n_threads)
 
 
 WHOLE = bins(X)
