@@ -8,12 +8,9 @@ cdef enum:
     TABLE_BITS = 30
     COUNT_UNITS = 4096
     ROWS_AT_ONCE = 512
-
-cdef struct curve_t:
-    # A public function as a table: 2^shift score units a step, constant from ``range`` on.
-    const sum_t* table
-    int shift
-    sum_t range
+    STEP_BITS = 13  # a step of a table is 2^13 score units
+    STEP_UNITS = 8192
+    HALF = 1 << 26  # of a unit of the 2^-16 grid, before the shift that rounds
 
 
 cdef inline sum_t clip(sum_t value, sum_t limit) noexcept nogil:
@@ -35,57 +32,42 @@ cdef inline sum_t squared_word(
     return pack(<sum_t> gradient, COUNT_UNITS)
 
 
-cdef inline sum_t probability(sum_t raw, const curve_t* logistic) noexcept nogil:
-    # The logistic function on the 2^-16 grid.
-    cdef int value_shift = logistic.shift + TABLE_BITS - GRID_BITS
-    cdef sum_t score = clip(raw, logistic.range)
-    cdef sum_t size = max(score, -score)
-    cdef sum_t entry = logistic.table[size >> logistic.shift]
-    cdef sum_t value = ((entry >> 32) << logistic.shift)
-    cdef sum_t negative = score >> 63
-    value += <unsigned int> entry * (size & ((<sum_t> 1 << logistic.shift) - 1))
-    value = (value + (<sum_t> 1 << (value_shift - 1))) >> value_shift
-    return (value ^ negative) - negative + (negative & (1 << GRID_BITS))
-
-
 cdef inline sum_t logistic_word(
-    sum_t score, sum_t label, const curve_t* logistic, sum_t limit
+    sum_t score, sum_t label, const sum_t* table, sum_t half_range, sum_t limit
 ) noexcept nogil:
-    # Two classes: gradient p - label, hessian p (1 - p).
-    cdef sum_t p = probability(score, logistic)
-    cdef sum_t hessian = (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
-    return pack(clip(p - (label << GRID_BITS), limit), hessian)
+    # Two classes: gradient p - label, hessian p (1 - p). Entry i of the table is the logistic
+    # function at i steps above -half_range on the 2^-30 grid, and its rise to the next entry.
+    cdef sum_t place = min(max(score + half_range, 0), 2 * half_range - 1)
+    cdef sum_t entry = table[place >> STEP_BITS]
+    cdef sum_t p = (entry >> 32) << STEP_BITS
+    p += <sum_t> (<unsigned int> entry) * (place & (STEP_UNITS - 1))
+    p = (p + HALF) >> (TABLE_BITS - GRID_BITS + STEP_BITS)
+    return pack(
+        clip(p - (label << GRID_BITS), limit), (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
+    )
 
 
-cdef inline sum_t decay(sum_t below, const curve_t* exponential) noexcept nogil:
+cdef inline sum_t decay(sum_t below, const sum_t* table, sum_t table_range) noexcept nogil:
     # exp(-below) on the 2^-30 grid for below >= 0; the fall to the next entry is positive.
-    cdef sum_t entry, part
-    if below >= exponential.range:
+    cdef sum_t entry
+    if below >= table_range:
         return 0
-    entry = exponential.table[below >> exponential.shift]
-    part = below & ((<sum_t> 1 << exponential.shift) - 1)
-    return (entry >> 32) - ((<unsigned int> entry * part) >> exponential.shift)
-
-
-cdef inline sum_t class_word(sum_t p, sum_t own, bint is_own, sum_t limit) noexcept nogil:
-    # One class of several, from its probability and that of the row's own class.
-    cdef sum_t missing = (1 << GRID_BITS) - own
-    cdef sum_t hessian = (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
-    if is_own:
-        return pack(-min(missing, limit), hessian)
-    if missing > limit:
-        p = (p * limit) // missing
-    return pack(p, hessian)
+    entry = table[below >> STEP_BITS]
+    return (entry >> 32) - (
+        (<sum_t> (<unsigned int> entry) * (below & (STEP_UNITS - 1))) >> STEP_BITS
+    )
 
 
 cdef inline void softmax_words(
     const sum_t* scores, Py_ssize_t n_rows, int n_classes, const sum_t* labels, const row_t* rows,
-    Py_ssize_t n, const curve_t* exponential, sum_t limit, sum_t* words, Py_ssize_t width,
+    Py_ssize_t n, const sum_t* table, sum_t table_range, sum_t limit, sum_t* words,
+    Py_ssize_t width,
 ) noexcept nogil:
     # All classes of at most ROWS_AT_ONCE rows: neighbours where ``rows`` is NULL. Class k of row
     # r is ``scores[k * n_rows + r]``, that of the i-th word ``words[k * width + i]``.
     cdef sum_t top[ROWS_AT_ONCE]
     cdef word_t total[ROWS_AT_ONCE]
+    cdef sum_t factor[ROWS_AT_ONCE]
     cdef sum_t own[ROWS_AT_ONCE]
     cdef Py_ssize_t k, i
     cdef sum_t value
@@ -97,7 +79,8 @@ cdef inline void softmax_words(
             top[i] = max(top[i], scores[k * n_rows + (rows[i] if rows else i)])
     for k in range(n_classes):
         for i in range(n):
-            value = decay(top[i] - scores[k * n_rows + (rows[i] if rows else i)], exponential)
+            value = top[i] - scores[k * n_rows + (rows[i] if rows else i)]
+            value = decay(value, table, table_range)
             words[k * width + i] = value
             total[i] += <word_t> value
     for i in range(n):
@@ -105,12 +88,20 @@ cdef inline void softmax_words(
         # Both are rounded down: the classes never have more than one together.
         total[i] = (<word_t> 1 << 62) // total[i]
         own[i] = share_of(words[labels[rows[i] if rows else i] * width + i], total[i])
+        value = (1 << GRID_BITS) - own[i]
+        # What scales the vector down to the limit, rounded down.
+        factor[i] = (limit << GRID_BITS) // max(value, limit) if limit > 0 else 0
     for k in range(n_classes):
         for i in range(n):
-            words[k * width + i] = class_word(
-                share_of(words[k * width + i], total[i]), own[i],
-                labels[rows[i] if rows else i] == k, limit,
+            value = share_of(words[k * width + i], total[i])
+            words[k * width + i] = pack(
+                (value * factor[i]) >> GRID_BITS, (value * ((1 << GRID_BITS) - value)) >> GRID_BITS
             )
+    for i in range(n):
+        value = (1 << GRID_BITS) - own[i]
+        words[labels[rows[i] if rows else i] * width + i] = pack(
+            -min(value, limit), (own[i] * value) >> GRID_BITS
+        )
 
 
 cdef inline sum_t share_of(sum_t value, word_t reciprocal) noexcept nogil:

@@ -7,7 +7,7 @@ squared loss in units of 2^-12 and of the others in units of 2^-16.
 
 from cython.parallel cimport prange
 
-from _newton cimport ROWS_AT_ONCE, curve_t, logistic_word, softmax_words, squared_word
+from _newton cimport ROWS_AT_ONCE, STEP_BITS, logistic_word, softmax_words, squared_word
 from _types cimport row_t, sum_t
 
 cdef enum:
@@ -52,8 +52,6 @@ def logistic(
     const sum_t[::1] labels,
     const row_t[::1] rows,
     const sum_t[::1] table,
-    int table_shift,
-    sum_t half_range,
     sum_t gradient_limit,
     sum_t[::1] words,
     int n_threads,
@@ -62,8 +60,13 @@ def logistic(
 
     Parameters
     ----------
-    scores, labels, rows, table, table_shift, half_range
-        As in ``gradient.logistic``.
+    scores : int64 array of shape (n_rows,)
+        In units of 2^-20.
+    labels : int64 array of shape (n_rows,)
+        0 or 1.
+    rows : int32 array of shape (n_selected,)
+    table : int64 array
+        From ``two_sided_table``; scores beyond it get its ends.
     gradient_limit : int
         In units of 2^-16, at most 65536.
     words : int64 array of shape (n_selected,)
@@ -72,12 +75,13 @@ def logistic(
     """
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t i
-    cdef curve_t curve
-    curve.table, curve.shift, curve.range = &table[0], table_shift, half_range
+    cdef sum_t half_range = (table.shape[0] // 2) << STEP_BITS
     for i in prange(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
-        words[i] = logistic_word(scores[rows[i]], labels[rows[i]], &curve, gradient_limit)
+        words[i] = logistic_word(
+            scores[rows[i]], labels[rows[i]], &table[0], half_range, gradient_limit
+        )
 
 
 def softmax(
@@ -85,7 +89,6 @@ def softmax(
     const sum_t[::1] labels,
     const row_t[::1] rows,
     const sum_t[::1] table,
-    int table_shift,
     sum_t gradient_limit,
     sum_t[:, ::1] words,
     int n_threads,
@@ -106,8 +109,6 @@ def softmax(
     rows : int32 array of shape (n_selected,)
     table : int64 array
         From ``exponential_table``.
-    table_shift : int
-        Score units per step of the table, as a power of two.
     gradient_limit : int
         In units of 2^-16, at most 65536.
     words : int64 array of shape (n_classes, n_selected)
@@ -117,13 +118,12 @@ def softmax(
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t n_chunks = (n + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
     cdef Py_ssize_t chunk
-    cdef curve_t curve
-    curve.table, curve.shift, curve.range = &table[0], table_shift, table.shape[0] << table_shift
+    cdef sum_t table_range = (<sum_t> table.shape[0]) << STEP_BITS
     for chunk in prange(
         n_chunks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
         softmax_words(
             &scores[0, 0], scores.shape[1], scores.shape[0], &labels[0],
-            &rows[chunk * ROWS_AT_ONCE], min(n - chunk * ROWS_AT_ONCE, ROWS_AT_ONCE), &curve,
-            gradient_limit, &words[0, chunk * ROWS_AT_ONCE], words.shape[1],
+            &rows[chunk * ROWS_AT_ONCE], min(n - chunk * ROWS_AT_ONCE, ROWS_AT_ONCE),
+            &table[0], table_range, gradient_limit, &words[0, chunk * ROWS_AT_ONCE], words.shape[1],
         )

@@ -10,7 +10,7 @@ from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free
 
 from _cells cimport add_packed, look_up, unpack
-from _newton cimport ROWS_AT_ONCE, curve_t, logistic_word, softmax_words, squared_word
+from _newton cimport ROWS_AT_ONCE, STEP_BITS, logistic_word, softmax_words, squared_word
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
@@ -25,11 +25,12 @@ cdef struct rule_t:
     # A loss and its public numbers.
     int kind
     double scale
-    curve_t curve
+    const sum_t* table
+    sum_t table_range
     sum_t limit
 
 cdef struct pass_t:
-    # What a pass reads and writes; ``present`` and ``pending`` may be NULL.
+    # What a pass reads and writes.
     Py_ssize_t n_rows
     int n_outputs
     int n_leaves
@@ -59,9 +60,9 @@ def squared(
         The values of the round before are added.
     labels : int64 array of shape (n_rows,)
     present : uint8 array of shape (n_rows,)
-        0 for rows that take no part.
+        0 for rows that take no part, 1 for the others.
     pending : int64 array of shape (n_outputs, n_leaves_before)
-        Leaf values of the round before; none where there was none.
+        Leaf values of the round before; zeros where there was none.
     leaves : uint16 array of shape (n_rows,)
         Leaves in the round before; overwritten with the new ones.
     bins : uint8 array of shape (n_features, n_rows)
@@ -87,12 +88,12 @@ def logistic(
     const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
-    const sum_t[::1] curve, int curve_shift, sum_t half_range, sum_t gradient_limit,
+    const sum_t[::1] curve, sum_t gradient_limit,
 ):
     """Pass over the rows with the logistic loss: as ``squared`` and ``newton.logistic``."""
     cdef rule_t rule
     rule.kind, rule.limit = LOGISTIC, gradient_limit
-    rule.curve.table, rule.curve.shift, rule.curve.range = &curve[0], curve_shift, half_range
+    rule.table, rule.table_range = &curve[0], (curve.shape[0] // 2) << STEP_BITS
     _pass(
         scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
         &rule,
@@ -104,13 +105,12 @@ def softmax(
     const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
-    const sum_t[::1] curve, int curve_shift, sum_t gradient_limit,
+    const sum_t[::1] curve, sum_t gradient_limit,
 ):
     """Pass over the rows with the softmax loss: as ``squared`` and ``newton.softmax``."""
     cdef rule_t rule
     rule.kind, rule.limit = SOFTMAX, gradient_limit
-    rule.curve.table, rule.curve.shift = &curve[0], curve_shift
-    rule.curve.range = curve.shape[0] << curve_shift
+    rule.table, rule.table_range = &curve[0], (<sum_t> curve.shape[0]) << STEP_BITS
     _pass(
         scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
         &rule,
@@ -132,7 +132,7 @@ cdef _pass(
         return
     rows.scores, rows.labels, rows.present = &scores[0, 0], &labels[0], &present[0]
     rows.n_before = pending.shape[1]
-    rows.pending = &pending[0, 0] if rows.n_before else NULL
+    rows.pending = &pending[0, 0]
     rows.leaves = &leaves[0]
     rows.steps, rows.table = &steps[0, 0], &table[0]
     for f in range(3):
@@ -180,16 +180,50 @@ cdef void _part(
 cdef void _chunk(
     const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
 ) noexcept nogil:
-    cdef unsigned short* leaves = rows.leaves + start
-    _take_pending(rows, start, n)
-    look_up(
-        rows.columns[0] + start, rows.columns[1] + start, rows.columns[2] + start, rows.steps,
-        rows.table, n, leaves,
-    )
     if rule.kind == SOFTMAX:
         _several_outputs(rows, rule, start, n, packed)
     else:
         _one_output(rows, rule, start, n, packed)
+
+
+cdef inline void _find_leaves(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+    look_up(
+        rows.columns[0] + start, rows.columns[1] + start, rows.columns[2] + start, rows.steps,
+        rows.table, n, rows.leaves + start,
+    )
+
+
+cdef void _one_output(
+    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
+) noexcept nogil:
+    # Copies: the compiler cannot know that no word is written over the rule.
+    cdef sum_t words[ROWS_AT_ONCE]
+    cdef sum_t* scores = rows.scores + start
+    cdef const sum_t* labels = rows.labels + start
+    cdef const sum_t* pending = rows.pending
+    cdef const unsigned short* leaves = rows.leaves + start
+    cdef const sum_t* table = rule.table
+    cdef sum_t table_range = rule.table_range
+    cdef sum_t limit = rule.limit
+    cdef double bound = <double> limit
+    cdef double scale = rule.scale
+    cdef Py_ssize_t i
+    cdef sum_t score
+    # Scores are written beside the reading of labels: in a loop before, the two would lie at
+    # equal places of their pages, and every load would wait for a store.
+    if rule.kind == SQUARED:
+        for i in range(n):
+            score = scores[i] + pending[leaves[i]]
+            scores[i] = score
+            words[i] = squared_word(score, labels[i], scale, bound)
+    else:
+        for i in range(n):
+            score = scores[i] + pending[leaves[i]]
+            scores[i] = score
+            words[i] = logistic_word(score, labels[i], table, table_range, limit)
+    _leave_out(rows.present + start, n, words)
+    _find_leaves(rows, start, n)
+    add_packed(words, leaves, n, packed)
 
 
 cdef void _take_pending(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
@@ -198,31 +232,11 @@ cdef void _take_pending(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noex
     cdef sum_t* scores
     cdef Py_ssize_t i
     cdef int k
-    if rows.pending == NULL:
-        return
     for k in range(rows.n_outputs):
         scores = rows.scores + k * rows.n_rows + start
         values = rows.pending + k * rows.n_before
         for i in range(n):
             scores[i] += values[leaves[i]]
-
-
-cdef void _one_output(
-    const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
-) noexcept nogil:
-    cdef sum_t words[ROWS_AT_ONCE]
-    cdef const sum_t* scores = rows.scores + start
-    cdef const sum_t* labels = rows.labels + start
-    cdef double bound = <double> rule.limit
-    cdef Py_ssize_t i
-    if rule.kind == SQUARED:
-        for i in range(n):
-            words[i] = squared_word(scores[i], labels[i], rule.scale, bound)
-    else:
-        for i in range(n):
-            words[i] = logistic_word(scores[i], labels[i], &rule.curve, rule.limit)
-    _leave_out(rows.present + start, n, words)
-    add_packed(words, rows.leaves + start, n, packed)
 
 
 cdef void _several_outputs(
@@ -234,12 +248,14 @@ cdef void _several_outputs(
     cdef Py_ssize_t piece, first, here
     cdef int k
     width = min(width, ROWS_AT_ONCE)
+    _take_pending(rows, start, n)
+    _find_leaves(rows, start, n)
     for piece in range((n + width - 1) // width):
         first = start + piece * width
         here = min(start + n - first, width)
         softmax_words(
             rows.scores + first, rows.n_rows, rows.n_outputs, rows.labels + first, NULL, here,
-            &rule.curve, rule.limit, words, width,
+            rule.table, rule.table_range, rule.limit, words, width,
         )
         for k in range(rows.n_outputs):
             _leave_out(rows.present + first, here, words + k * width)
@@ -251,4 +267,4 @@ cdef void _several_outputs(
 cdef void _leave_out(const unsigned char* present, Py_ssize_t n, sum_t* words) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        words[i] *= present[i]
+        words[i] &= -<sum_t> present[i]

@@ -29,8 +29,6 @@ def logistic(
     sums: NDArray[np.int64],
     n_threads: int,
     curve: NDArray[np.int64],
-    curve_shift: int,
-    half_range: int,
     gradient_limit: int,
 ) -> None: ...
 def softmax(
@@ -46,6 +44,5 @@ def softmax(
     sums: NDArray[np.int64],
     n_threads: int,
     curve: NDArray[np.int64],
-    curve_shift: int,
     gradient_limit: int,
 ) -> None: ...

@@ -70,8 +70,8 @@ class TrainingRows:
         self.n_threads = n_threads
         starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
         self.scores = np.repeat(starts, n_rows, axis=1)
-        self.leaves = np.empty(n_rows, dtype=np.uint16)
-        self.pending = np.empty((len(starts), 0), dtype=np.int64)
+        self.leaves = np.zeros(n_rows, dtype=np.uint16)
+        self.pending = np.zeros((len(starts), 1), dtype=np.int64)
         self._forests = tuple(Forest() for _ in starts)
         self._trees: list[tuple[Tree, ...]] = []
         self._missing_from = np.zeros(n_rows, dtype=np.int32)
@@ -124,9 +124,9 @@ class TrainingRows:
     def _settle(self) -> None:
         """Go over from rounds of all rows, whose scores are behind together, to rounds of some."""
         for scores, values in zip(self.scores, self.pending, strict=True):
-            if len(values):
-                cells.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
-        self.pending = self.pending[:, :0]
+            cells.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
+        self.leaves[:] = 0
+        self.pending = np.zeros((len(self.pending), 1), dtype=np.int64)
         np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
 
     def _bring_up(self, rows: NDArray[np.int32]) -> None:

@@ -20,7 +20,7 @@ from dpboost.losses.grid import (
     filter_units,
     gradient_units,
 )
-from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table
+from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
 from dpboost.privacy.reach import Reach
 
 
@@ -179,9 +179,7 @@ class LogisticLoss:
             scores[0],
             labels,
             rows,
-            logistic_table(),
-            TABLE_SHIFT,
-            TABLE_RANGE,
+            two_sided_table(),
             gradient_units(gradient_limit),
             words,
             n_threads,
@@ -193,14 +191,7 @@ class LogisticLoss:
 
         The same words as :meth:`newton_words`, without a table of them.
         """
-        rounds.logistic(
-            *arrays,
-            n_threads,
-            logistic_table(),
-            TABLE_SHIFT,
-            TABLE_RANGE,
-            gradient_units(gradient_limit),
-        )
+        rounds.logistic(*arrays, n_threads, two_sided_table(), gradient_units(gradient_limit))
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float

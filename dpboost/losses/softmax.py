@@ -13,7 +13,7 @@ from dpboost._kernels import newton, predict, rounds
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.losses import grid
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, PassArrays, gradient_units
-from dpboost.losses.table import TABLE_SHIFT, exponential_table
+from dpboost.losses.table import exponential_table
 from dpboost.privacy.reach import Reach
 
 # A released share of a class is never taken for less, so that every start value is finite.
@@ -154,7 +154,6 @@ class SoftmaxLoss:
             labels,
             rows,
             exponential_table(),
-            TABLE_SHIFT,
             gradient_units(gradient_limit),
             words,
             n_threads,
@@ -170,7 +169,6 @@ class SoftmaxLoss:
             *arrays,
             n_threads,
             exponential_table(),
-            TABLE_SHIFT,
             gradient_units(gradient_limit),
         )
 

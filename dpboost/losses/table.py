@@ -40,6 +40,23 @@ def logistic_table() -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1)
+def two_sided_table() -> NDArray[np.int64]:
+    """Integer table of the logistic function from -12 to 12, without a sign to look at.
+
+    Returns
+    -------
+    ndarray of shape (3072,), int64
+        Entry ``i`` is ``(value << 32) + rise``: the function at ``i * 2^-7 - 12`` on the 2^-30 grid
+        and its rise up to the next entry, by the symmetry of `logistic_table`.
+    """
+    above = logistic_table() >> 32
+    heights = np.concatenate(((1 << TABLE_BITS) - above[:0:-1], above))
+    table = (heights[:-1] << 32) + np.diff(heights)
+    table.setflags(write=False)
+    return table
+
+
+@lru_cache(maxsize=1)
 def exponential_table() -> NDArray[np.int64]:
     """Integer table of ``exp(-x)``, the same on every machine.
 

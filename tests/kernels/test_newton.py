@@ -23,9 +23,9 @@ def int64(values):
 
 
 def table():
-    steps = np.arange((RANGE >> SHIFT) + 1, dtype=np.float64) * 2.0 ** (SHIFT - 20)
+    steps = (np.arange(2 * (RANGE >> SHIFT) + 1) - (RANGE >> SHIFT)) * 2.0 ** (SHIFT - 20)
     values = np.rint(2.0**30 / (1 + np.exp(-steps))).astype(np.int64)
-    return (values << 32) + np.diff(values, append=values[-1])
+    return (values[:-1] << 32) + np.diff(values)
 
 
 def squared(scores, labels, rows=None, clip=ONE, n_threads=1):
@@ -40,8 +40,7 @@ def logistic(scores, labels, rows=None, clip=ONE, n_threads=1):
     rows = np.arange(len(scores)) if rows is None else rows
     words = np.full(len(rows), 123, dtype=np.int64)
     listed = np.array(rows, np.int32)
-    public = (table(), SHIFT, RANGE)
-    newton.logistic(int64(scores), int64(labels), listed, *public, clip, words, n_threads)
+    newton.logistic(int64(scores), int64(labels), listed, table(), clip, words, n_threads)
     return unpacked(words)
 
 
