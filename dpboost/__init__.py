@@ -6,6 +6,7 @@ from dpboost._validation import InvalidParameterError
 from dpboost.data.learning import UndeclaredWarning
 from dpboost.fitting import NotPrivateWarning
 from dpboost.lightgbm.booster import Booster
+from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
@@ -26,6 +27,10 @@ __all__ = [
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMRegressor",
+    "LPDTAggregator",
+    "LPDTClassifier",
+    "LPDTPartition",
+    "LPDTRegressor",
     "NotPrivateWarning",
     "PrivacyReport",
     "Schema",

@@ -1,0 +1,18 @@
+"""Local privacy: every user randomises an own report, and public rows shape the tree."""
+
+from __future__ import annotations
+
+from dpboost.local.aggregator import LPDTAggregator
+from dpboost.local.estimators import LPDTClassifier, LPDTRegressor
+from dpboost.local.keeper import ReportKeeper
+from dpboost.local.partition import LPDTPartition
+from dpboost.local.randomiser import MalformedReportError
+
+__all__ = [
+    "LPDTAggregator",
+    "LPDTClassifier",
+    "LPDTPartition",
+    "LPDTRegressor",
+    "MalformedReportError",
+    "ReportKeeper",
+]

@@ -1,0 +1,266 @@
+"""The server: reports in, sums of constant size, a model out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError, refuse
+from dpboost.boosting.ensemble import Ensemble
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.text import model_text
+from dpboost.local.labels import score_grid
+from dpboost.local.leaves import Estimates, prior_mean, raw_scores, shrunk_means
+from dpboost.local.partition import LPDTPartition
+from dpboost.local.plan import ReportPlan
+from dpboost.privacy.report import PrivacyReport, ReleaseSummary
+from dpboost.tree.structure import Tree
+
+_JOINED_AT_ONCE = 1 << 14
+
+
+class LPDTAggregator:
+    """Adds up the reports of one collection.
+
+    It holds one sum for each cell and level, however many reports come. It can be pickled, to go
+    on after a restart or to be merged elsewhere.
+
+    Parameters
+    ----------
+    partition : LPDTPartition
+        What the devices have.
+    epsilon : float
+        Budget of a report, as on the devices.
+    mechanism : {"signed_cell", "unary", "response", "paper"}
+        As on the devices.
+
+    Attributes
+    ----------
+    n_reports : int
+        Reports added so far.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a bad epsilon or mechanism.
+
+    Privacy
+    -------
+    Reports are private before they arrive; everything here is post-processing. The server
+    knows how many reports it has, and publishes it with the model. It cannot tell a false report
+    from a true one, nor a report that a device sends twice from two reports.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> public = np.linspace(0, 1, 100).reshape(-1, 1)
+    >>> partition = LPDTPartition.from_public(
+    ...     public, public[:, 0], max_depth=2, min_samples_leaf=5, n_levels=2
+    ... )
+    >>> server = LPDTAggregator(partition, epsilon=2.0)
+    >>> server.add(partition.encode([0.3], 0.4, epsilon=2.0))
+    >>> server.n_reports
+    1
+    """
+
+    def __init__(
+        self, partition: LPDTPartition, epsilon: Any, *, mechanism: str = "signed_cell"
+    ) -> None:
+        if not isinstance(partition, LPDTPartition):
+            raise refuse("partition", "LPDTAggregator", "an LPDTPartition", partition)
+        self._plan = ReportPlan.of(partition, epsilon, mechanism)
+        self._totals = self._plan.randomiser.new_totals()
+        self._n_reports = 0
+
+    @property
+    def n_reports(self) -> int:
+        """Reports added so far."""
+        return self._n_reports
+
+    @property
+    def partition(self) -> LPDTPartition:
+        """The public partition."""
+        return self._plan.partition
+
+    def add(self, report: bytes) -> None:
+        """Add one report.
+
+        Raises
+        ------
+        MalformedReportError
+            If it was not made for this collection; nothing is then added.
+        """
+        self.add_many(np.frombuffer(report, dtype=np.uint8)[np.newaxis])
+
+    def add_many(self, reports: NDArray[np.uint8] | Iterable[bytes]) -> None:
+        """Add many reports, all or none of those that are given together.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n_reports, report_bytes), uint8, or iterable of bytes
+            An iterable is read in blocks: those before the block of a malformed report are
+            added.
+
+        Raises
+        ------
+        MalformedReportError
+            If one was not made for this collection.
+        """
+        if isinstance(reports, np.ndarray):
+            payload = self._plan.payloads(reports)
+            self._plan.randomiser.add(payload, self._totals)
+            self._n_reports += len(payload)
+            return
+        block: list[bytes] = []
+        for report in reports:
+            if len(report) != self._plan.report_bytes:
+                self.add(report)  # refuses it
+            block.append(report)
+            if len(block) == _JOINED_AT_ONCE:
+                self._add_block(block)
+                block = []
+        self._add_block(block)
+
+    def _add_block(self, block: Sequence[bytes]) -> None:
+        joined = np.frombuffer(b"".join(block), dtype=np.uint8)
+        self.add_many(joined.reshape(-1, self._plan.report_bytes))
+
+    def merge(self, other: LPDTAggregator) -> None:
+        """Add the reports of another aggregator of the same collection.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it belongs to another partition, epsilon or mechanism.
+        """
+        if not isinstance(other, LPDTAggregator) or other._plan.header != self._plan.header:
+            raise InvalidParameterError(
+                "The 'other' parameter of LPDTAggregator.merge must be an aggregator of the same "
+                "partition, epsilon and mechanism."
+            )
+        self._totals = self._totals + other._totals
+        self._n_reports += other._n_reports
+
+    def estimates(self) -> Estimates:
+        """Return unbiased counts and sums of the cells, and how noisy they are."""
+        randomiser = self._plan.randomiser
+        counts, sums = randomiser.estimate(self._totals, self._n_reports)
+        whole_sum, whole_variance = randomiser.whole_sum(self._totals, self._n_reports)
+        return Estimates(
+            counts=counts,
+            sums=sums,
+            noise=randomiser.noise(),
+            whole_sum=whole_sum,
+            whole_variance=whole_variance,
+            n_reports=self._n_reports,
+        )
+
+    def to_ensemble(self, *, not_private: Sequence[str] = ()) -> Ensemble:
+        """Return the tree with leaf values from the reports.
+
+        Parameters
+        ----------
+        not_private : sequence of str
+            Reasons why the guarantee does not hold, such as noise from a seed.
+
+        Returns
+        -------
+        Ensemble
+            One tree, or one for each class where there are more than two.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no report.
+        """
+        if self._n_reports == 0:
+            raise InvalidParameterError(
+                "LPDTAggregator has no report yet: add reports before it makes a model."
+            )
+        partition, estimates = self.partition, self.estimates()
+        labels = partition.labels
+        means = shrunk_means(partition.tree, estimates, prior_mean(labels))
+        objective, unit = score_grid(labels)
+        counts = np.maximum(1, np.rint(estimates.counts)).astype(np.int64)
+        scores = np.rint(raw_scores(means, labels) / unit).astype(np.int64)
+        trees = tuple(_with_leaves(partition.tree, values, counts) for values in scores.T)
+        return Ensemble(
+            trees=trees,
+            binner=partition.binner,
+            start=(0.0,) * len(trees),
+            unit=unit,
+            objective=objective,
+            report=self.privacy_report(not_private=not_private).to_dict(),
+        )
+
+    def to_model(self) -> Booster:
+        """Return the model as a LightGBM Booster that keeps the privacy report."""
+        ensemble = self.to_ensemble()
+        return Booster(model_str=model_text(ensemble, parameters={"num_iterations": 1}))
+
+    def privacy_report(self, *, not_private: Sequence[str] = ()) -> PrivacyReport:
+        """Return what the collection guarantees to every record."""
+        randomiser = self._plan.randomiser
+        epsilon = randomiser.epsilon
+        finite = isinstance(epsilon, Fraction)
+        reasons = (*(() if finite else ("epsilon is infinite: no noise was drawn",)), *not_private)
+        return PrivacyReport(
+            kind="pure" if finite else "none",
+            private=not reasons,
+            reasons=reasons,
+            neighbours="replace",
+            assumed_public=(),
+            accountant="pure",
+            currency="epsilon",
+            epsilon=epsilon,
+            delta=Fraction(0),
+            epsilon_spent=float(epsilon),
+            delta_spent=Fraction(0),
+            capacity=epsilon,
+            spent=epsilon,
+            releases=(
+                ReleaseSummary(
+                    label="reports",
+                    releases=self._n_reports,
+                    scope="one for each record",
+                    mechanism=randomiser.described,
+                    kind="l1",
+                    smallest=1,
+                    largest=1,
+                    unit=1.0,
+                    reason="a report is drawn from its own record alone",
+                    share=Fraction(1) if finite else None,
+                ),
+            ),
+            facts={
+                "recipe": "lpdt",
+                "local privacy": _local_guarantee(epsilon, reasons),
+                "cells": self.partition.n_cells,
+                "label levels": self.partition.labels.n_levels,
+            },
+        )
+
+
+def _local_guarantee(epsilon: Any, reasons: Sequence[str]) -> str:
+    if reasons:
+        return "none"
+    return (
+        f"every report is {float(epsilon):g}-locally differentially private (epsilon-LDP): its "
+        f"probability changes by at most the factor {math.exp(float(epsilon)):.6g} with its record"
+    )
+
+
+def _with_leaves(tree: Tree, values: NDArray[np.int64], counts: NDArray[np.int64]) -> Tree:
+    return Tree(
+        feature=tree.feature,
+        left_bins=tree.left_bins,
+        left=tree.left,
+        right=tree.right,
+        leaf_value=np.ascontiguousarray(values),
+        leaf_count=counts,
+    )

@@ -1,0 +1,357 @@
+"""Estimators that play devices and server in one process."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpboost._validation import InvalidParameterError, check_integer
+from dpboost.data.conform import conform
+from dpboost.data.labels import check_same_length, read_class_labels
+from dpboost.fitting import NotPrivateWarning
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.text import check_writable, model_text
+from dpboost.local.aggregator import LPDTAggregator
+from dpboost.local.labels import ClassLabels, score_grid
+from dpboost.local.partition import LPDTPartition
+from dpboost.local.plan import ReportPlan
+from dpboost.local.probability import check_epsilon
+from dpboost.privacy.report import PrivacyReport
+from dpboost.random import Entropy
+from dpboost.schema import Schema
+
+#: Reports held at a time.
+_BYTES_AT_ONCE = 1 << 25
+
+
+class _LPDT(BaseEstimator):
+    """What the two estimators share."""
+
+    def _fit(self, X: Any, y: Any, X_public: Any, y_public: Any, classes: Any) -> None:
+        """Grow the partition on public rows, then report every private row and add it up."""
+        owner = type(self).__name__
+        if X_public is None or y_public is None:
+            raise InvalidParameterError(
+                f"{owner}.fit needs public rows: pass X_public and y_public. They are published "
+                "with the model, so they must not be private."
+            )
+        epsilon = check_epsilon(owner, self.epsilon)
+        if self.noise_seed is not None:
+            check_integer("noise_seed", owner, self.noise_seed, low=0)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        partition = LPDTPartition.from_public(
+            X_public,
+            y_public,
+            rule=self.rule,
+            epsilon=epsilon,
+            # The number of reports is known to the server, hence public.
+            n_reports=max(1, n_rows),
+            mechanism=self.mechanism,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            n_levels=getattr(self, "n_levels", None),
+            label_bounds=getattr(self, "label_bounds", None),
+            classes=classes,
+            schema=self.schema,
+        )
+        check_writable(partition.binner, objective=score_grid(partition.labels)[0])
+        plan = ReportPlan.of(partition, epsilon, self.mechanism)
+        server = LPDTAggregator(partition, epsilon, mechanism=self.mechanism)
+        table, labels = partition.read(X), partition.labels.read(y)
+        check_same_length(table.n_rows, labels)
+        reasons = self._reasons_of_no_privacy(epsilon)
+        entropy = Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
+        records = plan.records(table, labels)
+        at_once = max(1, _BYTES_AT_ONCE // plan.report_bytes)
+        for first in range(0, len(records), at_once):
+            server.add_many(plan.draw(records[first : first + at_once], entropy))
+        self.partition_ = partition
+        self.ensemble_ = server.to_ensemble(not_private=reasons)
+        self.privacy_report_: PrivacyReport = server.privacy_report(not_private=reasons)
+        self.booster_ = Booster(
+            model_str=model_text(self.ensemble_, parameters={"num_iterations": 1})
+        )
+        self.n_features_in_ = partition.binner.n_features
+        self.n_cells_ = partition.n_cells
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+
+    def _reasons_of_no_privacy(self, epsilon: Any) -> tuple[str, ...]:
+        """Warn when there is no guarantee; return what the report has to add."""
+        if self.noise_seed is not None:
+            reason = "the noise was drawn from a seed"
+        elif isinstance(epsilon, float):
+            reason = "epsilon is infinite, so there is no noise"
+        else:
+            return ()
+        warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=4)
+        return (reason,) if self.noise_seed is not None else ()
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return np.asarray(self.booster_.predict(conform(X, self.ensemble_.binner)))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that noise is drawn and that public rows are needed."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.noise_seed is None
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class LPDTRegressor(RegressorMixin, _LPDT):
+    """Locally private decision tree for regression, shaped by public rows.
+
+    Public rows grow the tree. Every private row then sends one randomised report of its cell and
+    its label, and the sums of the reports give the leaf values. Decision Tree for Locally Private
+    Estimation with Public Data (LPDT); here all devices and the server are played in one process.
+    For a real collection see `LPDTPartition`, `ReportKeeper` and `LPDTAggregator`.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Budget of every report, 1e-6 to 40. ``float("inf")`` switches the noise off; the model
+        is then not private and says so.
+    rule : {"max_edge", "variance"}, default="variance"
+        How public rows split a cell: LPDT-M or LPDT-V of the paper.
+    max_depth : int, default=None
+        Most splits between root and cell, 0 to 12.
+    min_samples_leaf : int, default=None
+        Least number of public rows in a cell. None, for this and the depth: the size with the
+        least predicted error, from the public rows, epsilon and the number of private rows.
+    mechanism : {"signed_cell", "unary", "response", "paper"}, default="signed_cell"
+        ``signed_cell`` spends the whole epsilon on the pair of cell and label level, by the
+        better of ``unary`` (optimised unary encoding) and ``response`` (generalised randomised
+        response); ``paper`` splits it between two bits and a noisy label.
+    n_levels : int, default=None
+        Levels that a report rounds the label to without bias, 2 to 64; 2 is a sign. None: chosen
+        with the size. Ignored by ``paper``.
+    label_bounds : (float, float), default=None
+        Public range of the labels; labels outside are clipped. None: that of the schema, else of
+        the public labels.
+    schema : Schema, dict or path, default=None
+        Public knowledge of the columns. What is not declared is taken from the public rows.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not private*.
+
+    Attributes
+    ----------
+    partition_ : LPDTPartition
+        The public tree.
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    ensemble_ : Ensemble
+        The same model, for prediction without LightGBM.
+    privacy_report_ : PrivacyReport
+        The guarantee.
+    n_cells_, n_features_in_ : int
+
+    Privacy
+    -------
+    Every report is epsilon-locally private for its record, and so is the model. The number of
+    private rows is public. Rows of ``X_public`` are not protected at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> X = random.uniform(size=(5000, 2))
+    >>> y = X[:, 0]
+    >>> model = LPDTRegressor(epsilon=4.0, label_bounds=(0, 1))
+    >>> model.fit(X[500:], y[500:], X_public=X[:500], y_public=y[:500]).predict(X).shape
+    (5000,)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        rule: str = "variance",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        mechanism: str = "signed_cell",
+        n_levels: int | None = None,
+        label_bounds: tuple[float, float] | None = None,
+        schema: Any = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rule = rule
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.mechanism = mechanism
+        self.n_levels = n_levels
+        self.label_bounds = label_bounds
+        self.schema = schema
+        self.noise_seed = noise_seed
+
+    def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTRegressor:
+        """Grow the tree on public rows and fill its leaves from reports of private ones.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Private rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Private labels, finite; those outside the label bounds are clipped to them.
+        X_public, y_public : as X and y
+            Public rows.
+
+        Returns
+        -------
+        LPDTRegressor
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or input, before anything is drawn.
+
+        Privacy
+        -------
+        Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
+        """
+        self._fit(X, y, X_public, y_public, classes=None)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+        """
+        return self._scores(X)
+
+
+class LPDTClassifier(ClassifierMixin, _LPDT):
+    """Locally private decision tree for two or more classes, shaped by public rows.
+
+    As `LPDTRegressor`, with the pair of cell and class for what a report tells.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Budget of every report, 1e-6 to 40, or infinity for no noise and no privacy.
+    rule : {"max_edge", "variance"}, default="variance"
+        How public rows split a cell; ``variance`` is the Gini index here.
+    max_depth, min_samples_leaf : int, default=None
+        As in `LPDTRegressor`.
+    mechanism : {"signed_cell", "unary", "response"}, default="signed_cell"
+        The first takes the better one of the other two.
+    classes : sequence, default=None
+        All classes. None: those of the schema, else of the public labels. A private label that is
+        none of them is reported as a class drawn uniformly.
+    schema : Schema, dict or path, default=None
+        Public knowledge of the columns. What is not declared is taken from the public rows.
+    noise_seed : int, default=None
+        Makes the noise reproducible. The model is then *not private*.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        In ascending order.
+    partition_, booster_, ensemble_, privacy_report_, n_cells_, n_features_in_
+        As in `LPDTRegressor`.
+
+    Privacy
+    -------
+    Every report is epsilon-locally private for its record, and so is the model. The number of
+    private rows is public. Rows of ``X_public`` are not protected at all.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        rule: str = "variance",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        mechanism: str = "signed_cell",
+        classes: Any = None,
+        schema: Any = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rule = rule
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.mechanism = mechanism
+        self.classes = classes
+        self.schema = schema
+        self.noise_seed = noise_seed
+
+    def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTClassifier:
+        """Grow the tree on public rows and fill its leaves from reports of private ones.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Private rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Private labels.
+        X_public, y_public : as X and y
+            Public rows.
+
+        Returns
+        -------
+        LPDTClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or input, before anything is drawn.
+
+        Privacy
+        -------
+        Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
+        """
+        classes = self.classes
+        if classes is None:
+            classes = Schema.coerce(self.schema).classes
+        if classes is None and y_public is not None:
+            classes = np.unique(read_class_labels(y_public)).tolist()
+        self._fit(X, y, X_public, y_public, classes=classes)
+        labels = self.partition_.labels
+        assert isinstance(labels, ClassLabels)
+        self.classes_ = np.asarray(labels.classes)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class probabilities with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), float64
+        """
+        scores = self._scores(X)
+        return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

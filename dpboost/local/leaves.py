@@ -1,0 +1,170 @@
+"""Leaf values from noisy sums: each cell's mean, shrunk towards that of the cells around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.local.labels import ClassLabels, Labels, NumericLabels
+from dpboost.local.randomiser import Noise
+from dpboost.tree.structure import Tree
+
+#: Least share of a class, so that no score is infinite.
+LEAST_SHARE = 0.005
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimates:
+    """What the reports tell about every cell.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_cells,), float64
+        Unbiased numbers of records.
+    sums : ndarray of shape (n_cells, n_outputs), float64
+        Unbiased sums of scaled labels, or of classes.
+    noise : Noise
+        Variances that one report adds.
+    whole_sum : ndarray of shape (n_outputs,), float64
+        Unbiased sum over all records.
+    whole_variance : float
+        Variance that one report adds to it, beyond that of a record inside.
+    n_reports : int
+    """
+
+    counts: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    noise: Noise
+    whole_sum: NDArray[np.float64]
+    whole_variance: float
+    n_reports: int
+
+
+def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -> NDArray:
+    r"""Return the mean label of every leaf, from the root downwards.
+
+    The mean of a node is its own noisy mean :math:`\hat m`, of known variance :math:`v`, pulled
+    towards the mean :math:`m` of its parent: :math:`m + \tau^2 / (\tau^2 + v) (\hat m - m)`. The
+    spread :math:`\tau^2` of the nodes of a level around their parents is found from the reports by
+    moments, each node with the precision that it has. A count below its own noise is taken for
+    that noise.
+
+    Deviation: the paper divides the noisy sum of a leaf by its noisy count (equation 5), which
+    has no finite variance.
+
+    Parameters
+    ----------
+    tree : Tree
+    estimates : Estimates
+    prior : ndarray of shape (n_outputs,)
+        What a tree without reports predicts: the middle of the scale.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_outputs)
+
+    Privacy
+    -------
+    Post-processing of reports.
+    """
+    levels, parents_of = _levels(tree), _parents(tree)
+    counts, sums, n_leaves = _node_totals(tree, estimates)
+    noise, n_reports = estimates.noise, estimates.n_reports
+    mean = np.clip(estimates.whole_sum / n_reports, -1.0, 1.0)
+    spread = _spread(mean, prior)
+    own = (estimates.whole_variance + noise.of_record(spread)) / n_reports
+    size = np.maximum(counts, np.maximum(1.0, np.sqrt(n_reports * n_leaves * noise.count)))
+    means = np.clip(sums / size[:, np.newaxis], -1.0, 1.0)
+    variance = (n_reports * n_leaves * noise.of_mean(means) + size * noise.of_record(spread)) / (
+        size**2
+    )
+    shrunk = np.empty_like(means)
+    shrunk[0] = _pulled(prior, mean, spread / (spread + own))
+    for level in levels[1:]:
+        parents = shrunk[parents_of[level]]
+        gaps = ((means[level] - parents) ** 2).sum(axis=1)
+        precision = 1 / (variance[level] + spread) ** 2
+        between = max(0.0, float(np.average(gaps - variance[level], weights=precision)))
+        share = between / (between + variance[level])
+        shrunk[level] = _pulled(parents, means[level], share[:, np.newaxis])
+    return shrunk[tree.n_nodes :]
+
+
+def _pulled(towards: NDArray, mean: NDArray, share: NDArray | float) -> NDArray:
+    result: NDArray = towards + share * (mean - towards)
+    return result
+
+
+def _spread(mean: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Return an upper bound of the variance of all labels around their mean, at least a little."""
+    if len(mean) == 1:
+        return max(1e-3, 1 - float(mean[0]) ** 2)
+    shares = np.clip(mean, 0.0, 1.0)
+    return max(1e-3, float((shares * (1 - shares)).sum()))
+
+
+def _levels(tree: Tree) -> list[NDArray[np.int64]]:
+    """Return the nodes by depth; leaf k is node ``n_nodes + k``."""
+    levels = [np.array([0], dtype=np.int64)]
+    while True:
+        inner = levels[-1][levels[-1] < tree.n_nodes]
+        if not inner.size:
+            return levels
+        children = np.concatenate([tree.left[inner], tree.right[inner]]).astype(np.int64)
+        levels.append(np.where(children < 0, tree.n_nodes + ~children, children))
+
+
+def _parents(tree: Tree) -> NDArray[np.int64]:
+    parents = np.zeros(tree.n_nodes + tree.n_leaves, dtype=np.int64)
+    for side in (tree.left, tree.right):
+        children = np.where(side < 0, tree.n_nodes + ~side, side)
+        parents[children] = np.arange(tree.n_nodes)
+    return parents
+
+
+def _node_totals(
+    tree: Tree, estimates: Estimates
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts, sums and numbers of leaves of inner nodes and leaves."""
+    parents = _parents(tree)
+    counts = np.concatenate([np.zeros(tree.n_nodes), estimates.counts])
+    sums = np.vstack([np.zeros((tree.n_nodes, estimates.sums.shape[1])), estimates.sums])
+    n_leaves = np.concatenate([np.zeros(tree.n_nodes), np.ones(tree.n_leaves)])
+    for level in reversed(_levels(tree)[1:]):
+        for total in (counts, sums, n_leaves):
+            np.add.at(total, parents[level], total[level])
+    return counts, sums, n_leaves
+
+
+def raw_scores(means: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:
+    """Return scores in the scale of the model text, shape (n_leaves, n_scores).
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_leaves, n_outputs)
+        Scaled labels, or shares of classes.
+    labels : NumericLabels or ClassLabels
+    """
+    if isinstance(labels, NumericLabels):
+        half = labels.upper / 2 - labels.lower / 2
+        values = labels.lower / 2 + labels.upper / 2 + np.clip(means, -1.0, 1.0) * half
+        return np.clip(values, labels.lower, labels.upper)
+    shares = class_shares(means)
+    if labels.n_levels == 2:
+        return np.log(shares[:, 1:] / shares[:, :1])
+    return np.log(shares)
+
+
+def class_shares(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shares that are positive and sum to one."""
+    shares = np.clip(means, LEAST_SHARE, 1.0)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def prior_mean(labels: Labels) -> NDArray[np.float64]:
+    """Return what is predicted where nothing is known: the middle, or equal shares."""
+    if isinstance(labels, ClassLabels):
+        return np.full(labels.n_outputs, 1 / labels.n_outputs)
+    return np.zeros(1)
