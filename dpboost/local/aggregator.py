@@ -157,6 +157,7 @@ class LPDTAggregator:
             noise=randomiser.noise(),
             whole_sum=whole_sum,
             whole_variance=whole_variance,
+            second_moment=randomiser.second_moment(self._totals, self._n_reports),
             n_reports=self._n_reports,
         )
 

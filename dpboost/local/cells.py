@@ -132,6 +132,12 @@ class CellReports(Randomiser):
         variance = sum(self.oracle.variance(worth) for worth in weights)
         return weights @ self.oracle.counts(totals, n_reports), variance
 
+    def second_moment(self, totals: NDArray[np.int64], n_reports: int) -> float:
+        """Return the unbiased mean square of the levels, at most one."""
+        squares = np.tile((self.labels.values**2).sum(axis=1), self.n_cells)
+        mean = float(squares @ self.oracle.counts(totals, n_reports)) / max(1, n_reports)
+        return min(1.0, max(0.0, mean))
+
     @cached_property
     def _noise(self) -> Noise:
         variance = self.oracle.variance

@@ -14,6 +14,9 @@ from dpboost.tree.structure import Tree
 #: Least share of a class, so that no score is infinite.
 LEAST_SHARE = 0.005
 
+_LEAST_SPREAD = 1e-6
+_LEAST_PART = 0.02
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimates:
@@ -31,6 +34,9 @@ class Estimates:
         Unbiased sum over all records.
     whole_variance : float
         Variance that one report adds to it, beyond that of a record inside.
+    second_moment : float
+        Estimate of the mean square of what a label brings into a sum, added up over the
+        outputs: of its level, or of the noisy label.
     n_reports : int
     """
 
@@ -39,7 +45,12 @@ class Estimates:
     noise: Noise
     whole_sum: NDArray[np.float64]
     whole_variance: float
+    second_moment: float
     n_reports: int
+
+    def label_variance(self, mean: NDArray[np.float64]) -> float:
+        """Return the variance that a record's label brings into a sum, over all records."""
+        return self.second_moment - float((mean**2).sum())
 
 
 def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -> NDArray:
@@ -69,27 +80,45 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
     -------
     Post-processing of reports.
     """
-    levels, parents_of = _levels(tree), _parents(tree)
-    counts, sums, n_leaves = _node_totals(tree, estimates)
+    nodes = _Nodes.of(tree, estimates)
+    mean = np.clip(estimates.whole_sum / estimates.n_reports, -1.0, 1.0)
+    whole = max(_LEAST_SPREAD, estimates.label_variance(mean))
+    shrunk = _pull_down(nodes, estimates, prior, mean, whole)
+    # What the leaves explain is not inside them: the second pass knows less noise.
+    leaves = shrunk[tree.n_nodes :]
+    share = np.maximum(estimates.counts, 0.0)
+    share /= max(share.sum(), 1.0)
+    explained = float(share @ ((leaves - shrunk[0]) ** 2).sum(axis=1))
+    inside = max(_LEAST_PART * whole, whole - explained)
+    return _pull_down(nodes, estimates, prior, mean, inside)[tree.n_nodes :]
+
+
+def _pull_down(
+    nodes: _Nodes,
+    estimates: Estimates,
+    prior: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    spread: float,
+) -> NDArray[np.float64]:
+    """Return the shrunk mean of every node, given the variance of labels inside a node."""
     noise, n_reports = estimates.noise, estimates.n_reports
-    mean = np.clip(estimates.whole_sum / n_reports, -1.0, 1.0)
-    spread = _spread(mean, prior)
-    own = (estimates.whole_variance + noise.of_record(spread)) / n_reports
-    size = np.maximum(counts, np.maximum(1.0, np.sqrt(n_reports * n_leaves * noise.count)))
-    means = np.clip(sums / size[:, np.newaxis], -1.0, 1.0)
-    variance = (n_reports * n_leaves * noise.of_mean(means) + size * noise.of_record(spread)) / (
-        size**2
-    )
+    of_record = (1 + noise.own) * spread
+    own = (estimates.whole_variance + of_record) / n_reports
+    least = np.sqrt(n_reports * nodes.n_leaves * noise.count)
+    size = np.maximum(nodes.counts, np.maximum(1.0, least))
+    means = np.clip(nodes.sums / size[:, np.newaxis], -1.0, 1.0)
+    outside = n_reports * nodes.n_leaves * noise.of_mean(means)
+    variance = (outside + size * of_record) / size**2
     shrunk = np.empty_like(means)
     shrunk[0] = _pulled(prior, mean, spread / (spread + own))
-    for level in levels[1:]:
-        parents = shrunk[parents_of[level]]
+    for level in nodes.levels[1:]:
+        parents = shrunk[nodes.parents[level]]
         gaps = ((means[level] - parents) ** 2).sum(axis=1)
         precision = 1 / (variance[level] + spread) ** 2
         between = max(0.0, float(np.average(gaps - variance[level], weights=precision)))
         share = between / (between + variance[level])
         shrunk[level] = _pulled(parents, means[level], share[:, np.newaxis])
-    return shrunk[tree.n_nodes :]
+    return shrunk
 
 
 def _pulled(towards: NDArray, mean: NDArray, share: NDArray | float) -> NDArray:
@@ -97,12 +126,36 @@ def _pulled(towards: NDArray, mean: NDArray, share: NDArray | float) -> NDArray:
     return result
 
 
-def _spread(mean: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return an upper bound of the variance of all labels around their mean, at least a little."""
-    if len(mean) == 1:
-        return max(1e-3, 1 - float(mean[0]) ** 2)
-    shares = np.clip(mean, 0.0, 1.0)
-    return max(1e-3, float((shares * (1 - shares)).sum()))
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Nodes:
+    """Inner nodes and leaves in one row: leaf k is node ``n_nodes + k``.
+
+    Parameters
+    ----------
+    levels : list of ndarray
+        Nodes by depth.
+    parents : ndarray of shape (n_all,), int64
+    counts, n_leaves : ndarray of shape (n_all,), float64
+    sums : ndarray of shape (n_all, n_outputs), float64
+    """
+
+    levels: list[NDArray[np.int64]]
+    parents: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    n_leaves: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, tree: Tree, estimates: Estimates) -> _Nodes:
+        """Add the estimates of the leaves up to the root."""
+        levels, parents = _levels(tree), _parents(tree)
+        counts = np.concatenate([np.zeros(tree.n_nodes), estimates.counts])
+        sums = np.vstack([np.zeros((tree.n_nodes, estimates.sums.shape[1])), estimates.sums])
+        n_leaves = np.concatenate([np.zeros(tree.n_nodes), np.ones(tree.n_leaves)])
+        for level in reversed(levels[1:]):
+            for total in (counts, sums, n_leaves):
+                np.add.at(total, parents[level], total[level])
+        return cls(levels=levels, parents=parents, counts=counts, sums=sums, n_leaves=n_leaves)
 
 
 def _levels(tree: Tree) -> list[NDArray[np.int64]]:
@@ -122,20 +175,6 @@ def _parents(tree: Tree) -> NDArray[np.int64]:
         children = np.where(side < 0, tree.n_nodes + ~side, side)
         parents[children] = np.arange(tree.n_nodes)
     return parents
-
-
-def _node_totals(
-    tree: Tree, estimates: Estimates
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return counts, sums and numbers of leaves of inner nodes and leaves."""
-    parents = _parents(tree)
-    counts = np.concatenate([np.zeros(tree.n_nodes), estimates.counts])
-    sums = np.vstack([np.zeros((tree.n_nodes, estimates.sums.shape[1])), estimates.sums])
-    n_leaves = np.concatenate([np.zeros(tree.n_nodes), np.ones(tree.n_leaves)])
-    for level in reversed(_levels(tree)[1:]):
-        for total in (counts, sums, n_leaves):
-            np.add.at(total, parents[level], total[level])
-    return counts, sums, n_leaves
 
 
 def raw_scores(means: NDArray[np.float64], labels: Labels) -> NDArray[np.float64]:

@@ -190,6 +190,10 @@ class PaperReports(Randomiser):
         """Return the unbiased sum of all labels, shape (1,), and a report's variance."""
         return totals[-1:] / LABEL_UNITS, 0.0
 
+    def second_moment(self, totals: NDArray[np.int64], n_reports: int) -> float:
+        """Return the largest mean square of a noisy label."""
+        return 1 + self.label_variance
+
     @property
     def label_variance(self) -> float:
         """Variance of the label noise, labels scaled to [-1, 1]."""

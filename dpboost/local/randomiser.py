@@ -160,3 +160,7 @@ class Randomiser(ABC):
         self, totals: NDArray[np.int64], n_reports: int
     ) -> tuple[NDArray[np.float64], float]:
         """Return the unbiased sum of all labels, shape (n_outputs,), and a report's variance."""
+
+    @abstractmethod
+    def second_moment(self, totals: NDArray[np.int64], n_reports: int) -> float:
+        """Return the mean square of what labels bring into sums, added up over the outputs."""
