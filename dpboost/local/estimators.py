@@ -354,4 +354,5 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         -------
         ndarray of shape (n_rows,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]

@@ -13,6 +13,9 @@ from dpboost.tree.structure import Tree, threshold_sets
 Rule = Literal["max_edge", "variance"]
 RULES = ("max_edge", "variance")
 
+#: Labels are scaled to [-1, 1]; smaller gains of a row are rounding.
+_LEAST_GAIN = 1e-12
+
 
 class Growth:
     """A tree that grows over binned rows, some of which choose the splits.
@@ -62,7 +65,6 @@ class Growth:
     def split_level(self) -> bool:
         """Split every cell that can be split once; return whether there was one."""
         feature, split_bin, found = self._best_splits()
-        found &= self._open
         self._open = found.copy()
         first_new = self.n_cells
         right_cell = np.full(first_new, -1)
@@ -108,49 +110,75 @@ class Growth:
 
     def _best_splits(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """Return each cell's best feature and bin, and whether the split is allowed."""
-        best = np.full(self.n_cells, -np.inf)
-        feature = np.zeros(self.n_cells, dtype=np.int64)
-        split_bin = np.zeros(self.n_cells, dtype=np.int64)
-        enough = np.zeros(self.n_cells, dtype=bool)
-        cell = self.cell[self._chosen]
-        for place in range(self._binner.n_features):
-            gain, smaller = self._gains(place, cell)
-            gain[~self._box.allowed(place, self._rule)] = -np.inf
-            if self._rule == "variance":
-                gain[smaller < self._min_samples_leaf] = -np.inf
-            # In the first of the bins with the largest gain, as `argmax` finds it.
-            at = gain.argmax(axis=1)
-            rows = np.arange(self.n_cells)
-            better = gain[rows, at] > best
-            best[better] = gain[rows, at][better]
-            feature[better] = place
-            split_bin[better] = at[better]
-            enough[better] = smaller[rows, at][better] >= self._min_samples_leaf
-        # The max-edge rule chooses first and then prunes the split (section 2.3 of the paper).
-        return feature, split_bin, enough & np.isfinite(best)
+        own = self.cell[self._chosen]
+        size = np.bincount(own, minlength=self.n_cells)
+        may = np.flatnonzero(self._open & (size >= 2 * self._min_samples_leaf))
+        place_of = np.full(self.n_cells, -1)
+        place_of[may] = np.arange(len(may))
+        rows = place_of[own] >= 0
+        choice = _Choice(len(may))
+        if len(may):
+            chosen, cell = self._chosen[rows], place_of[own[rows]]
+            for feature in range(self._binner.n_features):
+                gain, smaller = self._gains(feature, chosen, cell, self._targets[rows], len(may))
+                gain[~self._box.allowed(feature, self._rule, may)] = -np.inf
+                if self._rule == "variance":
+                    gain[smaller < self._min_samples_leaf] = -np.inf
+                choice.consider(feature, gain, smaller >= self._min_samples_leaf)
+        # The max-edge rule chooses first and then prunes the split (section 2.3 of the paper),
+        # and halves a cell whose labels are all alike; the other rule has nothing to gain there.
+        least = _LEAST_GAIN * len(self._chosen) if self._rule == "variance" else -np.inf
+        found = np.zeros(self.n_cells, dtype=bool)
+        found[may] = choice.enough & (choice.gain > least)
+        feature_of, bin_of = np.zeros((2, self.n_cells), dtype=np.int64)
+        feature_of[may], bin_of[may] = choice.feature, choice.split_bin
+        return feature_of, bin_of, found
 
     def _gains(
-        self, feature: int, cell: NDArray[np.int64]
+        self,
+        feature: int,
+        chosen: NDArray[np.int64],
+        cell: NDArray[np.int64],
+        targets: NDArray[np.float64],
+        n_cells: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return gain and size of the smaller side for each cell and value bin."""
         n_bins = int(self._binner.n_bins[feature])
         width = n_bins + 1
-        keys = cell * width + self._bins[feature, self._chosen]
-        shape = (self.n_cells, width)
-        size = self.n_cells * width
+        keys = cell * width + self._bins[feature, chosen]
+        shape = (n_cells, width)
+        size = n_cells * width
         count = np.bincount(keys, minlength=size).reshape(shape).astype(np.float64)
         total = count.sum(axis=1, keepdims=True)
         nominal = bool(self._binner.is_categorical[feature])
         left = count if nominal else count.cumsum(axis=1)
         gain = np.zeros(shape)
-        for output in self._targets.T:
+        for output in targets.T:
             sums = np.bincount(keys, weights=output, minlength=size).reshape(shape)
             whole = sums.sum(axis=1, keepdims=True)
             part = sums if nominal else sums.cumsum(axis=1)
-            gain += part**2 / np.maximum(left, 1) + (whole - part) ** 2 / np.maximum(
-                total - left, 1
-            )
+            right = (whole - part) ** 2 / np.maximum(total - left, 1)
+            gain += part**2 / np.maximum(left, 1) + right - whole**2 / np.maximum(total, 1)
         return gain[:, :n_bins], np.minimum(left, total - left)[:, :n_bins]
+
+
+class _Choice:
+    """The best split of each cell among the features seen so far."""
+
+    def __init__(self, n_cells: int) -> None:
+        self.gain = np.full(n_cells, -np.inf)
+        self.feature, self.split_bin = np.zeros((2, n_cells), dtype=np.int64)
+        self.enough = np.zeros(n_cells, dtype=bool)
+
+    def consider(self, feature: int, gain: NDArray[np.float64], enough: NDArray[np.bool_]) -> None:
+        """Take a feature's first best bin where it is better; ties keep the earlier feature."""
+        at = gain.argmax(axis=1)
+        rows = np.arange(len(at))
+        better = gain[rows, at] > self.gain
+        self.gain[better] = gain[rows, at][better]
+        self.feature[better] = feature
+        self.split_bin[better] = at[better]
+        self.enough[better] = enough[rows, at][better]
 
 
 class _Boxes:
@@ -166,14 +194,15 @@ class _Boxes:
         self._low = np.zeros((1, binner.n_features), dtype=np.int64)
         self._high = self._n_bins[np.newaxis].copy()
 
-    def allowed(self, feature: int, rule: Rule) -> NDArray[np.bool_]:
-        """Return which bins of a feature each cell may split at, (n_cells, n_bins)."""
+    def allowed(self, feature: int, rule: Rule, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which bins of a feature some cells may split at, (n_listed, n_bins)."""
         bins = np.arange(self._n_bins[feature])
-        low, high = self._low[:, feature, np.newaxis], self._high[:, feature, np.newaxis]
+        lows, highs = self._low[cells], self._high[cells]
+        low, high = lows[:, feature, np.newaxis], highs[:, feature, np.newaxis]
         if rule == "variance":
             splits: NDArray[np.bool_] = (high - low > 1) & (bins >= 0)
             return splits
-        sides = self._high - self._low
+        sides = highs - lows
         lengths = np.where(sides > 1, sides / self._n_bins, 0.0)
         longest = lengths[:, feature] >= lengths.max(axis=1)
         may = (longest & (lengths[:, feature] > 0))[:, np.newaxis]

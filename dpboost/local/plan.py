@@ -103,7 +103,8 @@ class ReportPlan:
         table = self.partition.read(X)
         labels = self.partition.labels.read(y)
         check_same_length(table.n_rows, labels)
-        return self.draw(self.records(table, labels), entropy or Entropy.secure())
+        records = self.records(table, labels)
+        return self.draw(records, Entropy.secure() if entropy is None else entropy)
 
     def encode_one(self, x: Any, y: Any) -> bytes:
         """Return the report of one record; see `LPDTPartition.encode`."""

@@ -33,7 +33,7 @@ LARGEST_DEPTH = 8
 LEVELS = (2, 3, 5, 9, 17)
 
 #: Halvings of the public rows into those that choose splits and those that judge them.
-_HALVINGS = 3
+_HALVINGS = 2
 
 _LEAST_LEAF = 5
 
