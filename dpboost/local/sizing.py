@@ -14,7 +14,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +125,7 @@ def choose_size(
     levels: Sequence[int] = [labels.n_levels if n_levels is None else n_levels]
     if n_levels is None and not isinstance(labels, ClassLabels) and collection.mechanism != "paper":
         levels = LEVELS
+    scales = [_scaled(labels, level, targets) for level in levels]
     scores: dict[tuple[int, int, int], list[float]] = {}
     for choosing in _halvings(n_public):
         for leaf in leaves:
@@ -142,9 +142,9 @@ def choose_size(
                 if max_depth is not None and depth < max_depth:
                     continue
                 judged = _judge(cells, growth.n_cells, ~choosing, targets)
-                for level in levels:
-                    error = _predicted_error(judged, labels, level, collection, owner)
-                    scores.setdefault((depth, leaf, level), []).append(error)
+                for own_labels, rounding in scales:
+                    error = _predicted_error(judged, own_labels, rounding, collection, owner)
+                    scores.setdefault((depth, leaf, own_labels.n_levels), []).append(error)
     means = {size: float(np.mean(errors)) for size, errors in scores.items()}
     best = min(means, key=lambda size: (means[size], size))
     return Size(max_depth=best[0], min_samples_leaf=best[1], n_levels=best[2])
@@ -218,17 +218,16 @@ def _planned_noise(collection: Collection, labels: Labels, n_cells: int, owner: 
 
 
 def _predicted_error(
-    judged: _Judged, labels: Labels, n_levels: int, collection: Collection, owner: str
+    judged: _Judged, labels: Labels, rounding: float, collection: Collection, owner: str
 ) -> float:
     """Return the mean squared error that the leaves are expected to have, labels in [-1, 1]."""
-    own_labels = labels if isinstance(labels, ClassLabels) else replace(labels, n_levels=n_levels)
-    noise = _planned_noise(collection, own_labels, len(judged.share), owner)
-    # The rounding of these very labels, not the worst case that the estimates reckon with.
-    rounding = replace(noise, inside=_rounding(judged.label, n_levels, noise.inside, own_labels))
+    noise = _planned_noise(collection, labels, len(judged.share), owner)
+    # The rounding of these very labels, not the worst case; the paper's labels have noise instead.
+    beside = noise.inside if collection.mechanism == "paper" else rounding
     size = collection.n_reports * judged.share
-    variance = (
-        collection.n_reports * noise.of_mean(judged.mean) + size * rounding.of_record(judged.spread)
-    ) / size**2
+    outside = collection.n_reports * noise.of_mean(judged.mean)
+    inside = size * (1 + noise.own) * (judged.spread + beside)
+    variance = (outside + inside) / size**2
     inner = float(judged.share @ judged.spread)
     between = max(judged.whole - inner, 1e-3 * judged.whole)
     return inner + float(judged.share @ (between * variance / (between + variance)))
@@ -252,11 +251,12 @@ def _moments(
     return mean, spread
 
 
-def _rounding(label: NDArray[Any], n_levels: int, inside: float, labels: Labels) -> float:
-    """Return the mean variance of rounding public labels to the levels."""
+def _scaled(labels: Labels, n_levels: int, targets: NDArray[np.float64]) -> tuple[Labels, float]:
+    """Return labels with so many levels, and the mean variance of rounding public ones to them."""
+    if isinstance(labels, ClassLabels):
+        return labels, 0.0
     step = 2 / (n_levels - 1)
-    if isinstance(labels, ClassLabels) or inside > step**2 / 4 * (1 + 1e-9):
-        return inside  # classes are not rounded; the paper's mechanism adds noise instead
-    place = (label[:, 0] + 1) / step
+    place = (targets[:, 0] + 1) / step
     fraction = place - np.floor(place)
-    return float((fraction * (1 - fraction)).mean() * step**2)
+    rounding = float((fraction * (1 - fraction)).mean() * step**2)
+    return replace(labels, n_levels=n_levels), rounding
