@@ -230,7 +230,12 @@ def _predicted_error(
     variance = (outside + inside) / size**2
     inner = float(judged.share @ judged.spread)
     between = max(judged.whole - inner, 1e-3 * judged.whole)
-    return inner + float(judged.share @ (between * variance / (between + variance)))
+    risk = between * variance / (between + variance)
+    if len(size) > 1:
+        # How far to pull towards the parents is itself estimated, from so many cells: with few
+        # of them the noise is not all shrunk away.
+        risk += min(1.0, 2 / len(size)) * variance**2 / (between + variance)
+    return inner + float(judged.share @ risk)
 
 
 def _moments(
