@@ -13,6 +13,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.experiments import Experiment
 from benchmarks.figure import draw
 from benchmarks.files import DATA_VARIABLE, write_atomically
+from benchmarks.local.catalogue import LOCAL_RUNS
 from benchmarks.problems import PROBLEMS
 from benchmarks.report import markdown
 from benchmarks.rows import to_text
@@ -67,6 +68,8 @@ def list_all() -> str:
         lines.append(
             f"  {experiment.name:15} {len(cells(experiment))} fits; {experiment.description}"
         )
+    for local in LOCAL_RUNS.values():
+        lines.append(f"  {local.name:15} {local.repeats} repeats; {local.description}")
     return "\n".join(lines)
 
 
@@ -80,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="list the data sets and the runs")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
-    one.add_argument("experiment", choices=sorted(EXPERIMENTS))
+    one.add_argument("experiment", choices=sorted({*EXPERIMENTS, *LOCAL_RUNS}))
     one.add_argument("--quick", action="store_true", help="one split, and the smaller sets")
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
@@ -96,6 +99,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(list_all())
             return 0
         import_pandas()
+        if options.experiment in LOCAL_RUNS:
+            from benchmarks.local.runs import run_local
+
+            local = LOCAL_RUNS[options.experiment]
+            print(run_local(local, options.output, quick=options.quick))
+            return 0
         experiment = EXPERIMENTS[options.experiment]
         print(
             run_and_write(

@@ -1,0 +1,180 @@
+"""Figure 2: what depth, leaf size and epsilon do."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.local.baselines import (
+    Scale,
+    deconvolution_predictions,
+    deconvolution_rows,
+    histogram_predictions,
+)
+from benchmarks.local.plots import figure_of, line
+from benchmarks.local.rows import LocalRow, mean_of
+from benchmarks.local.synthetic import MECHANISMS, fitted
+from benchmarks.local.synthetic import draw as draw_rows
+from benchmarks.local.trees import RULES
+from benchmarks.summary import table
+
+_DEPTHS = (1, 2, 3, 4, 5, 6)
+_LEAVES = (15, 25, 35, 55, 75, 95, 115, 135)
+_EPSILONS = (3.0, 4.0, 6.0, 8.0)
+_SWEEP = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
+_SIDES = 8
+_BANDWIDTH = 0.1
+
+
+def measure(repeats: int) -> list[LocalRow]:
+    """Return errors over depth, leaf size and epsilon: 6,000 private, 2,000 public, 2,000 test."""
+    rows = []
+    for repeat in range(repeats):
+        X, y = draw_rows(6_000, repeat)
+        public = draw_rows(2_000, 90_000 + repeat)
+        X_test, y_test = draw_rows(2_000, 50_000 + repeat)
+
+        def note(
+            panel: str,
+            method: str,
+            epsilon: float,
+            setting: object,
+            predicted: np.ndarray,
+            *,
+            repeat: int = repeat,
+            y_test: np.ndarray = y_test,
+        ) -> None:
+            rows.append(
+                LocalRow(
+                    problem=panel,
+                    method=method,
+                    epsilon=epsilon,
+                    setting=str(setting),
+                    repeat=repeat,
+                    value=float(np.mean((predicted - y_test[: len(predicted)]) ** 2)),
+                )
+            )
+
+        for mechanism, label in MECHANISMS.items():
+            for epsilon in _EPSILONS:
+                shared = {"epsilon": epsilon, "mechanism": mechanism}
+                for depth in _DEPTHS:
+                    model, cut = fitted(
+                        X, y, public, **shared, max_depth=depth, min_samples_leaf=15
+                    )
+                    note("depth", label, epsilon, depth, model.predict(cut.read(X_test)))
+                for leaf in _LEAVES:
+                    model, cut = fitted(X, y, public, **shared, max_depth=6, min_samples_leaf=leaf)
+                    note("leaf size", label, epsilon, leaf, model.predict(cut.read(X_test)))
+            for epsilon, method in itertools.product(_SWEEP, RULES):
+                shared = {"epsilon": epsilon, "mechanism": mechanism}
+                model, cut = fitted(X, y, public, **shared, rule=RULES[method])
+                predicted = model.predict(cut.read(X_test))
+                note("epsilon", f"{method}, {label}", epsilon, "", predicted)
+        for method, epsilon, predicted in _baselines(X, y, public, X_test, repeat):
+            note("epsilon", method, epsilon, "", predicted)
+    return rows
+
+
+def _baselines(
+    X: np.ndarray,
+    y: np.ndarray,
+    public: tuple[np.ndarray, np.ndarray],
+    X_test: np.ndarray,
+    repeat: int,
+) -> list[tuple[str, float, np.ndarray]]:
+    """Return the predictions of histograms and deconvolution at every epsilon."""
+    scale = Scale.of(*public)
+    found = []
+    for epsilon in _SWEEP:
+        random = np.random.default_rng(repeat)
+        for kind in ("PHIST", "APHIST"):
+            predicted = histogram_predictions(
+                X,
+                y,
+                X_test,
+                scale,
+                epsilon=epsilon,
+                n_sides=_SIDES,
+                adjusted=kind == "APHIST",
+                random=random,
+            )
+            found.append((kind, epsilon, predicted))
+        some = X_test[deconvolution_rows(len(X_test))]
+        predicted = deconvolution_predictions(
+            X, y, some, scale, epsilon=epsilon, bandwidth=_BANDWIDTH, random=random
+        )
+        found.append(("DECONV", epsilon, predicted))
+    return found
+
+
+def page(rows: Sequence[LocalRow]) -> list[str]:
+    """Return a table for each panel."""
+    lines = [
+        "Mean squared error for y = sin(16 x) + N(0, 1), x from N(0.5, 0.025), with 6,000 private, "
+        "2,000 public and 2,000 test rows. Over depth the leaves have at least 15 public rows, "
+        "over leaf sizes the depth is 6; over epsilon the sizes are the defaults, the histograms "
+        f"have {_SIDES} sides and deconvolution has bandwidth {_BANDWIDTH}.",
+        "",
+    ]
+    for panel, settings in (("depth", _DEPTHS), ("leaf size", _LEAVES)):
+        header = ["mechanism, epsilon", *map(str, settings)]
+        body = [
+            [
+                f"{label}, {epsilon:g}",
+                *(
+                    f"{_mean(rows, panel, label, epsilon, str(setting)):.3f}"
+                    for setting in settings
+                ),
+            ]
+            for label, epsilon in itertools.product(MECHANISMS.values(), _EPSILONS)
+        ]
+        lines += [f"## {panel}", "", *table(header, body), ""]
+    header = ["method", *(f"epsilon {epsilon:g}" for epsilon in _SWEEP)]
+    body = [
+        [method, *(f"{_mean(rows, 'epsilon', method, epsilon, ''):.3g}" for epsilon in _SWEEP)]
+        for method in _methods()
+    ]
+    return [*lines, "## epsilon", "", *table(header, body), ""]
+
+
+def _methods() -> list[str]:
+    pairs = itertools.product(MECHANISMS.values(), RULES)
+    return [*(f"{method}, {label}" for label, method in pairs), "PHIST", "APHIST", "DECONV"]
+
+
+def _mean(rows: Sequence[LocalRow], panel: str, method: str, epsilon: float, setting: str) -> float:
+    found = mean_of(rows, problem=panel, method=method, epsilon=epsilon, setting=setting)
+    assert found is not None
+    return found.mean
+
+
+def draw(rows: Sequence[LocalRow]) -> bytes:
+    """Return a panel for depth, leaf size and epsilon, a row for each mechanism."""
+
+    def fill(panels: Any) -> None:
+        for place, label in enumerate(MECHANISMS.values()):
+            for panel, name, settings in (
+                (panels[place][0], "depth", _DEPTHS),
+                (panels[place][1], "leaf size", _LEAVES),
+            ):
+                for epsilon in _EPSILONS:
+                    wanted = {"problem": name, "method": label, "epsilon": epsilon}
+                    means = [mean_of(rows, **wanted, setting=str(value)) for value in settings]
+                    line(panel, settings, means, f"epsilon {epsilon:g}")
+                panel.set(title=label, xlabel=name, ylabel="mean squared error")
+                panel.legend(fontsize=8)
+            last = panels[place][2]
+            for method in [f"{rule}, {label}" for rule in RULES] + ["PHIST", "APHIST"]:
+                means = [
+                    mean_of(rows, problem="epsilon", method=method, epsilon=epsilon)
+                    for epsilon in _SWEEP
+                ]
+                line(last, _SWEEP, means, method.split(",")[0])
+            last.set(title=label, xlabel="epsilon", ylim=(0.95, 1.8))
+            last.legend(fontsize=8)
+
+    return figure_of(len(MECHANISMS), 3, fill)
