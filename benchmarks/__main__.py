@@ -88,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the rows of a stopped run")
+    one.add_argument("--repeats", type=int, help="of a run with repeats (default: as listed)")
     return top
 
 
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from benchmarks.local.runs import run_local
 
             local = LOCAL_RUNS[options.experiment]
-            print(run_local(local, options.output, quick=options.quick))
+            print(run_local(local, options.output, quick=options.quick, repeats=options.repeats))
             return 0
         experiment = EXPERIMENTS[options.experiment]
         print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.summary import Summary, summarise
@@ -48,6 +48,9 @@ def mean_of(rows: Iterable[LocalRow], **wanted: object) -> Summary | None:
     return summarise(values) if values else None
 
 
-def distinct(rows: Sequence[LocalRow], name: str) -> list[object]:
-    """Return the different values of an attribute, in the order of the rows."""
-    return list(dict.fromkeys(getattr(row, name) for row in rows))
+def by_method(rows: Iterable[LocalRow]) -> dict[tuple[str, str, float], list[float]]:
+    """Return the values by problem, method and epsilon, in the order of the repeats."""
+    groups: dict[tuple[str, str, float], list[float]] = {}
+    for row in sorted(rows, key=lambda row: row.repeat):
+        groups.setdefault((row.problem, row.method, row.epsilon), []).append(row.value)
+    return groups

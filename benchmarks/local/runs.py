@@ -24,11 +24,15 @@ _NOISE = (
 )
 
 
-def run_local(run: LocalRun, folder: Path, *, quick: bool) -> str:
+def run_local(
+    run: LocalRun, folder: Path, *, quick: bool = False, repeats: int | None = None
+) -> str:
     """Run, write the result files into ``folder`` and return the Markdown one."""
     module = importlib.import_module(f"benchmarks.local.{run.module}")
     name = f"{run.name}-quick" if quick else run.name
-    repeats = run.quick_repeats if quick else run.repeats
+    options = " --quick" if quick else "" if repeats is None else f" --repeats {repeats}"
+    if repeats is None:
+        repeats = run.quick_repeats if quick else run.repeats
     rows = module.measure(repeats)
     lines = [f"# {name}", "", run.description, "", *module.page(rows), ""]
     if hasattr(module, "draw"):
@@ -38,7 +42,7 @@ def run_local(run: LocalRun, folder: Path, *, quick: bool) -> str:
     lines += [
         f"{repeats} repeats. {_NOISE}",
         "",
-        f"Command: `python -m benchmarks run {run.name}{' --quick' if quick else ''}`",
+        f"Command: `python -m benchmarks run {run.name}{options}`",
         "",
         f"Versions: {used}. Machine: {machine_class()}.",
         "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.stats import wilcoxon
@@ -17,7 +17,7 @@ from benchmarks.local.baselines import (
     tree_predictions,
 )
 from benchmarks.local.problems import LOCAL_PROBLEMS
-from benchmarks.local.rows import LocalRow, mean_of, select
+from benchmarks.local.rows import LocalRow, by_method
 from benchmarks.local.trees import RULES, Sizes, Split
 from benchmarks.summary import table
 
@@ -55,9 +55,12 @@ _BANDWIDTHS = (0.1, 0.5, 2.0)
 _TUNING_SEEDS = range(10_000, 10_005)
 
 #: Repeats of methods that take long or draw no noise.
-_FEW = 10
+_FEW = 5
 
 _SIGNIFICANT = 0.05
+
+
+Groups = Mapping[tuple[str, str, float], list[float]]
 
 
 def measure(repeats: int) -> list[LocalRow]:
@@ -178,17 +181,19 @@ def page(rows: Sequence[LocalRow]) -> list[str]:
         "look at public rows alone; *tuned* sizes have the least error on five other divisions "
         "of all rows, private ones included, as the paper's were tuned on private rows. The "
         "*paper's estimate* divides noisy sums by noisy counts; all others shrink it. PHIST, "
-        "APHIST and DECONV are tuned in the same way. DT and public DT keep no privacy of the "
-        "rows that they use. *: below PHIST and APHIST by Wilcoxon's signed-rank test at 0.05.",
+        "APHIST and DECONV are tuned in the same way. DT and public DT keep no privacy of the rows "
+        f"that they use; they and DECONV are means of {_FEW} repeats. *: below PHIST and APHIST by "
+        "Wilcoxon's signed-rank test at 0.05.",
         "",
     ]
+    groups = by_method(rows)
     for place, epsilon in enumerate(EPSILONS):
-        lines += [f"## epsilon {epsilon:g}", "", *_table(rows, epsilon, place), ""]
-    lines += ["## What the signed cell gains", "", *_factors(rows), ""]
+        lines += [f"## epsilon {epsilon:g}", "", *_table(groups, epsilon, place), ""]
+    lines += ["## What the signed cell gains", "", *_factors(groups), ""]
     return lines
 
 
-def _table(rows: Sequence[LocalRow], epsilon: float, place: int) -> list[str]:
+def _table(groups: Groups, epsilon: float, place: int) -> list[str]:
     header = ["", "constant", "DT", "public DT"]
     for method in RULES:
         header += [f"{method} published", *(f"{method}, {label}" for label, *_ in VARIANTS)]
@@ -202,29 +207,25 @@ def _table(rows: Sequence[LocalRow], epsilon: float, place: int) -> list[str]:
                 line.append(f"{PUBLISHED[name][2 * place + rank]:.3g}")
                 continue
             plain = column in ("constant", "DT", "public DT")
-            wanted = {"problem": name, "method": column, "epsilon": 0.0 if plain else epsilon}
-            found = mean_of(rows, **wanted)
-            star = (
-                "*"
-                if column.startswith("LPDT") and _significant(rows, name, column, epsilon)
-                else ""
-            )
-            line.append("-" if found is None else f"{found.mean:.3g}{star}")
+            values = groups.get((name, column, 0.0 if plain else epsilon))
+            line.append("-" if values is None else f"{statistics.fmean(values):.3g}")
+            if column.startswith("LPDT") and _significant(groups, name, column, epsilon):
+                line[-1] += "*"
         lines.append(line)
     return table(header, lines)
 
 
-def _significant(rows: Sequence[LocalRow], name: str, method: str, epsilon: float) -> bool:
+def _significant(groups: Groups, name: str, method: str, epsilon: float) -> bool:
     """Return whether a method is below both histograms by the signed-rank test."""
-    mine = select(rows, problem=name, method=method, epsilon=epsilon)
+    mine = groups[(name, method, epsilon)]
     for kind in ("PHIST", "APHIST"):
-        theirs = select(rows, problem=name, method=kind, epsilon=epsilon)
+        theirs = groups[(name, kind, epsilon)]
         if len(mine) < 5 or wilcoxon(mine, theirs, alternative="less").pvalue >= _SIGNIFICANT:
             return False
     return True
 
 
-def _factors(rows: Sequence[LocalRow]) -> list[str]:
+def _factors(groups: Groups) -> list[str]:
     """Return the factors between errors: published or measured over signed cell."""
     lines = [
         "Error over that of the signed cell with default sizes (above 1: the signed cell is "
@@ -234,26 +235,22 @@ def _factors(rows: Sequence[LocalRow]) -> list[str]:
     ]
     header = [""]
     for epsilon, method in itertools.product(EPSILONS, RULES):
-        header += [
-            f"{method}, {epsilon:g}: published",
-            "tuned",
-            "default",
-        ]
+        header += [f"{method}, {epsilon:g}: published", "tuned", "default"]
     body = []
     for name in LOCAL_PROBLEMS:
         line = [name]
         for (place, epsilon), (rank, method) in itertools.product(
             enumerate(EPSILONS), enumerate(RULES)
         ):
-            best = mean_of(
-                rows, problem=name, method=f"{method}, signed cell, default", epsilon=epsilon
-            )
-            assert best is not None
-            others = [PUBLISHED[name][2 * place + rank]]
-            for label in ("paper's mechanism, tuned", "paper's mechanism, default"):
-                found = mean_of(rows, problem=name, method=f"{method}, {label}", epsilon=epsilon)
-                assert found is not None
-                others.append(found.mean)
-            line += [f"{other / best.mean:.2f}" for other in others]
+            means = [
+                statistics.fmean(groups[(name, f"{method}, {label}", epsilon)])
+                for label in (
+                    "signed cell, default",
+                    "paper's mechanism, tuned",
+                    "paper's mechanism, default",
+                )
+            ]
+            others = [PUBLISHED[name][2 * place + rank], *means[1:]]
+            line += [f"{other / means[0]:.2f}" for other in others]
         body.append(line)
     return lines + table(header, body)
