@@ -43,14 +43,13 @@ class _LPDT(BaseEstimator):
         epsilon = check_epsilon(owner, self.epsilon)
         if self.noise_seed is not None:
             check_integer("noise_seed", owner, self.noise_seed, low=0)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         partition = LPDTPartition.from_public(
             X_public,
             y_public,
             rule=self.rule,
             epsilon=epsilon,
             # The number of reports is known to the server, hence public.
-            n_reports=max(1, n_rows),
+            n_reports=_n_rows(X),
             mechanism=self.mechanism,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
@@ -104,6 +103,14 @@ class _LPDT(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _n_rows(X: Any) -> int:
+    """Return the number of rows, or 1 for what is no table and will be refused as such."""
+    try:
+        return max(1, X.shape[0] if hasattr(X, "shape") else len(X))
+    except (IndexError, TypeError):
+        return 1
 
 
 class LPDTRegressor(RegressorMixin, _LPDT):

@@ -111,6 +111,8 @@ class ReportPlan:
         row = x if hasattr(x, "iloc") or np.ndim(x) == 2 else [x]
         return self.encode(row, [y])[0].tobytes()
 
+    # A numpy warning about an odd cell would tell that there is one.
+    @np.errstate(all="ignore")
     def records(self, table: Table, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return cell and label position of every row: private, a function of that row."""
         return np.column_stack(

@@ -151,6 +151,12 @@ def test_public_rows_are_needed(tables):
         LPDTClassifier().fit(tables["X"], tables["y"] > 0.5)
 
 
+@pytest.mark.parametrize("X", [None, 3.0, np.array(3.0), [1, 2], np.zeros((0, 2)), "table"])
+def test_what_is_no_table_is_refused(tables, X):
+    with pytest.raises(InvalidParameterError):
+        LPDTRegressor(max_depth=1, min_samples_leaf=5, n_levels=2).fit(**tables | {"X": X})
+
+
 def test_messages_hold_no_cell(tables):
     wrong = tables | {"y": np.where(tables["y"] > 0.9, np.nan, tables["y"])}
     with pytest.raises(InvalidParameterError, match=r"^Input y contains NaN\.$"):

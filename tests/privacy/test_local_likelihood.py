@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from dpboost._kernels.entropy import SystemEntropy
 from dpboost.local.labels import POSITION_BITS, ClassLabels, NumericLabels
@@ -211,6 +212,31 @@ def test_log_probabilities_are_those_of_the_law(mechanism):
             payload = np.array([[report]], dtype=np.uint8)
         found = randomiser.log_probability(payload, np.array([[1, position]]), ONE_RECORD)
         assert found == pytest.approx(float(np.log(float(probability))), abs=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", ["unary", "response", "paper"])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_from_outside_a_report_tells_about_epsilon_and_no_more(mechanism, epsilon):
+    """Real draws of two records at the ends, told apart by the most telling event."""
+    labels = NumericLabels(lower=0, upper=1)
+    randomiser = find_randomiser(mechanism, epsilon, labels, 2, "test")
+    n = 400_000
+    ends = [np.tile(record, (n, 1)) for record in ([[0, 0]], [[1, 1 << POSITION_BITS]])]
+    reports = [randomiser.draw(records, ONE_RECORD, Entropy.secure()) for records in ends]
+    if mechanism == "response":
+        event = [report[:, 0] == 0 for report in reports]
+    else:
+        bits = [unpack(report[:, :1], 4 if mechanism == "unary" else 2) for report in reports]
+        last = 3 if mechanism == "unary" else 1
+        event = [bit[:, 0] & ~bit[:, last] for bit in bits]
+    if mechanism == "paper":
+        noisy = [randomiser._parts(report)[1] for report in reports]
+        event = [both & (label < -LABEL_UNITS) for both, label in zip(event, noisy, strict=True)]
+    often, seldom = (int(hits.sum()) for hits in event)
+    # Clopper and Pearson at one in a million each.
+    low = beta.ppf(1e-6, often, n - often + 1)
+    high = beta.ppf(1 - 1e-6, seldom + 1, n - seldom)
+    assert 0.85 * epsilon < np.log(low / high) <= epsilon
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "response"])
