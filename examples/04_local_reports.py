@@ -51,7 +51,6 @@ def main() -> None:
     partition = LPDTPartition.from_public(
         X_public,
         y_public,
-        rule="variance",
         classes=["leaves", "stays"],
         epsilon=options.epsilon,
         n_reports=options.devices,

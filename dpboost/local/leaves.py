@@ -114,7 +114,8 @@ def _pull_down(
     for level in nodes.levels[1:]:
         parents = shrunk[nodes.parents[level]]
         gaps = ((means[level] - parents) ** 2).sum(axis=1)
-        precision = 1 / (variance[level] + spread) ** 2
+        # As precise as the nodes are, but no node counts for more than four middling ones.
+        precision = 1 / (variance[level] + np.median(variance[level])) ** 2
         between = max(0.0, float(np.average(gaps - variance[level], weights=precision)))
         share = between / (between + variance[level])
         shrunk[level] = _pulled(parents, means[level], share[:, np.newaxis])

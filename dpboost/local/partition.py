@@ -73,7 +73,7 @@ class LPDTPartition:
         X: Any,
         y: Any,
         *,
-        rule: str = "max_edge",
+        rule: str = "variance",
         epsilon: Any = None,
         n_reports: int | None = None,
         mechanism: str = "signed_cell",
@@ -92,7 +92,7 @@ class LPDTPartition:
             Public rows.
         y : array-like of shape (n_public,)
             Public labels.
-        rule : {"max_edge", "variance"}, default="max_edge"
+        rule : {"max_edge", "variance"}, default="variance"
             Halve a longest edge of a cell (LPDT-M of the paper), or take the split that lowers
             the variance of the labels most (LPDT-V).
         epsilon : float, optional

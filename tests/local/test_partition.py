@@ -64,7 +64,7 @@ def test_a_categorical_column_keeps_its_list(rows):
 def test_what_is_declared_is_kept(rows):
     X, y = rows(0)
     schema = {"bounds": {0: (-3, 5)}, "label_bounds": (-7, 9)}
-    partition = LPDTPartition.from_public(X, y, schema=schema, **FIXED)
+    partition = LPDTPartition.from_public(X, y, rule="max_edge", schema=schema, **FIXED)
     assert (partition.labels.lower, partition.labels.upper) == (-7, 9)
     assert partition.binner.feature_info(0) == "[-3.0:5.0]"
     assert partition.binner.feature_info(1) == f"[{float(X[:, 1].min())}:{float(X[:, 1].max())}]"
