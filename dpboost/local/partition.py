@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpboost._kernels import predict
 from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.binner import Binner
+from dpboost.data.columns import is_frame
 from dpboost.data.labels import check_same_length
 from dpboost.data.table import Table, read_table
 from dpboost.local.growth import RULES, Growth
@@ -176,8 +177,23 @@ class LPDTPartition:
         return cls(binner=binner, tree=growth.tree(), labels=labels, categories=resolved.categories)
 
     def read(self, X: Any) -> Table:
-        """Return rows as a table with the columns of the partition."""
-        return read_table(X, schema=self._schema if _width(X) == self.binner.n_features else None)
+        """Return rows as a table with the columns of the partition.
+
+        Raises
+        ------
+        InvalidParameterError
+            For what is no such table, and for a DataFrame whose columns are named otherwise.
+        """
+        table = read_table(X, schema=self._schema if _width(X) == self.binner.n_features else None)
+        names = self.binner.feature_names
+        has_names = names != tuple(f"Column_{place}" for place in range(len(names)))
+        comparable = is_frame(X) and has_names and table.n_features == len(names)
+        if comparable and table.feature_names != names:
+            raise InvalidParameterError(
+                f"X has the columns {list(table.feature_names)}, the public rows had "
+                f"{list(names)}: give the same columns in the same order."
+            )
+        return table
 
     @property
     def _schema(self) -> ResolvedSchema:
@@ -307,7 +323,10 @@ class LPDTPartition:
 
 
 def _width(X: Any) -> int:
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    try:
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    except ValueError:
+        return -1  # ragged, which is refused when it is read
     return int(shape[1]) if len(shape) == 2 else -1
 
 

@@ -151,7 +151,9 @@ def test_public_rows_are_needed(tables):
         LPDTClassifier().fit(tables["X"], tables["y"] > 0.5)
 
 
-@pytest.mark.parametrize("X", [None, 3.0, np.array(3.0), [1, 2], np.zeros((0, 2)), "table"])
+@pytest.mark.parametrize(
+    "X", [None, 3.0, np.array(3.0), [1, 2], np.zeros((0, 2)), "table", [[1, 2], [3]]]
+)
 def test_what_is_no_table_is_refused(tables, X):
     with pytest.raises(InvalidParameterError):
         LPDTRegressor(max_depth=1, min_samples_leaf=5, n_levels=2).fit(**tables | {"X": X})

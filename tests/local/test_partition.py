@@ -49,6 +49,20 @@ def test_columns_of_a_frame(rows):
     assert (copy.cells(copy.read(unseen)) < copy.n_cells).all()
 
 
+def test_other_columns_of_a_frame_are_refused(rows):
+    X, y = rows(0)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    partition = LPDTPartition.from_public(frame, y, **FIXED)
+    assert np.array_equal(
+        partition.cells(partition.read(X)), partition.cells(partition.read(frame))
+    )
+    for wrong in (frame[["b", "a"]], frame.rename(columns={"a": "c"})):
+        with pytest.raises(InvalidParameterError, match=r"public rows had \['a', 'b'\]"):
+            partition.read(wrong)
+    unnamed = LPDTPartition.from_public(X, y, **FIXED)
+    assert unnamed.read(frame).n_features == 2
+
+
 def test_a_categorical_column_keeps_its_list(rows):
     X, y = rows(0)
     public = pd.DataFrame({"job": pd.Categorical(np.where(X[:, 0] > 0.5, "b", "a"))})
