@@ -19,6 +19,10 @@ N_PROBES = 8
 #: Thresholds tried for each number of the statistic.
 N_THRESHOLDS = 99
 
+#: Permitted error of the bounds that events are chosen by: so small that no rare event is chosen
+#: for the luck of the fits that choose, which would then show nothing on the others.
+CHOICE_ERROR = 1e-9
+
 Statistic = Callable[[Any], Any]
 
 
@@ -73,6 +77,40 @@ class EpsilonEstimate:
             f"each table ({self.event}: {self.counts[0]} against {self.counts[1]} of "
             f"{self.counts[2]})"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Combination:
+    """The sum of all numbers that tells the tables apart best, were they Gaussian.
+
+    Each number is first replaced by the normal quantile of its rank among the fits that choose,
+    so that neither its scale nor a heavy tail matters.
+    """
+
+    sorted: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def fitted(cls, with_row: NDArray[np.float64], without: NDArray[np.float64]) -> _Combination:
+        """Return Fisher's discriminant of the fits that choose."""
+        ordered = np.sort(np.concatenate([with_row, without]), axis=0)
+        start = cls(sorted=ordered, weights=np.zeros(ordered.shape[1]))
+        sides = [start._quantiles(part) for part in (with_row, without)]
+        difference = sides[0].mean(axis=0) - sides[1].mean(axis=0)
+        within = sum(np.atleast_2d(np.cov(part, rowvar=False)) for part in sides)
+        return cls(sorted=ordered, weights=np.linalg.pinv(within) @ difference)
+
+    def added_to(self, statistic: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the numbers with their sum as one more."""
+        return np.column_stack([statistic, self._quantiles(statistic) @ self.weights])
+
+    def _quantiles(self, statistic: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = np.empty(statistic.shape)
+        for number, column in enumerate(self.sorted.T):
+            own = statistic[:, number]
+            ranks = np.searchsorted(column, own, "left") + np.searchsorted(column, own, "right")
+            result[:, number] = norm.ppf((ranks / 2 + 0.5) / (len(column) + 1))
+        return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +173,8 @@ def estimate_epsilon(
         Of the bound, in (0.5, 1).
     statistic : callable, optional
         ``statistic(estimator)`` returns numbers; by default predictions of some rows of ``X``,
-        the differing one first, as probabilities where there are any.
+        the differing one first, as probabilities where there are any. An event is a threshold
+        on one of them; the event of ``mu`` may also be one on a weighted sum of all.
 
     Returns
     -------
@@ -175,10 +214,14 @@ def estimate_epsilon(
     chosen = samples[0][:half], samples[1][:half]
     tested = samples[0][half:], samples[1][half:]
     error = (1 - confidence) / 2
+    strict = min(CHOICE_ERROR, error)
 
-    best = _best_event(*chosen, lambda p, q, trials: _epsilon_bound(p, q, trials, delta, error))
-    best_gaussian = _best_event(*chosen, lambda p, q, trials: _mu_bound(p, q, trials, error))
+    best = _best_event(*chosen, lambda p, q, trials: _epsilon_bound(p, q, trials, delta, strict))
     counts = (*best.counts(*tested), n_runs - half)
+    together = _Combination.fitted(*chosen)
+    chosen = together.added_to(chosen[0]), together.added_to(chosen[1])
+    tested = together.added_to(tested[0]), together.added_to(tested[1])
+    best_gaussian = _best_event(*chosen, lambda p, q, trials: _mu_bound(p, q, trials, strict))
     gaussian_counts = (*best_gaussian.counts(*tested), n_runs - half)
     return EpsilonEstimate(
         epsilon=max(0.0, float(_epsilon_bound(*counts, delta, error))),

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.visible import estimator_fit
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
+from dpboost.privacy.accounting import GDPAccountant
 from dpboost.privacy.relation import Neighbours
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -221,6 +223,8 @@ class BoxAudit:
     Parameters
     ----------
     recipe, setting : str
+    epsilon, delta : float
+        Claimed.
     currency : str
         Of the accountant; decides whether ``claim`` is an epsilon or a mu.
     claim : float
@@ -230,6 +234,8 @@ class BoxAudit:
 
     recipe: str
     setting: str
+    epsilon: float
+    delta: float
     currency: str
     claim: float
     estimate: EpsilonEstimate
@@ -241,6 +247,13 @@ class BoxAudit:
         return self.estimate.mu if self.currency == "mu squared" else self.estimate.epsilon
 
     @property
+    def epsilon_bound(self) -> float:
+        """The same as an epsilon at the claimed delta."""
+        if self.currency != "mu squared":
+            return self.bound
+        return GDPAccountant().epsilon(Fraction(self.bound) ** 2, Fraction(self.delta))
+
+    @property
     def violated(self) -> bool:
         """Whether the claim is refuted beyond reasonable doubt."""
         if self.currency == "mu squared":
@@ -248,9 +261,12 @@ class BoxAudit:
         return self.estimate.epsilon_at(ALARM_CONFIDENCE) > self.claim
 
 
-#: One leaf holds one row or two of opposite labels: the whole budget is in one number.
+#: The whole budget is in one leaf, and in the start value where a recipe releases one.
 ONE_TREE: dict[str, Any] = {"n_estimators": 1, "max_depth": 0}
 ENSEMBLE: dict[str, Any] = {"n_estimators": 5, "max_depth": 1}
+
+#: So many rows keep a released start value in the middle of the labels.
+N_BALANCED = 2000
 
 
 def black_box(
@@ -261,10 +277,15 @@ def black_box(
     delta: float = DELTA,
     n_runs: int,
 ) -> BoxAudit:
-    """Audit a recipe from outside on a table of two rows.
+    """Audit a recipe from outside.
 
-    What tells the tables apart are predictions and the leaves of the first tree: a start value
-    of its own noise may drown a leaf in the predictions, not in the model text.
+    The table has a row of either label, of which one comes or goes: a leaf of one row moves as
+    far as any. Where a start value is released there are many such pairs instead. It then stays
+    in the middle, every gradient is clipped, and the row moves the noisy sums of its leaf by
+    all that the clip allows. Edges are declared, so that nothing is spent on bins.
+
+    What tells the tables apart is the start value and the leaves of the first tree with their
+    weights: all that the text of a model of one tree holds.
 
     Parameters
     ----------
@@ -280,8 +301,10 @@ def black_box(
     -------
     BoxAudit
     """
-    X, y = np.zeros((2, 1)), np.array([-1.0, 1.0])
-    schema = {"bounds": {0: (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
+    released_start = ALGORITHMS.find(recipe, "audit").start_share is not None
+    n_rows = N_BALANCED if released_start else 2
+    X, y = np.zeros((n_rows, 1)), np.tile([-1.0, 1.0], n_rows // 2)
+    schema = {"edges": {0: (0.5,)}, "label_bounds": (-1.0, 1.0)}
 
     def make() -> Any:
         return DPBoostRegressor(
@@ -295,18 +318,19 @@ def black_box(
         )
 
     def tell(model: Any) -> NDArray[np.float64]:
-        leaves = [tree.leaf_value for tree in model.ensemble_.trees[:1]]
-        return np.concatenate([model.predict(X), *leaves])
+        first = model.ensemble_.trees[0]
+        weights = [] if first.leaf_count is None else first.leaf_count
+        return np.concatenate([model.ensemble_.start, first.leaf_value, weights])
 
     report = make().fit(X, y).privacy_report_
     gaussian = report.currency == "mu squared"
     pure = report.currency == "epsilon"
-    start = time.perf_counter()
+    started = time.perf_counter()
     estimate = estimate_epsilon(
         make,
         X,
         y,
-        1,
+        n_rows - 1,
         n_runs=n_runs,
         delta=0.0 if pure else float(report.delta),
         statistic=tell,
@@ -314,8 +338,10 @@ def black_box(
     return BoxAudit(
         recipe=recipe,
         setting=", ".join(f"{name} {value}" for name, value in setting.items()),
+        epsilon=epsilon,
+        delta=delta,
         currency=report.currency,
         claim=float(report.capacity) ** 0.5 if gaussian else float(report.epsilon),
         estimate=estimate,
-        seconds=time.perf_counter() - start,
+        seconds=time.perf_counter() - started,
     )

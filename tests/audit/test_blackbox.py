@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import beta
 
 from dpboost._validation import InvalidParameterError
 from dpboost.algorithms import ALGORITHMS
 from dpboost.audit import estimate_epsilon
-from dpboost.audit.blackbox import clopper_pearson
-from dpboost.audit.recipes import ALARM_CONFIDENCE, ENSEMBLE, ONE_TREE, black_box
+from dpboost.audit.blackbox import (
+    CHOICE_ERROR,
+    _best_event,
+    _epsilon_bound,
+    _mu_bound,
+    clopper_pearson,
+)
+from dpboost.audit.recipes import ALARM_CONFIDENCE, ENSEMBLE, ONE_TREE, black_box, deltas
+from dpboost.audit.witnesses import DELTA
 
 X = np.arange(6.0)[:, np.newaxis]
 Y = np.array([0.0, 0, 0, 0, 0, 1])
@@ -80,6 +89,23 @@ def test_gaussian_noise_by_its_mu(mu):
     found = estimate_epsilon(lambda: NoisySum(noise), X, Y, 5, n_runs=10_000)
     assert 0.8 * mu <= found.mu <= mu
     assert found.mu_at(ALARM_CONFIDENCE) < found.mu
+
+
+def test_numbers_are_taken_together_for_mu():
+    """Two answers of mu 1 each are one of mu 1.41, whatever their units."""
+
+    class Twice(NoisySum):
+        def fit(self, X, y):
+            self.released = [math.sinh(np.sum(y) + self.noise()), 1e-9 * (3 + self.noise())]
+            self.released.append(1e9 * (np.sum(y) + self.noise()))
+            return self
+
+    noise = gaussian(1.0)
+    found = estimate_epsilon(
+        lambda: Twice(noise), X, Y, 5, n_runs=10_000, statistic=lambda model: model.released
+    )
+    assert 1.1 <= found.mu <= 2**0.5
+    assert found.gaussian_counts != found.counts
 
 
 def test_delta_is_taken_off():
@@ -165,14 +191,65 @@ def test_clopper_and_pearson():
     assert high == pytest.approx(beta.ppf(0.95, 4, 7))
 
 
-@pytest.mark.parametrize("recipe", ALGORITHMS.names)
-def test_recipes_from_outside(recipe):
-    """Never above the claim; near it where one number holds the whole budget."""
-    boxed = black_box(recipe, ONE_TREE, n_runs=400)
+#: Recipe, delta, epsilon, and a bound that a sound recipe of one tree does not miss.
+#: ``test_a_sound_recipe_is_hardly_ever_missed`` computes how seldom.
+NOT_MISSED = [
+    ("best", DELTA, 8.0, 0.4),
+    ("best", 0.0, 2.0, 0.5),
+    ("dpboost", DELTA, 2.0, 0.5),
+    ("seq", DELTA, 2.0, 0.5),
+    # Its only tree takes half of the rows: from outside it is ln(1 + (e^2 - 1) / 2) = 1.43.
+    ("para", DELTA, 2.0, 0.0),
+]
+N_FITS = 600
+
+
+@pytest.mark.parametrize(("recipe", "delta", "epsilon", "least"), NOT_MISSED)
+def test_recipes_from_outside(recipe, delta, epsilon, least):
+    """Never above the claim; near it where one leaf holds the whole budget."""
+    boxed = black_box(recipe, ONE_TREE, epsilon=epsilon, delta=delta, n_runs=N_FITS)
     assert not boxed.violated
-    if recipe in ("dpboost", "seq"):
-        assert boxed.bound > 0.2
-    assert not black_box(recipe, ENSEMBLE, n_runs=60).violated
+    assert boxed.bound >= least
+    assert (boxed.currency == "mu squared") == (recipe == "best" and delta > 0)
+    assert boxed.bound <= boxed.epsilon_bound <= 1.5 * epsilon
+
+
+def test_all_recipes_are_looked_at_from_outside():
+    assert {case[:2] for case in NOT_MISSED} == {
+        (recipe, delta) for recipe in ALGORITHMS.names for delta in deltas(recipe)
+    }
+
+
+@pytest.mark.parametrize(("recipe", "delta"), [case[:2] for case in NOT_MISSED])
+def test_ensembles_from_outside(recipe, delta):
+    assert not black_box(recipe, ENSEMBLE, delta=delta, n_runs=60).violated
+
+
+@pytest.mark.parametrize(
+    ("law", "shift", "bound", "least"),
+    [
+        # Of best, 3 or 5 % are in the start value and 5 or 8 % of the rest in the hessians.
+        ("normal", 0.95 * 1.53, _mu_bound, 0.4),
+        ("laplace", 0.95 * 0.92 * 2.0, partial(_epsilon_bound, delta=0.0), 0.5),
+    ],
+)
+def test_a_sound_recipe_is_hardly_ever_missed(law, shift, bound, least):
+    """Exact binomial probabilities of a miss, averaged over the events that are chosen."""
+    half, known = N_FITS // 2, {"normal": stats.norm, "laplace": stats.laplace}[law]
+    generator = np.random.default_rng(5)
+    counts = np.arange(half + 1)
+    missed = bound(counts[:, np.newaxis], counts, half, error=0.025) < least
+    # The bound grows with the first count: of how many first counts does a second one miss?
+    assert (missed == (counts[:, np.newaxis] < missed.sum(axis=0))).all()
+    chances = []
+    for _ in range(50):
+        sides = [getattr(generator, law)(size=(half, 1)) + moved for moved in (shift, 0.0)]
+        event = _best_event(*sides, partial(bound, error=CHOICE_ERROR))
+        beyond = known.sf if event.sign > 0 else known.cdf
+        p, q = beyond(event.threshold - np.array([shift, 0.0])[:: 1 if event.first else -1])
+        missing = stats.binom.cdf(missed.sum(axis=0) - 1, half, p)
+        chances.append((stats.binom.pmf(counts, half, q) * missing).sum())
+    assert np.mean(chances) < 1e-6
 
 
 def test_half_the_noise_of_a_recipe_is_found_from_outside(monkeypatch):
