@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpboost._validation import InvalidParameterError
 from dpboost.algorithms import ALGORITHMS
 from dpboost.audit.blackbox import EpsilonEstimate, estimate_epsilon
+from dpboost.audit.failure import lone_category
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.visible import estimator_fit
@@ -178,7 +179,9 @@ def replay_recipe(
     """
     start = time.perf_counter()
     result = RecipeAudit(recipe, epsilon)
-    for witness in bank() if chosen is None else chosen:
+    everyone = list(bank()) if chosen is None else chosen
+    learned = {w.neighbours for w in everyone if (w.name, w.task) == LONE}
+    for witness in everyone:
         if delta == 0 and "assume_public" in witness.settings:
             continue
         if delta is not None:
@@ -191,8 +194,37 @@ def replay_recipe(
         for audit in audits:
             result.add(witness, audit)
     result.violations += [("two fits", found) for found in stale_noise(recipe)]
+    for neighbours in learned if delta != 0 else ():
+        found = lone_category(category_learner(recipe, neighbours, epsilon, delta or DELTA))
+        result.violations += [("lone category, its chance", violation) for violation in found]
     result.seconds = time.perf_counter() - start
     return result
+
+
+#: The witness whose relations are also audited for the chance that its category comes out.
+LONE = ("lone category", "regression")
+
+
+def category_learner(
+    recipe: str, neighbours: Neighbours, epsilon: float = 1.0, delta: float = DELTA
+) -> Callable[[], Any]:
+    """Return a function that makes an estimator which learns its categories."""
+
+    def make() -> Any:
+        return ESTIMATORS["regression"](
+            recipe=recipe,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours.value,
+            schema={"label_bounds": (-1.0, 1.0)},
+            assume_public=(),
+            n_estimators=1,
+            max_depth=1,
+            n_jobs=1,
+            verbosity=0,
+        )
+
+    return make
 
 
 def stale_noise(recipe: str) -> list[Violation]:

@@ -18,8 +18,9 @@ import numpy as np
 
 from dpboost import fitting
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
-from dpboost.audit.recipes import stale_noise
-from dpboost.boosting import loop, rows
+from dpboost.audit.failure import lone_category
+from dpboost.audit.recipes import category_learner, stale_noise
+from dpboost.boosting import loop, rows, start
 from dpboost.data import learning, noisy_bins
 from dpboost.privacy import bounds, constants, ledger, mechanisms
 from dpboost.privacy.reach import Reach
@@ -69,6 +70,8 @@ class Mutation:
     def _audit(self) -> list[Violation]:
         if self.check == "fresh noise":
             return stale_noise(self.recipe)
+        if self.check == "failure chance":
+            return lone_category(category_learner(self.recipe, self.neighbours))
         audits = replay_witness(self.recipe, self._witness(), seed=20200207)
         return [violation for audit in audits for violation in audit.violations]
 
@@ -181,6 +184,56 @@ def one_histogram_for_all():
         return constants.counts(neighbours, units, histograms=1)
 
     return [(noisy_bins, "counts", counts)]
+
+
+def start_of_add_remove():
+    original = start.newton_sums
+    return [(start, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+
+
+def histograms_of_add_remove():
+    original = noisy_bins.counts
+    return [(noisy_bins, "counts", lambda neighbours, *rest, **more: original(ADD, *rest, **more))]
+
+
+def hessians_without_noise():
+    draw = mechanisms.DiscreteGaussian.draw
+
+    def mutated(self, value, bound, entropy):
+        outcome = draw(self, value, bound, entropy)
+        if value.ndim == 3:
+            outcome[1] = value[1]
+        return outcome
+
+    return [(mechanisms.DiscreteGaussian, "draw", mutated)]
+
+
+def threshold_for_each_column(mechanism):
+    """Let the categories of each of two columns fail as often as those of both may."""
+    original = mechanism.tail
+
+    def tail(self, bound, probability):
+        return original(self, bound, 2 * probability)
+
+    return lambda: [(mechanism, "tail", tail)]
+
+
+def threshold_of_the_continuous_law():
+    def tail(self, bound, probability):
+        return math.ceil(math.log(1 / (2 * probability)) * bound.constant / self.epsilon)
+
+    return [(mechanisms.DiscreteLaplace, "tail", tail)]
+
+
+def half_the_threshold():
+    original = mechanisms.DiscreteGaussian.tail
+    return [
+        (
+            mechanisms.DiscreteGaussian,
+            "tail",
+            lambda self, bound, probability: original(self, bound, probability) // 2,
+        )
+    ]
 
 
 def start_of_exact_rows():
@@ -425,6 +478,21 @@ MUTATIONS = [
         check="entry cost",
     ),
     Mutation(
+        name="half the noise on a common bound",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 12 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on class labels",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 2 features",
+        task="binary",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
         name="exponent of the split choice times 1.5",
         patches=too_little_noise(mechanisms.ExponentialMechanism, 2 / 3),
         witness="opposite children, tree 0, level 0",
@@ -521,6 +589,49 @@ MUTATIONS = [
         witness="opposite children, tree 0, level 0",
         recipe="best",
         check="entry cost",
+    ),
+    Mutation(
+        name="fine histograms of add/remove under replace",
+        patches=histograms_of_add_remove,
+        witness="outside all bounds",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="start value of add/remove under replace",
+        patches=start_of_add_remove,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="hessian sums without noise",
+        patches=hessians_without_noise,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="threshold of categories without its columns",
+        patches=threshold_for_each_column(mechanisms.DiscreteLaplace),
+        witness="lone category",
+        check="failure chance",
+    ),
+    Mutation(
+        name="threshold of the continuous Laplace law",
+        patches=threshold_of_the_continuous_law,
+        witness="lone category",
+        neighbours=REPLACE,
+        check="failure chance",
+    ),
+    Mutation(
+        name="half the threshold of categories",
+        patches=half_the_threshold,
+        witness="lone category",
+        recipe="best",
+        check="failure chance",
     ),
     Mutation(
         name="rules that know the exact number of rows",

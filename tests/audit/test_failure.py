@@ -1,0 +1,56 @@
+"""Categories that one row has alone come out as seldom as the delta that was booked for them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpboost.algorithms import ALGORITHMS
+from dpboost.audit import failure
+from dpboost.audit.failure import lone_category
+from dpboost.audit.recipes import ESTIMATORS, category_learner
+from dpboost.audit.transcript import KernelCall, Line
+from dpboost.data import learning
+from dpboost.privacy.relation import Neighbours
+
+pytest.importorskip("pandas")
+
+
+@pytest.mark.parametrize("recipe", ALGORITHMS.names)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("epsilon", [0.5, 12.0])
+def test_no_recipe_fails_more_often_than_it_books(recipe, neighbours, epsilon):
+    assert lone_category(category_learner(recipe, neighbours, epsilon)) == []
+
+
+def a_line(kernel, *integers):
+    given = np.array([9, 1])
+    call = KernelCall(kernel=kernel, given=given, integers=integers, outcome=given)
+    return Line(entry=None, calls=[call])
+
+
+def test_chances_of_known_laws():
+    k = np.arange(9, 400)
+    laplace = -math.expm1(-0.1) / (1 + math.exp(-0.1)) * np.exp(-0.1 * k)
+    assert failure._chance(a_line("discrete_laplace", 1, 10), 10) == pytest.approx(laplace.sum())
+    sigma = 2**16
+    chance = failure._chance(a_line("discrete_gaussian", sigma), 3 * sigma + 1)
+    assert chance == pytest.approx(0.5 * math.erfc(3 / math.sqrt(2)), rel=1e-4)
+
+
+def test_an_estimator_without_learned_categories_is_not_audited():
+    with pytest.raises(RuntimeError, match="learned no categories"):
+        lone_category(lambda: ESTIMATORS["regression"](n_estimators=1, max_depth=1, verbosity=0))
+
+
+def test_a_category_that_never_shows_is_not_audited(monkeypatch):
+    release = learning.release_categories
+
+    def hidden(*arguments, **options):
+        return dict.fromkeys(release(*arguments, **options), [])
+
+    monkeypatch.setattr(learning, "release_categories", hidden)
+    with pytest.raises(RuntimeError, match="does not show"):
+        lone_category(category_learner("dpboost", Neighbours.ADD_REMOVE))
