@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpboost.audit import hockey_stick, pair_of, replay_pair
+from dpboost import DPBoostRegressor
+from dpboost.audit import estimator_fit, hockey_stick, pair_of, replay_pair
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -80,6 +81,35 @@ def test_the_divergence_of_whole_runs_is_that_of_the_accountant(toy_fit, account
     estimate = hockey_stick(losses_of(fit, 400), epsilon)
     assert estimate.low <= delta_of_mu(mu, epsilon) <= estimate.high
     assert estimate.high - estimate.low < 0.35
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_the_divergence_of_best_is_within_its_claim_and_near_it(neighbours, epsilon):
+    """Nothing is forced: the start value stays in the middle of many rows of either label."""
+    settings = {"edges": {0: (0.5,)}, "label_bounds": (-1, 1)}
+    fit = estimator_fit(
+        lambda: DPBoostRegressor(
+            epsilon=epsilon,
+            recipe="best",
+            neighbours=neighbours.value,
+            schema=settings,
+            n_estimators=2,
+            max_depth=0,
+            n_jobs=1,
+            verbosity=0,
+        )
+    )
+    rows, labels = np.zeros((2000, 1)), np.tile([-1.0, 1.0], 1000)
+    pair = pair_of(rows, labels, rows[0], 1.0, neighbours)
+    audits = [replay_pair(fit, pair, seed=run) for run in range(150)]
+    assert not any(audit.violations for audit in audits)
+    losses, mu = [audit.loss for audit in audits], math.sqrt(audits[0].capacity)
+    assert 0.8 * mu <= math.sqrt(min(audit.cost for audit in audits)) <= mu * (1 + 1e-9)
+    estimate = hockey_stick(losses, 0.0, error=0.001)
+    assert estimate.low <= delta_of_mu(mu, 0.0) <= estimate.high
+    assert estimate.delta == pytest.approx(delta_of_mu(mu, 0.0), rel=0.35)
+    assert hockey_stick(losses, epsilon).low <= 1e-6
 
 
 def test_the_divergence_shows_twice_the_loss(toy_fit, monkeypatch):
