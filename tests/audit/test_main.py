@@ -56,6 +56,22 @@ def test_a_violation_in_the_black_box_fails_too(capsys, monkeypatch):
     assert run(capsys)[0] == 1
 
 
+def test_the_long_run_fits_as_often_as_it_takes(capsys, monkeypatch):
+    asked = []
+
+    def black_box(recipe, setting, *, n_runs, **options):
+        asked.append((recipe, n_runs))
+        return recipes.black_box(recipe, setting, n_runs=10, **options)
+
+    monkeypatch.setattr(command, "black_box", black_box)
+    monkeypatch.setattr(command, "bank", lambda **options: [])
+    assert command.main(["--recipe", "best", "--recipe", "seq"]) == 0
+    one_tree, ensembles = asked[::2], asked[1::2]
+    assert one_tree == [("best", 100_000)] * 2 + [("seq", 20_000)]
+    assert ensembles == [("best", 10_000)] * 2 + [("seq", 2_000)]
+    assert capsys.readouterr().out.count("n_estimators 5") == 3
+
+
 def test_unknown_recipes_are_refused(capsys):
     with pytest.raises(SystemExit) as caught:
         command.main(["--recipe", "nonsense"])
