@@ -17,6 +17,7 @@ from dpboost.boosting.ensemble import Ensemble
 from dpboost.data.binner import Binner
 from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
 from dpboost.data.learning import Knowledge, complete_schema
+from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
 from dpboost.fitting import NotPrivateWarning, PrivacyRequest
 from dpboost.privacy.accounting import PureAccountant
@@ -147,7 +148,7 @@ def fit_tree(
     classes = _classes(knowledge)
     indices, present = encode_classes(labels, classes)
     rows = ClassStatistics(
-        binner.transform(table, n_threads),
+        dense_matrix(binner.transform(table, n_threads)),
         indices.astype(np.uint8),
         present,
         n_classes=len(classes),

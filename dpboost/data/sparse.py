@@ -262,6 +262,11 @@ def dense_columns(
     return bins.columns(distinct), lines.astype(np.int32)
 
 
+def dense_matrix(bins: BinnedRows) -> NDArray[np.uint8]:
+    """Return the bins of all features as one dense matrix, for trees that read them all."""
+    return bins.columns(np.arange(len(bins))) if isinstance(bins, SparseBins) else bins
+
+
 def take_rows(bins: BinnedRows, rows: NDArray[np.int32], n_threads: int) -> BinnedRows:
     """Return the bins of some rows, each listed once, in a compact matrix of the same kind."""
     if isinstance(bins, SparseBins):

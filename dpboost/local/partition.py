@@ -15,6 +15,7 @@ from dpboost._validation import InvalidParameterError, check_choice, check_integ
 from dpboost.data.binner import Binner
 from dpboost.data.columns import is_frame
 from dpboost.data.labels import check_same_length
+from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
 from dpboost.local.growth import RULES, Growth
 from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict
@@ -138,7 +139,7 @@ class LPDTPartition:
         table, resolved = read_public(X, known)
         check_same_length(table.n_rows, public)
         binner = public_bins(table, resolved, rule)
-        bins = binner.transform(table)
+        bins = dense_matrix(binner.transform(table))
         targets = labels.targets(public)
         if max_depth is not None:
             max_depth = check_integer("max_depth", owner, max_depth, low=0, high=_DEEPEST)
@@ -217,7 +218,7 @@ class LPDTPartition:
         -------
         The cells are as private as the rows.
         """
-        bins = self.binner.transform(table)
+        bins = dense_matrix(self.binner.transform(table))
         leaves = np.empty(table.n_rows, dtype=np.int32)
         tree = self.tree
         predict.leaf_indices(

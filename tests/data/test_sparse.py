@@ -7,7 +7,7 @@ import scipy.sparse
 
 from dpboost.data.binner import Binner
 from dpboost.data.bins import CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.sparse import SparseBins, StoredColumns, dense_columns, take_rows
+from dpboost.data.sparse import SparseBins, StoredColumns, dense_columns, dense_matrix, take_rows
 from dpboost.data.table import read_table
 
 NAN = np.nan
@@ -108,3 +108,12 @@ def test_indices_of_any_width(index):
         np.testing.assert_array_equal(table.column(feature), values[:, feature])
     assert table.stored.rows.dtype == np.int32
     assert np.shares_memory(table.stored.values, X.data)
+
+
+def test_a_dense_matrix_of_sparse_bins_holds_all_of_them():
+    X = matrix()
+    bins = binner().transform(read_table(scipy.sparse.csr_matrix(X)))
+    expected = binner().transform(read_table(X))
+    assert isinstance(bins, SparseBins)
+    np.testing.assert_array_equal(dense_matrix(bins), expected)
+    assert dense_matrix(expected) is expected
