@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dpboost._validation import (
 )
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
+from dpboost.boosting.loop import Watch
 from dpboost.boosting.rows import TrainingRows
 from dpboost.boosting.start import release_start
 from dpboost.data.binner import Binner
@@ -41,11 +42,17 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy.unit import for_group, for_part
 from dpboost.progress import tree_progress
 from dpboost.random import Entropy
 from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
-from dpboost.schema import ResolvedSchema, Schema
+from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
 from dpboost.tree.layout import Layout
+from dpboost.users import first_rows, read_users, sample_rows, take_rows
+
+
+# The budget of a row is at most a thousandth of that of its user.
+MOST_ROWS_PER_USER = 1000
 
 
 class NotPrivateWarning(UserWarning):
@@ -70,6 +77,10 @@ class PrivacyRequest:
         What is taken as public by assumption.
     noise_seed : int or None
         Reproducible noise; the model is then not private.
+    rows_per_user : int, optional
+        Most rows of a user that take part; the guarantee is then for all rows of a user.
+    part : (share, parts), optional
+        The fit is one of so many that share the budget, and may spend this share of it.
     """
 
     epsilon: float
@@ -78,6 +89,8 @@ class PrivacyRequest:
     schema: Schema
     assume_public: tuple[str, ...]
     noise_seed: int | None
+    rows_per_user: int | None = None
+    part: tuple[Fraction, int] | None = None
 
     @classmethod
     def validated(
@@ -90,6 +103,8 @@ class PrivacyRequest:
         schema: Any,
         assume_public: Any,
         noise_seed: Any,
+        rows_per_user: Any = None,
+        part: tuple[Fraction, int] | None = None,
     ) -> PrivacyRequest:
         """Check every part, or raise ``InvalidParameterError``."""
         relation = check_choice(
@@ -103,6 +118,8 @@ class PrivacyRequest:
             )
         if noise_seed is not None:
             check_integer("noise_seed", owner, noise_seed, low=0)
+        if rows_per_user is not None:
+            check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
         return cls(
             epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
             delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
@@ -110,7 +127,22 @@ class PrivacyRequest:
             schema=Schema.coerce(schema),
             assume_public=tuple(assume_public),
             noise_seed=noise_seed,
+            rows_per_user=rows_per_user,
+            part=part,
         )
+
+    @property
+    def row_epsilon(self) -> float:
+        """About the epsilon that one row of one fit may spend, for rules and limits."""
+        share = 1.0 if self.part is None else float(self.part[0])
+        return self.epsilon * share / (self.rows_per_user or 1)
+
+    def accountant(self, recipe: Recipe) -> Accountant:
+        """Return the recipe's accountant, for the unit that is protected."""
+        accountant = recipe.accountant(self.epsilon, self.delta)
+        if self.part is not None:
+            accountant = for_part(accountant, *self.part)
+        return for_group(accountant, self.rows_per_user or 1)
 
     def ledger(self, accountant: Accountant) -> Ledger:
         """Open the books: the only way from private to released numbers."""
@@ -150,6 +182,41 @@ class Fitted:
     report: PrivacyReport
 
 
+class Monitor(Protocol):
+    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
+
+    @property
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+
+    def check(self, schema: Schema, n_features: int, classes: Any) -> None:
+        """Refuse what cannot be used, before anything is drawn."""
+
+    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Watch:
+        """Prepare with released bins and start values."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """How the table is to be read; all of it public.
+
+    Parameters
+    ----------
+    feature_names : tuple of str, optional
+        Instead of the table's own.
+    categorical : tuple of str or int
+        Columns of numbers that hold categories.
+    zero_as_missing : bool
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is: private, as the rows are.
+    """
+
+    feature_names: tuple[str, ...] | None = None
+    categorical: tuple[str | int, ...] = ()
+    zero_as_missing: bool = False
+    user_ids: Any = None
+
+
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def fit_ensemble(
@@ -164,6 +231,8 @@ def fit_ensemble(
     n_jobs: int | None,
     show_progress: bool,
     owner: str,
+    reading: Reading = Reading(),
+    monitor: Monitor | None = None,
 ) -> Fitted:
     """Train a private ensemble.
 
@@ -189,6 +258,10 @@ def fit_ensemble(
         Whether a long fit draws a progress bar.
     owner : str
         Name of the caller in error messages.
+    reading : Reading
+        How the table is to be read, and whose rows they are.
+    monitor : Monitor, optional
+        Looks on, and may end training.
 
     Returns
     -------
@@ -207,32 +280,50 @@ def fit_ensemble(
     hyperparameters.validate(owner)
     algorithm.check(hyperparameters, owner)
     least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
-    if privacy.epsilon < least:
+    if privacy.row_epsilon < least:
+        times = privacy.epsilon / privacy.row_epsilon
         raise refuse(
             "epsilon",
             owner,
-            f"at least {least:.2g} for this recipe, depth and number of trees, so that every "
-            "release can be drawn exactly",
+            f"at least {least * times:.2g} for this recipe, depth and number of trees, so that "
+            "every release can be drawn exactly",
             privacy.epsilon,
         )
     n_threads = effective_n_threads(n_jobs)
-    table = read_table(X, schema=privacy.schema)
+    table = _read(X, privacy.schema, reading)
     labels = _read_labels(y, table, task, algorithm, privacy)
+    nominal = _nominal(reading.categorical, table, privacy.schema, owner)
+    users = _read_users(reading, privacy, table, owner)
     n_bins = hyperparameters.max_bin or algorithm.max_bin
+    if monitor is not None:
+        classes = _known_classes(labels, task, privacy)
+        monitor.check(privacy.schema, table.n_features, classes)
     _warn_if_not_private(privacy)
-    ledger = privacy.ledger(algorithm.accountant(privacy.epsilon, privacy.delta))
+    ledger = privacy.ledger(privacy.accountant(algorithm))
+    schema = privacy.schema.resolve(table.feature_names)
+    assumed_classes = labels
+    counted = None
+    if users is not None and privacy.rows_per_user is not None:
+        coins = ledger.row_coins().words(0, table.n_rows)
+        rows = sample_rows(users, privacy.rows_per_user, coins)
+        X, labels, users = take_rows(X, rows), labels[rows], users[rows]
+        table = _read(X, privacy.schema, reading)
+        counted = first_rows(users)
     knowledge = complete_schema(
-        privacy.schema.resolve(table.feature_names),
+        schema,
         table,
         labels,
         task=task,
         assume_public=privacy.assume_public,
         n_bins=n_bins,
         ledger=ledger,
+        assumed_classes=assumed_classes,
+        nominal=nominal,
+        counted=counted,
     )
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
-    table = read_table(X, schema=knowledge.schema)
+    table = _read(X, knowledge.schema, reading)
     loss, targets, present = _encode(labels, task, algorithm, knowledge.schema)
     prepared = _prepare(
         algorithm, table, ordered, loss, targets, present, knowledge, privacy, n_bins, ledger
@@ -259,11 +350,15 @@ def fit_ensemble(
         tree_progress(loop.n_rounds, show=show_progress) as on_tree,
         ledger.sequential("training"),
     ):
-        trees = loop.boost(rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree)
+        watch = monitor.begin(setting, knowledge.schema, loop.n_rounds) if monitor else None
+        trees = loop.boost(
+            rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
+        )
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
-        facts=_facts(algorithm, hyper, knowledge, privacy),
+        facts=_facts(algorithm, hyper, knowledge, privacy) | (monitor.facts if monitor else {}),
+        rows_per_user=privacy.rows_per_user,
     )
     starts = np.atleast_1d(np.asarray(setting.loss.start_units, dtype=np.int64))
     ensemble = Ensemble(
@@ -316,7 +411,11 @@ def _prepare(
 ) -> _Prepared:
     """Release start value, row count and bins where the recipe asks for them."""
     binner = Binner.from_schema(
-        knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
+        knowledge.schema,
+        n_bins=n_bins,
+        categorical=table.categorical,
+        ordered=ordered,
+        zero_as_missing=table.zero_as_missing,
     )
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
@@ -335,13 +434,67 @@ def _prepare(
                 binner, table, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
             )
     facts = PublicFacts(
-        epsilon=privacy.epsilon,
+        epsilon=privacy.row_epsilon,
         delta=privacy.delta,
         n_rows=n_rows,
         n_features=table.n_features,
         loss=loss,
     )
     return _Prepared(binner=binner, facts=facts, budget=rest)
+
+
+def _read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
+    """Read the table as the user asks."""
+    return read_table(
+        X,
+        schema=schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
+    )
+
+
+def _read_users(
+    reading: Reading, privacy: PrivacyRequest, table: Table, owner: str
+) -> NDArray[np.int64] | None:
+    """Return the user of each row, where users are what is protected."""
+    if (reading.user_ids is None) != (privacy.rows_per_user is None):
+        raise InvalidParameterError(
+            f"{owner} protects users where rows_per_user says how many rows of each take part "
+            "and fit(..., user_ids=...) whose row each one is: give both or none."
+        )
+    return None if reading.user_ids is None else read_users(reading.user_ids, table.n_rows)
+
+
+def _nominal(
+    columns: tuple[str | int, ...], table: Table, schema: Schema, owner: str
+) -> frozenset[int]:
+    """Return the positions of numeric columns named as categorical whose categories are open."""
+    resolved = schema.resolve(table.feature_names)
+    places = set()
+    for column in columns:
+        place = column
+        if isinstance(column, str):
+            name = lightgbm_name(column)
+            place = table.feature_names.index(name) if name in table.feature_names else -1
+        if not isinstance(place, (int, np.integer)) or not 0 <= place < table.n_features:
+            raise InvalidParameterError(
+                f"The 'categorical_feature' argument of {owner} names the column {column!r}, "
+                "which X does not have."
+            )
+        places.add(int(place))
+    for place in places & {*resolved.bounds, *resolved.edges}:
+        raise InvalidParameterError(
+            f"The column {table.feature_names[place]!r} is named in 'categorical_feature', but "
+            "Schema declares bounds or edges for it: declare categories instead."
+        )
+    return frozenset(places - {*resolved.categories, *table.categorical})
+
+
+def _known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:
+    """Return the classes that are declared or assumed public, None where they are neither."""
+    if task == "regression" or privacy.schema.classes is not None:
+        return privacy.schema.classes if task != "regression" else None
+    return tuple(np.unique(labels)) if "classes" in privacy.assume_public else None
 
 
 def _read_labels(

@@ -18,7 +18,13 @@ class RoundLearner(Protocol):
     """Learns the trees of one round through the gate."""
 
     def learn(
-        self, rows: TreeRows, index: int, *, budget: Budget, ledger: Ledger
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: Budget,
+        ledger: Ledger,
+        learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:
         """Release one tree for each output, leaf values in score units.
 
@@ -32,7 +38,19 @@ class RoundLearner(Protocol):
             What the round may spend.
         ledger : Ledger
             The gate.
+        learning_rate : float, optional
+            Shrinkage of this round instead of the learner's own.
         """
+
+
+class Watch(Protocol):
+    """Looks on while rounds are released; sees released and public values only."""
+
+    def before(self, index: int) -> float | None:
+        """Return the learning rate of the round, None for the learner's own."""
+
+    def after(self, trees: tuple[Tree, ...]) -> bool:
+        """Take the released trees of the round; return whether training ends with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +78,7 @@ class BoostingLoop:
         budget: Budget,
         ledger: Ledger,
         on_tree: Callable[[], None],
+        watch: Watch | None = None,
     ) -> tuple[Tree, ...]:
         """Train all trees; their leaf values are in units of the loss's score grid.
 
@@ -73,6 +92,8 @@ class BoostingLoop:
             The gate.
         on_tree : callable
             Called after each round, for progress.
+        watch : Watch, optional
+            May set the learning rate of a round, and may end training.
 
         Returns
         -------
@@ -82,7 +103,8 @@ class BoostingLoop:
         Privacy
         -------
         Ensembles are charged one after the other, rounds of an ensemble side by side: a row's
-        coin puts it into exactly one of them.
+        coin puts it into exactly one of them. Budgets are fixed before the first round: where a
+        watch ends training, what the rounds left out would have cost is never charged.
         """
         plans = self.schedule.plan(self.n_rounds)
         shares = divide(budget, [1] * len(plans))
@@ -94,9 +116,15 @@ class BoostingLoop:
                     for index in range(plan.n_trees):
                         with ledger.sequential(f"tree {index}"):
                             grown = self.learner.learn(
-                                rows.take(index), index, budget=share, ledger=ledger
+                                rows.take(index),
+                                index,
+                                budget=share,
+                                ledger=ledger,
+                                learning_rate=watch.before(rows.n_trees) if watch else None,
                             )
                         rows.append(grown)
                         trees += grown
                         on_tree()
+                        if watch and watch.after(grown):
+                            return tuple(trees)
         return tuple(trees)

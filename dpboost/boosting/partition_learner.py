@@ -67,7 +67,13 @@ class PartitionLearner:
     public: np.random.Generator
 
     def learn(
-        self, rows: TreeRows, index: int, *, budget: Budget, ledger: Ledger
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: Budget,
+        ledger: Ledger,
+        learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:
         """Release the trees of one round; their structure is shared by all outputs."""
         ordering = self.to_order.pop() if self.to_order else None
@@ -84,7 +90,8 @@ class PartitionLearner:
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)
-        values = self.loss.to_score_units(steps, 1.0, self.learning_rate)
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
         return tuple(
             _tree(partition, value, weight) for value, weight in zip(values, hessians, strict=True)

@@ -60,7 +60,13 @@ class SplitLearner:
     learning_rate: float
 
     def learn(
-        self, rows: TreeRows, index: int, *, budget: Budget, ledger: Ledger
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: Budget,
+        ledger: Ledger,
+        learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:
         """Release the tree at position ``index`` of its ensemble."""
         leaf = replace(self.leaf, clip=self.clip.at(index))
@@ -70,5 +76,6 @@ class SplitLearner:
             epsilon=budget,
             ledger=ledger,
         )
-        value = self.loss.to_score_units(tree.leaf_value, leaf.unit, self.learning_rate)
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        value = self.loss.to_score_units(tree.leaf_value, leaf.unit, rate)
         return (replace(tree, leaf_value=value),)

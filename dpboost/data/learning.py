@@ -30,6 +30,8 @@ LEAST_PER_COLUMN = {
 }
 # What a stability histogram may take of delta.
 DELTA_SHARE = Fraction(1, 10)
+# Largest category in a column of numbers.
+LARGEST_CODE = 65535
 # Where nothing is known of the labels, not even after asking.
 FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
 # The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
@@ -64,6 +66,22 @@ class Knowledge:
     epsilon: Fraction | float
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Asked:
+    """What the caller says about the columns and rows.
+
+    Parameters
+    ----------
+    nominal : frozenset of int
+        Columns of numbers that hold categories.
+    counted : slice or ndarray of intp
+        Rows that stability histograms count.
+    """
+
+    nominal: frozenset[int]
+    counted: slice | NDArray[np.intp]
+
+
 def complete_schema(
     schema: ResolvedSchema,
     table: Table,
@@ -73,6 +91,9 @@ def complete_schema(
     assume_public: tuple[str, ...],
     n_bins: int,
     ledger: Ledger,
+    assumed_classes: NDArray[Any] | None = None,
+    nominal: frozenset[int] = frozenset(),
+    counted: NDArray[np.intp] | None = None,
 ) -> Knowledge:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
 
@@ -92,6 +113,12 @@ def complete_schema(
         Bins of a numeric column, for grids without bounds of their own.
     ledger : Ledger
         The gate, with the budget of the whole fit.
+    assumed_classes : ndarray, optional
+        Labels whose set is public by assumption, where ``labels`` are a secret sample of them.
+    nominal : frozenset of int
+        Columns of numbers that hold categories, which are to be learned.
+    counted : ndarray of intp, optional
+        One row of each user: what stability histograms count.
 
     Returns
     -------
@@ -120,11 +147,13 @@ def complete_schema(
         schema = replace(schema, categories={**types, **schema.categories})
     if task != "regression" and schema.classes is None and "classes" in assume_public:
         assumed.append("set of class labels")
-        schema = replace(schema, classes=tuple(np.unique(labels).tolist()))
-    steps = _undeclared(schema, table, task, ledger)
+        found = np.unique(labels if assumed_classes is None else assumed_classes)
+        schema = replace(schema, classes=tuple(found.tolist()))
+    asked = _Asked(nominal=nominal, counted=slice(None) if counted is None else counted)
+    steps = _undeclared(schema, table, task, ledger, asked)
     _refuse_without_delta(steps, ledger)
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
-    schema = _learn(schema, table, labels, steps, budget, n_bins, ledger)
+    schema = _learn(schema, table, labels, steps, budget, n_bins, ledger, asked)
     _warn(steps)
     return Knowledge(
         schema=schema,
@@ -141,27 +170,30 @@ def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
     return ledger.accountant.capacity(ledger.epsilon, left)
 
 
-def _numeric_columns(schema: ResolvedSchema, table: Table) -> list[int]:
+def _numeric_columns(schema: ResolvedSchema, table: Table, asked: _Asked) -> list[int]:
     """Positions of numeric columns of which nothing is known."""
-    known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical}
+    known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical, *asked.nominal}
     return [place for place in range(table.n_features) if place not in known]
 
 
-def _nominal_columns(schema: ResolvedSchema, table: Table) -> list[int]:
+def _nominal_columns(schema: ResolvedSchema, table: Table, asked: _Asked) -> list[int]:
     """Positions of nominal columns whose categories are not known."""
-    return [place for place in table.categorical if place not in schema.categories]
+    places = [*table.categorical, *sorted(asked.nominal)]
+    return [place for place in places if place not in schema.categories]
 
 
-def _undeclared(schema: ResolvedSchema, table: Table, task: str, ledger: Ledger) -> dict[str, str]:
+def _undeclared(
+    schema: ResolvedSchema, table: Table, task: str, ledger: Ledger, asked: _Asked
+) -> dict[str, str]:
     """Name what has to be learned, each with its words for the report; public facts only."""
     steps = {}
     if task == "regression" and schema.label_bounds is None:
         steps["label_bounds"] = "label bounds"
     if task != "regression" and schema.classes is None:
         steps["classes"] = "class labels"
-    if _nominal_columns(schema, table):
+    if _nominal_columns(schema, table, asked):
         steps["categories"] = "categories"
-    n_columns = len(_numeric_columns(schema, table))
+    n_columns = len(_numeric_columns(schema, table, asked))
     if n_columns:
         share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
         least = LEAST_PER_COLUMN[ledger.accountant.currency]
@@ -204,6 +236,7 @@ def _learn(
     budget: FitBudget,
     n_bins: int,
     ledger: Ledger,
+    asked: _Asked,
 ) -> ResolvedSchema:
     """Run the charged releases that fill the schema."""
     with ledger.sequential("preparation"):
@@ -213,23 +246,25 @@ def _learn(
                 bounds = release_bounds(ledger, labels, budget=share, label="label bounds")
                 schema = replace(schema, label_bounds=_label_bounds(bounds))
             elif name == "classes":
+                values = labels[asked.counted]
                 classes = release_categories(
                     ledger,
-                    {"label": labels if labels.dtype.kind == "U" else labels.astype(np.float64)},
+                    {"label": values if values.dtype.kind == "U" else values.astype(np.float64)},
                     budget=share,
                     delta=ledger.delta * DELTA_SHARE,
                     label="class labels",
                 )
                 schema = replace(schema, classes=tuple(map(_whole, classes["label"])))
             elif name == "categories":
-                learned = _learn_categories(schema, table, share, ledger)
+                learned = _learn_categories(schema, table, share, ledger, asked)
                 schema = replace(schema, categories={**schema.categories, **learned})
             elif name == "bounds":
-                schema = replace(
-                    schema, bounds={**schema.bounds, **_learn_bounds(schema, table, share, ledger)}
-                )
+                places = _numeric_columns(schema, table, asked)
+                learned_bounds = _learn_bounds(places, table, share, ledger)
+                schema = replace(schema, bounds={**schema.bounds, **learned_bounds})
             else:
-                edges = _learn_common_grid(schema, table, share, n_bins, ledger)
+                places = _numeric_columns(schema, table, asked)
+                edges = _learn_common_grid(places, table, share, n_bins, ledger)
                 schema = replace(schema, edges={**schema.edges, **edges})
     return schema
 
@@ -242,19 +277,35 @@ def _label_bounds(bounds: tuple[float, float] | None) -> tuple[float, float]:
 
 
 def _learn_categories(
-    schema: ResolvedSchema, table: Table, budget: Fraction | float, ledger: Ledger
+    schema: ResolvedSchema,
+    table: Table,
+    budget: Fraction | float,
+    ledger: Ledger,
+    asked: _Asked,
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
-    places = {str(place): place for place in _nominal_columns(schema, table)}
+    places = {str(place): place for place in _nominal_columns(schema, table, asked)}
     columns = {}
     for name, place in places.items():
+        values = table.column(place)[asked.counted]
+        if place in asked.nominal:
+            columns[name] = _codes(values)
+            continue
         listed = np.array([*map(_double, table.categorical[place]), None], dtype=object)
-        codes = np.nan_to_num(table.column(place), nan=len(listed) - 1).astype(np.intp)
+        codes = np.nan_to_num(values, nan=len(listed) - 1).astype(np.intp)
         columns[name] = listed[codes].tolist()
     released = release_categories(
         ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
     )
     return {places[name]: tuple(map(_whole, values)) for name, values in released.items()}
+
+
+def _codes(values: NDArray[np.float64]) -> list[Any]:
+    """Return numbers as LightGBM reads them in a nominal column, None where they are no codes."""
+    whole = np.trunc(values)
+    return [
+        value if 0 <= value <= LARGEST_CODE else None for value in whole.astype(object).tolist()
+    ]
 
 
 def _double(value: Any) -> Any:
@@ -274,10 +325,9 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    schema: ResolvedSchema, table: Table, budget: Fraction | float, ledger: Ledger
+    places: list[int], table: Table, budget: Fraction | float, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
-    places = _numeric_columns(schema, table)
     learned = {}
     for place in places:
         bounds = release_bounds(
@@ -289,14 +339,13 @@ def _learn_bounds(
 
 
 def _learn_common_grid(
-    schema: ResolvedSchema,
+    places: list[int],
     table: Table,
     budget: Fraction | float,
     n_bins: int,
     ledger: Ledger,
 ) -> dict[int, tuple[float, ...]]:
     """Release one bound for all numeric columns and lay an arcsinh grid under it."""
-    places = _numeric_columns(schema, table)
     largest = table.largest(places)[:, np.newaxis]
     bound = release_magnitude(ledger, largest, budget=budget, label="common feature bound")
     if bound is None or bound == 0:

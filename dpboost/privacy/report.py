@@ -88,6 +88,8 @@ class PrivacyReport:
         In the order of their first booking.
     facts : dict
         Public facts of the fit that a reader may want: scalars by name.
+    rows_per_user : int or None
+        Where users are protected instead of rows: most rows of a user that took part.
     """
 
     kind: str
@@ -105,6 +107,7 @@ class PrivacyReport:
     spent: Budget
     releases: tuple[ReleaseSummary, ...]
     facts: dict[str, Fact] = field(default_factory=dict)
+    rows_per_user: int | None = None
 
     @classmethod
     def from_ledger(
@@ -114,6 +117,7 @@ class PrivacyReport:
         assumed_public: Sequence[str] = (),
         facts: Mapping[str, Fact] | None = None,
         not_private: Sequence[str] = (),
+        rows_per_user: int | None = None,
     ) -> PrivacyReport:
         """Read the books of a fit.
 
@@ -128,6 +132,8 @@ class PrivacyReport:
         not_private : sequence of str
             Reasons, beyond those of the ledger, why the guarantee does not hold, such as a start
             from a model without one.
+        rows_per_user : int, optional
+            Where the books are those of users, each with at most so many rows.
 
         Returns
         -------
@@ -160,7 +166,18 @@ class PrivacyReport:
             spent=ledger.spent,
             releases=_summaries(ledger),
             facts=dict(facts or {}),
+            rows_per_user=rows_per_user,
         )
+
+    @property
+    def unit(self) -> str:
+        """What is protected, to complete "differ by ..."."""
+        relation = Neighbours(self.neighbours)
+        if self.rows_per_user is None:
+            return relation.sentence
+        if relation is Neighbours.ADD_REMOVE:
+            return "all rows of one added or removed user"
+        return "the content of all rows of one user"
 
     @property
     def guarantee(self) -> str:
@@ -174,7 +191,7 @@ class PrivacyReport:
         return (
             f"Differentially private ({name}) for any two tables"
             f"{public if self.assumed_public else ''} that differ by "
-            f"{Neighbours(self.neighbours).sentence}."
+            f"{self.unit}."
         )
 
     def __str__(self) -> str:
@@ -186,6 +203,7 @@ class PrivacyReport:
             f"epsilon          {_number(self.epsilon)} asked, {_number(self.epsilon_spent)} spent",
             f"delta            {_number(self.delta)} asked, {_number(self.delta_spent)} spent",
             f"private          {private}",
+            f"protected        {_protected(self.rows_per_user)}",
             f"accounting       {self.accountant}: {_number(self.spent)} of "
             f"{_number(self.capacity)} in {self.currency}",
             *(f"{name:<16} {fact}" for name, fact in self.facts.items()),
@@ -228,10 +246,18 @@ class PrivacyReport:
             for name in ("reasons", "assumed_public"):
                 values[name] = tuple(plain[name])
             values |= {"releases": releases, "facts": dict(plain["facts"])}
+            values["rows_per_user"] = plain["rows_per_user"]
             return cls(**values)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             got = type(plain).__name__
             raise refuse("plain", "PrivacyReport.from_dict", "a report's dict", got) from error
+
+
+def _protected(rows_per_user: int | None) -> str:
+    if rows_per_user is None:
+        return "one row"
+    rows = "row" if rows_per_user == 1 else "rows"
+    return f"one user, of whom at most {rows_per_user} {rows} took part, chosen by secret coins"
 
 
 def _fields(kind: Any, plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,211 @@
+"""What each parameter of LightGBM means here: the rows of the parity table.
+
+Names are LightGBM's canonical ones; aliases come from LightGBM at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatment:
+    """What happens to a parameter of LightGBM.
+
+    Parameters
+    ----------
+    kind : {"argument", "fit", "accepted", "ignored", "refused"}
+        Passed to the argument of the same meaning; read by ``fit``; without effect because it
+        holds anyway; without effect, with a warning; an error.
+    note : str
+        What to use instead, or why.
+    argument : str
+        Name of our argument, where there is one.
+    neutral : tuple
+        Values that ask for nothing and are always accepted.
+    """
+
+    kind: str
+    note: str = ""
+    argument: str = ""
+    neutral: tuple[Any, ...] = ()
+
+
+def _argument(name: str, note: str = "", neutral: tuple[Any, ...] = ()) -> Treatment:
+    return Treatment(kind="argument", argument=name, note=note, neutral=neutral)
+
+
+def _ignored(note: str, *neutral: Any) -> Treatment:
+    return Treatment(kind="ignored", note=note, neutral=neutral)
+
+
+def _refused(note: str, *neutral: Any) -> Treatment:
+    return Treatment(kind="refused", note=note, neutral=neutral)
+
+
+def _all(names: str, treatment: Treatment) -> dict[str, Treatment]:
+    return dict.fromkeys(names.split(), treatment)
+
+
+_ACCEPTED = Treatment(kind="accepted", note="holds here in any case")
+_FIT = Treatment(kind="fit", note="read by fit")
+_SEED = _ignored("set random_state, which seeds all public randomness; noise has no seed")
+_CATEGORIES = _ignored(
+    "categories are told apart without statistics of the rows that this would limit"
+)
+_ROWS = "the engine has no row sampling; set trees_per_ensemble to divide the rows among trees"
+_LEAF = "leaves of few rows are shrunk: set reg_lambda or step_prior"
+_LAYOUT = _ignored("a hint about memory that the engine does not need")
+_DART = _ignored("for boosting='dart', which is not available")
+_COMMAND_LINE = _ignored("for LightGBM's command line")
+_RANKING = _ignored("for ranking, which is not available: its gradients mix rows")
+_DISTRIBUTED = _ignored("for distributed training, which is not available")
+_QUANTIZED = _ignored("gradients are always sums of integers here", False)
+_PREDICTION = _ignored("an option of prediction: give it to predict")
+_CEGB = _refused("penalties of features are not available")
+_GOSS = _ignored("for goss, which is not available")
+
+TREATMENTS: dict[str, Treatment] = {
+    # what has an argument of its own
+    "num_iterations": _argument("n_estimators"),
+    "learning_rate": _argument("learning_rate"),
+    "max_depth": _argument(
+        "max_depth", "each level costs budget: -1 stands for the rule of the recipe", (-1,)
+    ),
+    "lambda_l2": _argument("reg_lambda", "0 stands for the rule of the recipe", (0,)),
+    "max_bin": _argument("max_bin"),
+    "num_threads": _argument("n_jobs"),
+    "seed": _argument("random_state", "seeds public randomness only, never noise"),
+    "verbosity": _argument("verbosity"),
+    "objective": _argument("objective", "ranking is refused: its gradients mix rows"),
+    "alpha": _argument("alpha"),
+    "fair_c": _argument("fair_c"),
+    "tweedie_variance_power": _argument("tweedie_variance_power"),
+    "saved_feature_importance_type": _ignored("give importance_type to save_model", 0),
+    # what fit reads
+    **_all(
+        "metric early_stopping_round early_stopping_min_delta first_metric_only "
+        "categorical_feature num_class zero_as_missing multi_error_top_k auc_mu_weights",
+        _FIT,
+    ),
+    # what holds in any case
+    "deterministic": _ACCEPTED,
+    "boosting": _refused("only 'gbdt' is available", "gbdt", "gbrt"),
+    "data_sample_strategy": _refused(
+        "goss keeps the rows of large gradients, which no noise here accounts for", "bagging"
+    ),
+    "device_type": _refused("only 'cpu' is available", "cpu"),
+    "tree_learner": _ignored("for distributed training, which is not available", "serial"),
+    "boost_from_average": _ignored(
+        "the start value is released by the recipe, or a public constant", True
+    ),
+    "use_missing": _refused("missing values always have a bin of their own", True),
+    # trees
+    "num_leaves": _ignored("trees grow level by level: set max_depth"),
+    "min_data_in_leaf": _ignored(_LEAF, 0),
+    "min_sum_hessian_in_leaf": _ignored(_LEAF, 0),
+    "min_gain_to_split": _ignored("a threshold on exact gains would tell: set reg_lambda", 0),
+    "bagging_fraction": _ignored(_ROWS, 1),
+    "bagging_freq": _ignored(_ROWS, 0),
+    "pos_bagging_fraction": _refused("sampling by class would tell the class", 1),
+    "neg_bagging_fraction": _refused("sampling by class would tell the class", 1),
+    "feature_fraction": _ignored("set features_per_tree", 1),
+    "feature_fraction_bynode": _ignored("set features_per_tree", 1),
+    "extra_trees": _ignored("recipe='best' draws its thresholds at random already", False),
+    "max_delta_step": _ignored("set gradient_clip, which bounds each step", 0),
+    "lambda_l1": _ignored("set reg_lambda or step_prior", 0),
+    "path_smooth": _ignored("set reg_lambda or step_prior", 0),
+    "linear_tree": _refused("linear leaves are not available", False),
+    "linear_lambda": _ignored("linear leaves are not available", 0),
+    "monotone_constraints": _refused("constraints are not available", None, "", ()),
+    "monotone_constraints_method": _ignored("constraints are not available", "basic"),
+    "monotone_penalty": _ignored("constraints are not available", 0),
+    "interaction_constraints": _refused("constraints are not available", None, "", ()),
+    "forcedsplits_filename": _refused("forced splits are not available", None, ""),
+    "feature_contri": _refused("penalties of features are not available", None, "", ()),
+    "cegb_tradeoff": _ignored("penalties of features are not available", 1),
+    "cegb_penalty_split": _refused("penalties of features are not available", 0),
+    **_all("cegb_penalty_feature_lazy cegb_penalty_feature_coupled", _CEGB),
+    "refit_decay_rate": _ignored("for refit, which a released model refuses"),
+    **_all(
+        "min_data_per_group max_cat_threshold cat_l2 cat_smooth max_cat_to_onehot", _CATEGORIES
+    ),
+    **_all(
+        "drop_rate max_drop skip_drop xgboost_dart_mode uniform_drop drop_seed",
+        _DART,
+    ),
+    **_all("top_rate other_rate", _GOSS),
+    # bins
+    "max_bin_by_feature": _refused("declare Schema(edges=...)", None, "", ()),
+    "forcedbins_filename": _refused("declare Schema(edges=...)", None, ""),
+    "min_data_in_bin": _ignored("counts of bins are private"),
+    "bin_construct_sample_cnt": _ignored("bins come from a noisy histogram of all rows"),
+    "feature_pre_filter": _ignored("no feature is dropped by its counts", False),
+    "enable_bundle": _ignored("features are not bundled by their values", False),
+    "is_enable_sparse": _LAYOUT,
+    # objectives
+    "is_unbalance": _refused(
+        "exact class counts would tell: give class_weight as a dict of public weights", False
+    ),
+    "scale_pos_weight": _refused("give class_weight as a dict of public weights", 1),
+    "sigmoid": _refused("only 1 is available", 1),
+    "reg_sqrt": _refused("transform the labels, and declare their bounds", False),
+    "poisson_max_delta_step": _ignored("set gradient_clip, which bounds each step"),
+    "objective_seed": _SEED,
+    **_all(
+        "lambdarank_truncation_level lambdarank_norm label_gain eval_at bagging_by_query "
+        "lambdarank_position_bias_regularization",
+        _RANKING,
+    ),
+    "is_provide_training_metric": _refused(
+        "a metric of the training rows is a query of its own", False
+    ),
+    "metric_freq": _ignored("set log_evaluation(period=...)", 1),
+    # seeds, layout, machines
+    **_all("bagging_seed feature_fraction_seed extra_seed data_random_seed", _SEED),
+    **_all("force_col_wise force_row_wise histogram_pool_size", _LAYOUT),
+    **_all(
+        "use_quantized_grad num_grad_quant_bins quant_train_renew_leaf stochastic_rounding",
+        _QUANTIZED,
+    ),
+    "num_machines": _refused("distributed training is not available", 1),
+    **_all("top_k local_listen_port time_out machine_list_filename machines", _DISTRIBUTED),
+    **_all(
+        "gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp num_gpu",
+        _ignored("for GPUs, which are not used"),
+    ),
+    # prediction and the command line
+    **_all(
+        "start_iteration_predict num_iteration_predict predict_raw_score predict_leaf_index "
+        "predict_contrib predict_disable_shape_check pred_early_stop pred_early_stop_freq "
+        "pred_early_stop_margin",
+        _PREDICTION,
+    ),
+    "input_model": _refused("give init_model to fit or train", None, ""),
+    **_all(
+        "config task data valid output_model snapshot_freq pre_partition two_round header "
+        "label_column weight_column group_column ignore_column save_binary precise_float_parser "
+        "parser_config_file output_result convert_model_language convert_model",
+        _COMMAND_LINE,
+    ),
+}
+
+
+def treatment_of(name: str) -> Treatment:
+    """Return the treatment of a canonical name; one of a newer LightGBM is ignored."""
+    return TREATMENTS.get(name, _ignored("not known to this version of dpboost"))
+
+
+def is_neutral(value: Any, neutral: Iterable[Any]) -> bool:
+    """Tell whether a value asks for nothing."""
+    if isinstance(value, (list, tuple)):
+        value = tuple(value)
+    for candidate in neutral:
+        if candidate is None or isinstance(candidate, (str, tuple)):
+            if type(value) is type(candidate) and value == candidate:
+                return True
+        elif isinstance(value, (bool, int, float)) and value == candidate:
+            return True
+    return False
