@@ -129,9 +129,7 @@ TREATMENTS: dict[str, Treatment] = {
     "cegb_penalty_split": _refused("penalties of features are not available", 0),
     **_all("cegb_penalty_feature_lazy cegb_penalty_feature_coupled", _CEGB),
     "refit_decay_rate": _ignored("for refit, which a released model refuses"),
-    **_all(
-        "min_data_per_group max_cat_threshold cat_l2 cat_smooth max_cat_to_onehot", _CATEGORIES
-    ),
+    **_all("min_data_per_group max_cat_threshold cat_l2 cat_smooth max_cat_to_onehot", _CATEGORIES),
     **_all(
         "drop_rate max_drop skip_drop xgboost_dart_mode uniform_drop drop_seed",
         _DART,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
 import lightgbm
 import numpy as np
-from lightgbm.callback import CallbackEnv, EarlyStopException
+from lightgbm.callback import CallbackEnv, EarlyStopException, record_evaluation
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
@@ -25,7 +25,6 @@ from dpboost.data.labels import (
     read_regression_labels,
 )
 from dpboost.data.table import Table, read_table
-from dpboost.lightgbm.text import model_text
 from dpboost.recipe import Setting
 from dpboost.schema import ResolvedSchema
 from dpboost.training_booster import TrainingBooster
@@ -220,9 +219,12 @@ class Evaluator:
     best_score: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.results: dict[str, Any] = {}
         callbacks = list(dict.fromkeys(self.callbacks))
         for place, callback in enumerate(callbacks):
             callback.__dict__.setdefault("order", place - len(callbacks))
+        if self.sets:
+            callbacks.append(record_evaluation(self.results))
         ordered = sorted(callbacks, key=attrgetter("order"))
         self._before = [each for each in ordered if getattr(each, "before_iteration", False)]
         self._after = [each for each in ordered if not getattr(each, "before_iteration", False)]
@@ -260,7 +262,7 @@ class Evaluator:
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
                 "not protected. Give only rows that anybody may see.",
                 PublicRowsWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Evaluator:
@@ -277,7 +279,7 @@ class Evaluator:
         self._trees: list[Tree] = []
         self._n_rounds = n_rounds
         self._round = 0
-        self._booster = TrainingBooster(self._text, self.owner)
+        self._booster = TrainingBooster(self._ensemble, self.owner)
         given = self.parameters
         self._parameters = {**given, "learning_rate": setting.hyper.learning_rate}
         self._metrics = Metrics(
@@ -349,17 +351,9 @@ class Evaluator:
             evaluation_result_list=results,
         )
 
-    def _text(self) -> str:
-        """Model text of the rounds released so far."""
-        released = self._released
-        ensemble = Ensemble(
-            trees=tuple(self._trees),
-            binner=released.binner,
-            start=released.start,
-            unit=released.unit,
-            objective=released.objective,
-        )
-        return model_text(ensemble)
+    def _ensemble(self) -> Ensemble:
+        """Return the rounds released so far."""
+        return replace(self._released, trees=tuple(self._trees))
 
     def _scores_of(
         self, public: PublicSet, setting: Setting, schema: ResolvedSchema

@@ -50,7 +50,6 @@ from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
 from dpboost.tree.layout import Layout
 from dpboost.users import first_rows, read_users, sample_rows, take_rows
 
-
 # The budget of a row is at most a thousandth of that of its user.
 MOST_ROWS_PER_USER = 1000
 
@@ -305,8 +304,8 @@ def fit_ensemble(
     counted = None
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)
-        rows = sample_rows(users, privacy.rows_per_user, coins)
-        X, labels, users = take_rows(X, rows), labels[rows], users[rows]
+        chosen = sample_rows(users, privacy.rows_per_user, coins)
+        X, labels, users = take_rows(X, chosen), labels[chosen], users[chosen]
         table = _read(X, privacy.schema, reading)
         counted = first_rows(users)
     knowledge = complete_schema(

@@ -132,7 +132,7 @@ def resolve(
             _without_argument(name, value, treatment, owner, remarks)
     _neutral_arguments(arguments, remarks)
     if remarks:
-        warnings.warn(" ".join(remarks), ParameterWarning, stacklevel=5)
+        warnings.warn(" ".join(remarks), ParameterWarning, stacklevel=4)
     return Resolved(arguments=arguments, fit=fit)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from fractions import Fraction
 from typing import Any
 
 import lightgbm
@@ -14,8 +16,11 @@ from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
+from dpboost.evaluation import Evaluator
+from dpboost.fit_options import FitOptions, without_implied_objective
 from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
 from dpboost.lightgbm.booster import Booster
+from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import ResolvedSchema
@@ -35,6 +40,16 @@ DECIDED_BY_RECIPE = (
     "gradient_clip",
     "step_prior",
     "hessian_share",
+)
+
+PRIVACY_PARAMETERS = (
+    "epsilon",
+    "delta",
+    "neighbours",
+    "schema",
+    "assume_public",
+    "noise_seed",
+    "rows_per_user",
 )
 
 _PARAMETERS = """    Parameters
@@ -90,6 +105,14 @@ _PARAMETERS = """    Parameters
         As in LightGBM; computed from the released trees.
     verbosity : int, default=1
         Zero or less hides the progress bar of long fits.
+    rows_per_user : int, default=None
+        Protect users instead of rows: of each user at most so many rows take part, chosen by
+        secret coins, and the whole fit is private for that many rows. Needs ``user_ids`` in
+        ``fit``.
+    **kwargs
+        LightGBM's parameters under any of its names. Those that mean the same here are used,
+        those without a meaning warn once, those that would change the model in a way that is
+        not available are refused; see :mod:`dpboost.parity`.
 """
 
 _ATTRIBUTES = """    Attributes
@@ -121,12 +144,20 @@ class _PrivateEstimator(BaseEstimator):
     noise_seed: int | None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of this estimator, those of its own constructor only."""
-        return BaseEstimator.get_params(self, deep=deep)
+        """Return the parameters of this estimator, with those of LightGBM that were given."""
+        return {**BaseEstimator.get_params(self, deep=deep), **self._other_params}
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters of this estimator; an unknown name raises."""
+        """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
+        own = self._get_param_names()
+        self._set_extra({name: value for name, value in params.items() if name not in own})
         return BaseEstimator.set_params(self, **params)
+
+    def _set_extra(self, extra: dict[str, Any]) -> None:
+        """Keep parameters of LightGBM, unchanged; they are read by ``fit``."""
+        self._other_params.update(extra)
+        for name, value in extra.items():
+            setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that noise is drawn, which its tiny test tables cannot bear."""
@@ -137,26 +168,127 @@ class _PrivateEstimator(BaseEstimator):
                 kind.poor_score = True
         return tags
 
-    def _fit(self, X: Any, y: Any) -> Fitted:
-        """Train, build the LightGBM model and store what LightGBM's own tools look for."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        eval_set: Any = None,
+        eval_names: Any = None,
+        eval_sample_weight: Any = None,
+        eval_class_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_metric: Any = None,
+        feature_name: Any = "auto",
+        categorical_feature: Any = "auto",
+        callbacks: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        user_ids: Any = None,
+    ) -> Any:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+            Rows. Missing, infinite and out-of-bounds values are no errors.
+        y : array-like of shape (n_rows,)
+            Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
+            not among the declared classes take no part.
+        eval_set : list of (X, y), optional
+            Rows on which each round is judged. They are taken as public.
+        eval_names : list of str, optional
+            Their names; ``valid_0``, ``valid_1``, ... by default.
+        eval_sample_weight, eval_class_weight, eval_init_score : list, optional
+            Weights and offsets of theirs.
+        eval_metric : str, callable or list of them, optional
+            LightGBM's names of metrics, or functions of ``(y_true, y_pred[, weight])``.
+        feature_name : list of str or "auto"
+            Names of the columns; "auto" takes those of a DataFrame.
+        categorical_feature : list of str or int, or "auto"
+            Columns that hold categories, beyond those of a categorical type. The categories
+            are declared by the schema, or else learned.
+        callbacks : list of callable, optional
+            LightGBM's callbacks: see :mod:`dpboost.callbacks`.
+        eval_X, eval_y : optional
+            Another way to give ``eval_set``: one table and its labels, or tuples of them.
+        user_ids : array-like of shape (n_rows,), optional
+            Whose row each one is, where ``rows_per_user`` protects users.
+
+        Returns
+        -------
+        DPBoostRegressor or DPBoostClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged; and where the
+            training rows are among the evaluation sets.
+
+        Warns
+        -----
+        PublicRowsWarning
+            Where evaluation sets are given.
+        ParameterWarning
+            Where parameters of LightGBM have no effect.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once; see ``privacy_report_``. Evaluation sets are not protected.
+        """
+        self._fit(
+            X,
+            y,
+            FitOptions(
+                eval_set=eval_set,
+                eval_names=eval_names,
+                eval_sample_weight=eval_sample_weight,
+                eval_class_weight=eval_class_weight,
+                eval_init_score=eval_init_score,
+                eval_metric=eval_metric,
+                feature_name=feature_name,
+                categorical_feature=categorical_feature,
+                callbacks=callbacks,
+                eval_X=eval_X,
+                eval_y=eval_y,
+                user_ids=user_ids,
+            ),
+        )
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        options: FitOptions,
+        *,
+        part: tuple[Fraction, int] | None = None,
+    ) -> None:
+        """Train, build the LightGBM model and store what LightGBM's own tools look for.
+
+        A fit that is one of several under one budget gets its share of it in ``part``.
+        """
         owner = type(self).__name__
-        parameters = self.get_params()
+        own = BaseEstimator.get_params(self, deep=False)
+        extra = self._other_params
+        if "objective" not in own:
+            extra = without_implied_objective(extra, self._task)
+        resolved = resolve(own, extra, defaults=_defaults(type(self)), owner=owner)
+        parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
         check_integer("verbosity", owner, parameters["verbosity"])
         privacy = PrivacyRequest.validated(
-            owner,
-            **{
-                name: parameters[name]
-                for name in (
-                    "epsilon",
-                    "delta",
-                    "neighbours",
-                    "schema",
-                    "assume_public",
-                    "noise_seed",
-                )
-            },
+            owner, part=part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
+        )
+        evaluator = options.evaluator(
+            X,
+            y,
+            fit=resolved.fit,
+            parameters=parameters | self._other_params,
+            task=self._task,
+            owner=owner,
         )
         names = ("n_estimators", *DECIDED_BY_RECIPE)
         fitted = fit_ensemble(
@@ -170,11 +302,13 @@ class _PrivateEstimator(BaseEstimator):
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
+            reading=options.reading(resolved.fit),
+            monitor=evaluator,
         )
-        self._store(fitted, has_names=hasattr(X, "columns"))
-        return fitted
+        named = hasattr(X, "columns") or not isinstance(options.feature_name, str)
+        self._store(fitted, evaluator, has_names=named)
 
-    def _store(self, fitted: Fitted, *, has_names: bool) -> None:
+    def _store(self, fitted: Fitted, evaluator: Evaluator | None, *, has_names: bool) -> None:
         """Set the fitted attributes, ours and those that LightGBM's base class reads."""
         hyper = fitted.hyperparameters
         for name in DECIDED_BY_RECIPE:
@@ -187,9 +321,11 @@ class _PrivateEstimator(BaseEstimator):
         self._n_features = fitted.ensemble.binner.n_features
         self._n_features_in = self._n_features
         self._objective = fitted.ensemble.objective.split(" ")[0]
-        self._evals_result: dict[str, Any] = {}
-        self._best_iteration = 0
-        self._best_score: dict[str, Any] = {}
+        self._evals_result: dict[str, Any] = evaluator.results if evaluator else {}
+        self._best_iteration = evaluator.best_iteration if evaluator else 0
+        self._best_score: dict[str, Any] = evaluator.best_score if evaluator else {}
+        self._Booster.best_iteration = self._best_iteration
+        self._Booster.best_score = self._best_score
         self._fitted_with_feature_names = has_names
         self.fitted_ = True
 
@@ -242,36 +378,11 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         noise_seed: int | None = None,
         importance_type: str = "split",
         verbosity: int = 1,
+        rows_per_user: int | None = None,
+        **kwargs: Any,
     ) -> None:
         lightgbm.LGBMRegressor.__init__(self, importance_type=importance_type)
         _assign(self, locals())
-
-    def fit(self, X: Any, y: Any) -> DPBoostRegressor:
-        """Train privately.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
-            Finite labels; those outside the label bounds are clipped to them.
-
-        Returns
-        -------
-        DPBoostRegressor
-            This estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
-
-        Privacy
-        -------
-        Spends ``epsilon`` once; see ``privacy_report_``.
-        """
-        self._fit(X, y)
-        return self
 
     def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
         """Predict with the LightGBM model.
@@ -335,6 +446,8 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         noise_seed: int | None = None,
         importance_type: str = "split",
         verbosity: int = 1,
+        rows_per_user: int | None = None,
+        **kwargs: Any,
     ) -> None:
         lightgbm.LGBMClassifier.__init__(self, importance_type=importance_type)
         _assign(self, locals())
@@ -346,37 +459,14 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         tags.classifier_tags.multi_class = known and ALGORITHMS.find(self.recipe, "").multiclass
         return tags
 
-    def fit(self, X: Any, y: Any) -> DPBoostClassifier:
-        """Train privately.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
-            Labels. Rows whose label is not among the declared classes take no part.
-
-        Returns
-        -------
-        DPBoostClassifier
-            This estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
-
-        Privacy
-        -------
-        Spends ``epsilon`` once; see ``privacy_report_``.
-        """
-        fitted = self._fit(X, y)
+    def _store(self, fitted: Fitted, evaluator: Evaluator | None, *, has_names: bool) -> None:
+        """Set the classes as well."""
+        super()._store(fitted, evaluator, has_names=has_names)
         classes = np.asarray(fitted.knowledge.schema.classes)
         self._le = LabelEncoder().fit(classes)
         self._classes = self._le.classes_
         self._class_map = {label: index for index, label in enumerate(self._classes)}
         self._n_classes = len(classes)
-        return self
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
         """Predict class probabilities with the LightGBM model.
@@ -417,8 +507,15 @@ for _estimator in (DPBoostRegressor, DPBoostClassifier):
 def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
     """Store constructor arguments under their names, unchanged."""
     for name, value in parameters.items():
-        if name not in ("self", "__class__"):
+        if name not in ("self", "__class__", "kwargs"):
             setattr(estimator, name, value)
+    estimator._set_extra(parameters["kwargs"])
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """Return the default values of a constructor."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
 
 
 def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:

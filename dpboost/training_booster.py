@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpboost._validation import InvalidParameterError, check_real
+from dpboost.boosting.ensemble import Ensemble
 from dpboost.lightgbm.booster import Booster
 from dpboost.parameters import canonical_names
 
@@ -13,13 +14,13 @@ from dpboost.parameters import canonical_names
 class TrainingBooster(Booster):
     """A Booster of the rounds that are released so far.
 
-    It is built from the model text when something asks for it, and again after another round;
+    It is built when something asks for it, and again after another round;
     attributes that LightGBM's own constructor would set are those of the built one.
 
     Parameters
     ----------
-    text : callable
-        Returns the model text of the released rounds.
+    released : callable
+        Returns the released rounds.
     owner : str
         Name of the caller in messages.
 
@@ -33,9 +34,9 @@ class TrainingBooster(Booster):
     Holds released values alone.
     """
 
-    def __init__(self, text: Callable[[], str], owner: str) -> None:
+    def __init__(self, released: Callable[[], Ensemble], owner: str) -> None:
         # LightGBM's constructor is not called: it would need a model before the first round.
-        self._text = text
+        self._released = released
         self._owner = owner
         self._built: Booster | None = None
         self.learning_rate: float | None = None
@@ -44,14 +45,14 @@ class TrainingBooster(Booster):
         self._train_data_name = "training"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "_text" not in self.__dict__:
+        if name.startswith("__") or "_released" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._current(), name)
 
     def _current(self) -> Booster:
         """Return a Booster of all released rounds."""
         if self._built is None:
-            self._built = Booster(model_str=self._text())
+            self._built = Booster.of_ensemble(self._released())
         return self._built
 
     def grow(self) -> None:
@@ -62,10 +63,10 @@ class TrainingBooster(Booster):
         """Leave the handle to the Booster that it belongs to."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Booster, (None, None, None, self._text())
+        return Booster, (None, None, None, self._current().model_to_string(num_iteration=-1))
 
     def __deepcopy__(self, *args: Any, **kwargs: Any) -> Booster:
-        return Booster(model_str=self._text())
+        return Booster.of_ensemble(self._released())
 
     def reset_parameter(self, params: Mapping[str, Any]) -> TrainingBooster:  # type: ignore[override]
         """Set the learning rate of the rounds to come.

@@ -74,9 +74,9 @@ BAD_PARAMETERS = [
     ("n_estimators", True),
     ("learning_rate", 0),
     ("learning_rate", 1.5),
-    ("max_depth", -1),
+    ("max_depth", -2),
     ("max_depth", 99),
-    ("reg_lambda", 0),
+    ("reg_lambda", -1),
     ("reg_lambda", math.inf),
     ("max_bin", 1),
     ("max_bin", 256),
@@ -119,11 +119,12 @@ def test_a_budget_too_small_to_draw_is_refused_at_once(
         estimator(epsilon=0.99 * least, **options).fit(X, y)
 
 
-def test_misspelt_parameters_are_refused(estimator):
-    with pytest.raises(TypeError, match="epsilonn"):
-        estimator(epsilonn=1)
-    with pytest.raises(ValueError, match="epsilonn"):
-        estimator().set_params(epsilonn=1)
+def test_misspelt_parameters_are_refused(estimator, no_release):
+    X, y = rows()
+    with pytest.raises(InvalidParameterError, match="'epsilonn'.*Did you mean 'epsilon'"):
+        estimator(epsilonn=1).fit(X, y)
+    with pytest.raises(InvalidParameterError, match="'num_leafs'.*'num_leaves'"):
+        estimator().set_params(num_leafs=1).fit(X, y)
 
 
 def with_label(value):

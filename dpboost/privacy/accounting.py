@@ -49,8 +49,13 @@ class Accountant(Protocol):
         What costs are counted in.
     """
 
-    name: ClassVar[str]
-    currency: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """Name for the report."""
+
+    @property
+    def currency(self) -> str:
+        """What costs are counted in."""
 
     def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
         """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""

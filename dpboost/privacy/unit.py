@@ -36,12 +36,12 @@ class ScaledAccountant:
     coordinates: int
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """Name for the report."""
         return self.inner.name
 
     @property
-    def currency(self) -> str:  # type: ignore[override]
+    def currency(self) -> str:
         """What costs are counted in."""
         return self.inner.currency
 
