@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from dpboost._validation import InvalidParameterError
+from dpboost.callbacks import (
+    EarlyStopException,
+    early_stopping,
+    log_evaluation,
+    record_evaluation,
+    reset_parameter,
+)
+from dpboost.cross_validation import CVBooster, CVResults, cv
 from dpboost.data.learning import UndeclaredWarning
+from dpboost.dataset import Dataset
+from dpboost.engine import train
+from dpboost.evaluation import PublicRowsWarning
 from dpboost.fitting import NotPrivateWarning
 from dpboost.lightgbm.booster import Booster
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
+from dpboost.parameters import ParameterWarning
+from dpboost.plotting import (
+    create_tree_digraph,
+    plot_importance,
+    plot_metric,
+    plot_split_value_histogram,
+    plot_tree,
+)
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
@@ -21,9 +40,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Booster",
     "BudgetExceededError",
+    "CVBooster",
+    "CVResults",
     "DPBoostClassifier",
     "DPBoostRegressor",
     "DPTreeClassifier",
+    "Dataset",
+    "EarlyStopException",
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMRegressor",
@@ -32,8 +55,21 @@ __all__ = [
     "LPDTPartition",
     "LPDTRegressor",
     "NotPrivateWarning",
+    "ParameterWarning",
     "PrivacyReport",
+    "PublicRowsWarning",
     "Schema",
     "UndeclaredWarning",
     "__version__",
+    "create_tree_digraph",
+    "cv",
+    "early_stopping",
+    "log_evaluation",
+    "plot_importance",
+    "plot_metric",
+    "plot_split_value_histogram",
+    "plot_tree",
+    "record_evaluation",
+    "reset_parameter",
+    "train",
 ]

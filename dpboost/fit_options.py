@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,22 @@ IMPLIED_OBJECTIVES = {
 }
 
 
+@dataclass(frozen=True)
+class Feval:
+    """A metric of ``(predictions, dataset)``, as ``train`` takes it.
+
+    Parameters
+    ----------
+    function : callable
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, predictions: Any, dataset: Any) -> Any:
+        """Apply the function."""
+        return self.function(predictions, dataset)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitOptions:
     """Arguments of ``fit``, as the user gave them.
@@ -43,8 +59,6 @@ class FitOptions:
         One for each of them.
     eval_metric : str, callable or list of them, optional
         LightGBM's names, or ``f(y_true, y_pred[, weight])``.
-    eval_functions : sequence of callable
-        ``f(predictions, dataset)``, as ``feval`` of ``train``.
     feature_name : list of str or "auto"
     categorical_feature : list of str or int, or "auto"
     callbacks : list of callable, optional
@@ -59,7 +73,6 @@ class FitOptions:
     eval_class_weight: Any = None
     eval_init_score: Any = None
     eval_metric: Any = None
-    eval_functions: Sequence[Callable[..., Any]] = ()
     feature_name: Any = "auto"
     categorical_feature: Any = "auto"
     callbacks: Any = None
@@ -120,7 +133,7 @@ class FitOptions:
             task=task,
             sets=sets,
             metrics=metrics,
-            functions=[*functions, *self.eval_functions],
+            functions=functions,
             callbacks=callbacks,
             parameters=dict(parameters),
             metric_parameters={
@@ -229,7 +242,9 @@ def _metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..
     asked += list(metric) if isinstance(metric, (list, tuple, set)) else [metric]
     names = [each.strip() for each in asked if isinstance(each, str)]
     functions: list[Callable[..., Any]] = [
-        _EvalFunctionWrapper(each) for each in asked if callable(each)
+        each if isinstance(each, Feval) else _EvalFunctionWrapper(each)
+        for each in asked
+        if callable(each)
     ]
     return list(dict.fromkeys(names)), functions
 

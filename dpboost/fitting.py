@@ -37,7 +37,7 @@ from dpboost.data.table import Table, read_table
 from dpboost.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.arithmetic import Budget, as_fraction
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -140,7 +140,7 @@ class PrivacyRequest:
         """Return the recipe's accountant, for the unit that is protected."""
         accountant = recipe.accountant(self.epsilon, self.delta)
         if self.part is not None:
-            accountant = for_part(accountant, *self.part)
+            accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
         return for_group(accountant, self.rows_per_user or 1)
 
     def ledger(self, accountant: Accountant) -> Ledger:
@@ -566,12 +566,17 @@ def _facts(
         for part in fields(privacy.schema)
         if getattr(privacy.schema, part.name) not in (None, {})
     ]
-    return {
+    facts: dict[str, bool | int | float | str] = {
         "recipe": recipe.name,
         **hyper.given(),
         "declared public": ", ".join(declared) or "nothing",
         "learned": ", ".join(knowledge.learned) or "nothing",
     }
+    if privacy.part is not None:
+        facts["part of"] = (
+            f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
+        )
+    return facts
 
 
 def _warn_if_not_private(privacy: PrivacyRequest) -> None:

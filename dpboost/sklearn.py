@@ -141,6 +141,8 @@ class _PrivateEstimator(BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str
+    # Where the fit is one of several under one budget: its share, and how many there are.
+    _part: tuple[Fraction, int] | None = None
     noise_seed: int | None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -262,13 +264,8 @@ class _PrivateEstimator(BaseEstimator):
         X: Any,
         y: Any,
         options: FitOptions,
-        *,
-        part: tuple[Fraction, int] | None = None,
     ) -> None:
-        """Train, build the LightGBM model and store what LightGBM's own tools look for.
-
-        A fit that is one of several under one budget gets its share of it in ``part``.
-        """
+        """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
         own = BaseEstimator.get_params(self, deep=False)
         extra = self._other_params
@@ -280,7 +277,7 @@ class _PrivateEstimator(BaseEstimator):
             check_integer("n_jobs", owner, parameters["n_jobs"])
         check_integer("verbosity", owner, parameters["verbosity"])
         privacy = PrivacyRequest.validated(
-            owner, part=part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
+            owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
         )
         evaluator = options.evaluator(
             X,

@@ -28,12 +28,18 @@ class ScaledAccountant:
     factor : Fraction
         At least 1.
     coordinates : int
-        By how much more entries of a release differ than one row changes.
+        How many times as many entries may differ as one row changes in a release.
+    fits : int
+        Fits that fail together: what one spends of delta, each may spend.
+    delta : Fraction
+        Of all of them.
     """
 
     inner: Accountant
     factor: Fraction
     coordinates: int
+    fits: int = 1
+    delta: Fraction = Fraction(0)
 
     @property
     def name(self) -> str:
@@ -59,11 +65,11 @@ class ScaledAccountant:
 
     def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
         """Return a total for one row that guarantees (epsilon, delta) for all."""
-        return self.inner.capacity(epsilon, delta) / self.factor
+        return self.inner.capacity(epsilon, self._left(delta)) / self.factor
 
     def epsilon(self, total: Budget, delta: Fraction) -> float:
         """Return the epsilon that a total for one row guarantees for all at ``delta``."""
-        return self.inner.epsilon(total * self.factor, delta)
+        return self.inner.epsilon(total * self.factor, self._left(delta))
 
     def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
         """Return what the release takes of the limit, for all entries that may differ."""
@@ -72,6 +78,10 @@ class ScaledAccountant:
     def slack_limit(self, epsilon: Budget) -> Fraction:
         """Return the limit of the inner accountant."""
         return self.inner.slack_limit(epsilon)
+
+    def _left(self, delta: Fraction) -> Fraction:
+        """Return what is left of delta when all fits have spent as much of it as this one."""
+        return delta if self.fits == 1 else self.delta - self.fits * (self.delta - delta)
 
 
 def for_group(inner: Accountant, rows: int) -> Accountant:
@@ -102,7 +112,7 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
     return ScaledAccountant(inner=inner, factor=Fraction(factor), coordinates=rows)
 
 
-def for_part(inner: Accountant, share: Fraction, parts: int) -> Accountant:
+def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> Accountant:
     """Account for a fit that may spend a share of a budget, beside others of its kind.
 
     Parameters
@@ -111,11 +121,13 @@ def for_part(inner: Accountant, share: Fraction, parts: int) -> Accountant:
         Accounts for everything together.
     share : Fraction
         Part of the capacity, in (0, 1].
-    parts : int
+    fits : int
         How many such fits there are in all.
+    delta : Fraction
+        Of everything together.
 
     Returns
     -------
     Accountant
     """
-    return ScaledAccountant(inner=inner, factor=1 / share, coordinates=parts)
+    return ScaledAccountant(inner=inner, factor=1 / share, coordinates=fits, fits=fits, delta=delta)

@@ -1,0 +1,528 @@
+"""Cross-validation as one private mechanism.
+
+Each row draws its fold by a secret coin, so that a fold is nobody's choice and tells nothing.
+A row takes part in all fits but that of its own fold, hence of ``nfold`` fits at most
+``nfold - 1`` add up for it, and in the metric of one fold, hence those of the folds do not add
+up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
+on public rows, they cost nothing and the fits get everything.
+
+A paid metric is a mean of losses of single rows, each clipped to a public bound. What is released
+are the noisy sum of the losses and the noisy number of rows of every fold, once, after the last
+round. Metrics that are no such means, such as ``auc``, and metrics of every round, as early
+stopping needs them, are computed on public rows only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any
+
+import lightgbm
+import numpy as np
+from lightgbm.callback import CallbackEnv, EarlyStopException
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError, check_integer
+from dpboost.algorithms import ALGORITHMS
+from dpboost.boosting.start import ROW_UNITS
+from dpboost.data.labels import read_class_labels, read_regression_labels
+from dpboost.data.learning import DELTA_SHARE
+from dpboost.data.table import read_table
+from dpboost.engine import build_estimator, check_dataset, labels_for, listed, value_of
+from dpboost.fit_options import Feval
+from dpboost.fitting import PrivacyRequest
+from dpboost.parameters import canonical_names
+from dpboost.privacy.budget import divide
+from dpboost.privacy.constants import newton_sums
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.reach import Reach
+from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.sklearn import PRIVACY_PARAMETERS
+from dpboost.users import read_users, sample_rows, take_rows
+
+#: Part of the budget that pays for the metrics.
+METRIC_SHARE = Fraction(1, 10)
+
+#: A row's log loss counts at most this much: that of a probability of one in a thousand.
+LARGEST_LOG_LOSS = math.log(1000.0)
+
+# A mean of fewer rows than this is pulled towards zero.
+_LEAST_ROWS = 10.0
+
+_NAMES = {
+    "l1": ("l1", "mean_absolute_error", "mae", "regression_l1"),
+    "l2": ("l2", "mean_squared_error", "mse", "regression_l2", "regression"),
+    "rmse": ("rmse", "root_mean_squared_error", "l2_root"),
+    "binary_logloss": ("binary_logloss", "binary"),
+    "binary_error": ("binary_error",),
+    "multi_logloss": ("multi_logloss", "multiclass", "softmax"),
+    "multi_error": ("multi_error",),
+}
+
+
+class CVBooster(lightgbm.CVBooster):
+    """The models of all folds; what is asked of it is asked of each of them."""
+
+
+class CVResults(dict[str, Any]):
+    """What ``cv`` returns: LightGBM's dict, with the report of the whole.
+
+    Attributes
+    ----------
+    privacy_report : PrivacyReport
+        Of all fits and metrics together; each model holds its own.
+    """
+
+    privacy_report: PrivacyReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowLoss:
+    """A metric that is a mean over rows.
+
+    Parameters
+    ----------
+    name : str
+        LightGBM's.
+    bound : float
+        Public bound of a row's loss.
+    squared : bool
+        Whether the metric is the root of the mean.
+    """
+
+    name: str
+    bound: float
+    root: bool = False
+
+    def of_rows(self, labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:
+        """Losses of single rows, divided by their bound, in [0, 1]."""
+        if self.name in ("l1", "l2", "rmse"):
+            losses = np.abs(predictions - labels) ** (1 if self.name == "l1" else 2)
+        else:
+            probability = predictions
+            if probability.ndim == 1:
+                probability = np.column_stack([1 - probability, probability])
+            own = np.take_along_axis(probability, labels[:, np.newaxis], axis=1)[:, 0]
+            if self.name.endswith("error"):
+                losses = (own < probability.max(axis=1)).astype(np.float64)
+            else:
+                losses = -np.log(np.maximum(own, 1e-15))
+        return np.clip(np.nan_to_num(losses, nan=self.bound) / self.bound, 0.0, 1.0)
+
+    def value(self, mean: float) -> float:
+        """Return the metric of a released mean of ``of_rows``."""
+        mean = min(max(mean, 0.0), 1.0) * self.bound
+        return math.sqrt(mean) if self.root else mean
+
+
+def cv(
+    params: Mapping[str, Any],
+    train_set: lightgbm.Dataset,
+    num_boost_round: int | None = 100,
+    folds: None = None,
+    nfold: int = 5,
+    stratified: bool = True,
+    shuffle: bool = True,
+    metrics: Any = None,
+    feval: Any = None,
+    init_model: Any = None,
+    fpreproc: None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+    eval_train_metric: bool = False,
+    return_cvbooster: bool = False,
+    *,
+    public_sets: Any = None,
+) -> CVResults:
+    """Cross-validate privately: all fits and metrics are one mechanism.
+
+    Parameters
+    ----------
+    params, train_set, num_boost_round
+        As of :func:`dpboost.train`.
+    folds : None
+        Refused: folds are drawn by secret coins.
+    nfold : int, default=5
+        Number of folds, 2 to 100.
+    stratified, shuffle, seed
+        No effect: each row draws its fold by a secret coin.
+    metrics : str or list of str, optional
+        LightGBM's names. Paid are ``l1``, ``l2``, ``rmse``, ``binary_logloss``,
+        ``binary_error``, ``multi_logloss`` and ``multi_error``; the others need
+        ``public_sets``.
+    feval : callable or list of callable, optional
+        Metrics of the user, which need ``public_sets``.
+    init_model : str, Path or Booster, optional
+        Model to go on from.
+    fpreproc : None
+        Refused: a function of all rows is covered by no bound.
+    callbacks : list of callable, optional
+        Those before a round run in every fit. Those after a round run when the fits are done:
+        on the metrics of every round with ``public_sets``, else once.
+    eval_train_metric : bool
+        Refused where true: it is a query of the training rows.
+    return_cvbooster : bool, default=False
+        Whether the result holds the models, as ``"cvbooster"``.
+    public_sets : Dataset or list of Dataset, optional
+        Rows that anybody may see: metrics are computed on them, each round and for free.
+
+    Returns
+    -------
+    CVResults
+        A dict of lists named ``"valid l2-mean"`` and ``"valid l2-stdv"``, with one value for
+        each round on public rows (named by their set), and a single one, for the last round,
+        where metrics are paid; and ``privacy_report``.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters, before anything is drawn or charged.
+
+    Privacy
+    -------
+    Spends ``epsilon`` once, for everything: what it returns, models included, satisfies the
+    guarantee that ``privacy_report`` states.
+    """
+    _refuse_what_tells(folds, fpreproc, eval_train_metric)
+    check_integer("nfold", "cv", nfold, low=2, high=100)
+    chosen = dict(params)
+    if metrics is not None:
+        names = canonical_names()
+        chosen = {name: value for name, value in chosen.items() if names.get(name) != "metric"}
+        chosen["metric"] = metrics
+    public = listed(public_sets)
+    for each in public:
+        check_dataset(each, "public_sets")
+    run = _Run(chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks)
+    return run.results(return_cvbooster)
+
+
+class _Run:
+    """One cross-validation, from the coins to the results."""
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        train_set: lightgbm.Dataset,
+        num_boost_round: int | None,
+        n_folds: int,
+        public: list[Any],
+        feval: Any,
+        init_model: Any,
+        callbacks: Sequence[Callable[..., Any]] | None,
+    ) -> None:
+        self.n_folds = n_folds
+        self.public = public
+        self.feval = listed(feval)
+        self.init_model = init_model
+        self.train_set = train_set
+        given = list(dict.fromkeys(callbacks or ()))
+        for place, callback in enumerate(given):
+            callback.__dict__.setdefault("order", place - len(given))
+        self.before = [each for each in given if getattr(each, "before_iteration", False)]
+        after = [each for each in given if not getattr(each, "before_iteration", False)]
+        self.after = sorted(after, key=attrgetter("order"))
+        self.params, stopping = _without_early_stopping(params)
+        self.estimator, self.labels = build_estimator(
+            self.params, train_set, num_boost_round, owner="cv"
+        )
+        self.after += stopping
+        self.asked = [] if public else self._paid_metrics()
+        own = self.estimator.get_params()
+        self.privacy = PrivacyRequest.validated(
+            "cv", **{name: own[name] for name in PRIVACY_PARAMETERS}
+        )
+        self.lines: list[list[Any]] = []
+        self.recipe = ALGORITHMS.find(own["recipe"], "cv")
+        self.table = read_table(train_set.data, schema=own["schema"])
+
+    def results(self, return_cvbooster: bool) -> CVResults:
+        """Draw the folds, fit, and release the metrics."""
+        share = METRIC_SHARE if self.asked else Fraction(0)
+        ledger = self._ledger(share)
+        rows, users = self._rows(ledger)
+        coins = ledger.row_coins()
+        equal = [Fraction(1, self.n_folds)] * self.n_folds
+        if users is None:
+            fold = coins.blocks(equal, len(rows))
+        else:
+            fold = coins.blocks(equal, int(users.max()) + 1)[users[rows]]
+        part = ((1 - share) / (self.n_folds - 1), self.n_folds)
+        models = [self._fit(place, rows[fold != place], part) for place in range(self.n_folds)]
+        booster = CVBooster()
+        booster.boosters = [model.booster_ for model in models]
+        history = (
+            [_mean_lines(lines) for lines in zip(*self.lines, strict=True)] if self.public else []
+        )
+        if self.asked:
+            history = [self._release(models, rows, fold, ledger)]
+        results = CVResults(self._after(booster, history))
+        if return_cvbooster:
+            results["cvbooster"] = booster
+        results.privacy_report = self._report(ledger, [m.privacy_report_ for m in models])
+        return results
+
+    def _ledger(self, share: Fraction) -> Ledger:
+        """Open the books of the metrics, whose entropy also deals the rows."""
+        request = replace(self.privacy, part=(share or Fraction(1), self.n_folds))
+        return request.ledger(request.accountant(self.recipe))
+
+    def _rows(self, ledger: Ledger) -> tuple[NDArray[np.intp], NDArray[np.int64] | None]:
+        """Rows that take part: all, or a sample of those of each user."""
+        n_rows = self.table.n_rows
+        ids, most = getattr(self.train_set, "user_ids", None), self.privacy.rows_per_user
+        if (ids is None) != (most is None):
+            raise InvalidParameterError(
+                "cv protects users where rows_per_user says how many rows of each take part and "
+                "Dataset(..., user_ids=...) whose row each one is: give both or none."
+            )
+        if most is None:
+            return np.arange(n_rows), None
+        users = read_users(ids, n_rows)
+        return sample_rows(users, most, ledger.row_coins().words(0, n_rows)), users
+
+    def _fit(self, place: int, rows: NDArray[np.intp], part: tuple[Fraction, int]) -> Any:
+        """Fit on the rows of all folds but one."""
+        data = self.train_set
+        own = {
+            "sample_weight": data.weight,
+            "init_score": data.init_score,
+            "user_ids": getattr(data, "user_ids", None),
+        }
+        given = {
+            name: take_rows(np.asarray(value), rows)
+            for name, value in own.items()
+            if value is not None
+        }
+        if self.init_model is not None:
+            given["init_model"] = self.init_model
+        if self.public:
+            given["eval_set"] = [
+                (each.data, labels_for(self.estimator, each.label)) for each in self.public
+            ]
+            given["eval_sample_weight"] = [each.weight for each in self.public]
+            given["eval_init_score"] = [each.init_score for each in self.public]
+            given["eval_metric"] = [Feval(function) for function in self.feval]
+        model = type(self.estimator)(**self.estimator.get_params())
+        model._part = part
+        if model.noise_seed is not None:
+            model.noise_seed += 1 + place
+        lines: list[Any] = []
+        self.lines.append(lines)
+
+        def record(env: CallbackEnv) -> None:
+            lines.append(env.evaluation_result_list)
+
+        return model.fit(
+            take_rows(data.data, rows),
+            take_rows(np.asarray(self.labels), rows),
+            callbacks=[*self.before, record],
+            feature_name=data.feature_name,
+            categorical_feature=data.categorical_feature,
+            **given,
+        )
+
+    def _paid_metrics(self) -> list[str]:
+        """Return the metrics to be paid for, by LightGBM's main names."""
+        classifier = hasattr(self.estimator, "predict_proba")
+        asked = value_of(self.params, "metric")
+        if isinstance(asked, str):
+            asked = asked.split(",")
+        if not asked:
+            several = len(self.estimator.schema.classes) > 2 if classifier else False
+            asked = ["multi_logloss" if several else "binary_logloss" if classifier else "l2"]
+        main = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+        allowed = [name for name in _NAMES if ("_" in name) == classifier]
+        for name in asked:
+            if main.get(name) not in allowed:
+                raise InvalidParameterError(
+                    f"The metric {name!r} cannot be paid for: it is no mean of bounded losses "
+                    "of single rows, or not one of this task. Give one of "
+                    f"{', '.join(allowed)}, or public rows in public_sets."
+                )
+        if self.feval:
+            raise InvalidParameterError(
+                "The 'feval' argument of cv needs public rows in public_sets: what it computes "
+                "from private ones has no known bound."
+            )
+        for callback in self.after:
+            if isinstance(callback, type(lightgbm.early_stopping(1))):
+                raise InvalidParameterError(
+                    "Early stopping in cv needs the metrics of every round, which are not paid "
+                    "for: give public rows in public_sets."
+                )
+        return [main[name] for name in asked]
+
+    def _release(
+        self,
+        models: list[Any],
+        rows: NDArray[np.intp],
+        fold: NDArray[np.int32],
+        ledger: Ledger,
+    ) -> list[tuple[Any, ...]]:
+        """Release every metric of every fold, on the rows that its model has not seen."""
+        budgets = divide(ledger.capacity, [1] * len(self.asked))
+        reach = Reach.single(ROW_UNITS)
+        lines: list[tuple[Any, ...]] = []
+        held = [self._held_out(model, rows[fold == place]) for place, model in enumerate(models)]
+        for name, budget in zip(self.asked, budgets, strict=True):
+            losses = [_row_loss(name, model) for model in models]
+            sums = np.zeros((2, self.n_folds), dtype=np.int64)
+            for place, (loss, (labels, predictions)) in enumerate(zip(losses, held, strict=True)):
+                units = np.rint(loss.of_rows(labels, predictions) * ROW_UNITS).astype(np.int64)
+                sums[:, place] = units.sum(), ROW_UNITS * len(units)
+            value = Sensitive(sums, newton_sums(reach, reach, ledger.neighbours), 1 / ROW_UNITS)
+            noise = ledger.accountant.noise(budget)
+            total, count = ledger.release(noise, value, label=f"metric {name}") / ROW_UNITS
+            means = total / np.maximum(count, _LEAST_ROWS)
+            values = [loss.value(mean) for loss, mean in zip(losses, means.tolist(), strict=True)]
+            lines.append(("valid", name, float(np.mean(values)), False, float(np.std(values))))
+        return lines
+
+    def _held_out(self, model: Any, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Labels and predictions of the rows of a fold, both inside their public bounds."""
+        labels = take_rows(np.asarray(self.labels), rows)
+        X = take_rows(self.train_set.data, rows)
+        empty = len(rows) == 0
+        if not hasattr(model, "predict_proba"):
+            low, high = model.schema_.label_bounds
+            predictions = np.empty(0) if empty else np.clip(model.predict(X), low, high)
+            return np.clip(read_regression_labels(labels), low, high), predictions
+        own = read_class_labels(labels)
+        known = np.isin(own, model.classes_)
+        codes = np.searchsorted(model.classes_, own[known])
+        if empty:
+            return codes, np.empty((0, len(model.classes_)))
+        return codes, model.predict_proba(X)[known]
+
+    def _after(self, booster: CVBooster, history: list[Any]) -> dict[str, list[float]]:
+        """Run the callbacks over the metrics, and return LightGBM's dict."""
+        results: dict[str, list[float]] = defaultdict(list)
+        n_rounds = booster.boosters[0].current_iteration()
+        first = n_rounds - len(history)
+        for place, line in enumerate(history):
+            for name, metric, mean, _, deviation in line:
+                results[f"{name} {metric}-mean"].append(mean)
+                results[f"{name} {metric}-stdv"].append(deviation)
+            try:
+                for callback in self.after:
+                    callback(
+                        CallbackEnv(
+                            model=booster,
+                            params=dict(self.params),
+                            iteration=first + place,
+                            begin_iteration=first,
+                            end_iteration=n_rounds,
+                            evaluation_result_list=[_as_lightgbm(each) for each in line],
+                        )
+                    )
+            except EarlyStopException as stopped:
+                booster.best_iteration = stopped.best_iteration + 1
+                for each in booster.boosters:
+                    each.best_iteration = booster.best_iteration
+                kept = booster.best_iteration - first
+                return {name: values[:kept] for name, values in results.items()}
+        return dict(results)
+
+    def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
+        """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
+        inner = replace(self.privacy, part=None).accountant(self.recipe)
+        delta_left = ledger.delta - sum((_failure(fit) for fit in fits), Fraction(0))
+        capacity = inner.capacity(ledger.epsilon, delta_left)
+        spent = sum(sorted(fit.spent for fit in fits)[1:], ledger.spent)
+        fact = (
+            f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
+            f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
+        )
+        own = PrivacyReport.from_ledger(
+            ledger,
+            assumed_public=fits[0].assumed_public,
+            facts={"cross-validation": fact},
+            not_private=[why for why in fits[0].reasons if why not in ledger.reasons],
+            rows_per_user=self.privacy.rows_per_user,
+        )
+        return replace(
+            own,
+            capacity=capacity,
+            spent=spent,
+            epsilon_spent=inner.epsilon(spent, delta_left),
+            releases=tuple(
+                replace(line, share=line.share and line.share * METRIC_SHARE)
+                for line in own.releases
+            ),
+        )
+
+
+def _mean_lines(of_folds: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the mean and deviation over all folds of the metrics of one round."""
+    lines = []
+    for same in zip(*of_folds, strict=True):
+        values = [each[2] for each in same]
+        name, metric, _, higher = same[0][:4]
+        lines.append((name, metric, float(np.mean(values)), higher, float(np.std(values))))
+    return lines
+
+
+def _failure(fit: PrivacyReport) -> Fraction:
+    """Return what a fit's stability histograms took of delta."""
+    learned = str(fit.facts["learned"]).split(", ")
+    return fit.delta * DELTA_SHARE * sum(name in learned for name in ("categories", "class labels"))
+
+
+def _as_lightgbm(line: tuple[Any, ...]) -> Any:
+    """Return a line of results in the form that the installed LightGBM uses."""
+    kind = getattr(lightgbm, "EvalResult", None)
+    return line if kind is None else kind(*line)
+
+
+def _row_loss(name: str, model: Any) -> RowLoss:
+    """Return a metric with the public bound of a row's loss."""
+    if name in ("l1", "l2", "rmse"):
+        low, high = model.schema_.label_bounds
+        width = high - low
+        return RowLoss(name=name, bound=width if name == "l1" else width**2, root=name == "rmse")
+    return RowLoss(name=name, bound=1.0 if name.endswith("error") else LARGEST_LOG_LOSS)
+
+
+def _without_early_stopping(
+    params: dict[str, Any],
+) -> tuple[dict[str, Any], list[Callable[..., Any]]]:
+    """Take early stopping out of the parameters of the fits: it looks at all of them."""
+    names = canonical_names()
+    own = ("early_stopping_round", "first_metric_only", "early_stopping_min_delta")
+    kept = {name: value for name, value in params.items() if names.get(name) not in own}
+    rounds = value_of(params, "early_stopping_round") or 0
+    if check_integer("early_stopping_round", "cv", rounds) <= 0:
+        return kept, []
+    return kept, [
+        lightgbm.early_stopping(
+            stopping_rounds=rounds,
+            first_metric_only=bool(value_of(params, "first_metric_only")),
+            min_delta=value_of(params, "early_stopping_min_delta") or 0.0,
+            verbose=False,
+        )
+    ]
+
+
+def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> None:
+    if folds is not None:
+        raise InvalidParameterError(
+            "The 'folds' argument of cv must be None: folds are drawn by secret coins, since a "
+            "row's place among others is no secret. Use 'nfold'."
+        )
+    if fpreproc is not None:
+        raise InvalidParameterError(
+            "The 'fpreproc' argument of cv must be None: a function of all rows is covered by "
+            "no bound. Transform rows one by one before."
+        )
+    if eval_train_metric:
+        raise InvalidParameterError(
+            "The 'eval_train_metric' argument of cv must be False: it is a query of the "
+            "training rows, each round, and is not paid for."
+        )

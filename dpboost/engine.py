@@ -1,0 +1,201 @@
+"""Training with a dict of parameters and a Dataset, as ``lightgbm.train`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import lightgbm
+import numpy as np
+
+from dpboost._validation import InvalidParameterError
+from dpboost.fit_options import Feval
+from dpboost.lightgbm.booster import Booster
+from dpboost.parameters import canonical_names
+from dpboost.schema import Schema
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+_BINARY = ("binary",)
+_MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")
+
+
+def train(
+    params: Mapping[str, Any],
+    train_set: lightgbm.Dataset,
+    num_boost_round: int | None = 100,
+    valid_sets: Any = None,
+    valid_names: Any = None,
+    feval: Any = None,
+    init_model: Any = None,
+    keep_training_booster: bool = False,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+) -> Booster:
+    """Train privately.
+
+    Parameters
+    ----------
+    params : dict
+        LightGBM's parameters under any of its names, and those of the estimators: ``epsilon``,
+        ``delta``, ``recipe``, ``schema``, ... The objective decides between regression (the
+        default), ``binary`` with labels 0 and 1, and ``multiclass`` with labels from 0 to
+        ``num_class - 1``; these labels are public.
+    train_set : Dataset
+        Of dpboost or of LightGBM, with its raw data.
+    num_boost_round : int, default=100
+        Number of rounds, unless ``params`` has one; None for the rule of the recipe.
+    valid_sets : Dataset or list of Dataset, optional
+        Rows on which each round is judged. They are taken as public.
+    valid_names : str or list of str, optional
+        Their names.
+    feval : callable or list of callable, optional
+        Metrics of ``(predictions, dataset)``, which return ``(name, value, higher_is_better)``.
+        The dataset they get has the labels and weights of the evaluation set.
+    init_model : str, Path or Booster, optional
+        Model to go on from.
+    keep_training_booster : bool
+        No effect: the returned model holds no rows.
+    callbacks : list of callable, optional
+        LightGBM's callbacks: see :mod:`dpboost.callbacks`.
+
+    Returns
+    -------
+    Booster
+        A ``lightgbm.Booster`` with the privacy report.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters or input, before anything is drawn or charged; and where the training
+        rows are among the evaluation sets.
+
+    Privacy
+    -------
+    Spends ``epsilon`` once, 1 by default; see ``booster.privacy_report``.
+    """
+    estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")
+    sets = listed(valid_sets)
+    names = listed(valid_names)
+    for valid in sets:
+        check_dataset(valid, "valid_sets")
+        if valid is train_set or valid.data is train_set.data:
+            raise InvalidParameterError(
+                "The training set is among valid_sets. A metric of private rows is a query of "
+                "its own, each round, and is not paid for: leave it out, and evaluate on rows "
+                "that anybody may see."
+            )
+    given = {
+        "sample_weight": train_set.weight,
+        "init_score": train_set.init_score,
+        "init_model": init_model,
+        "user_ids": getattr(train_set, "user_ids", None),
+        "callbacks": callbacks,
+        "eval_metric": [Feval(function) for function in listed(feval)] or None,
+        "eval_set": [(valid.data, labels_for(estimator, valid.label)) for valid in sets] or None,
+        "eval_names": names or None,
+        "eval_sample_weight": [valid.weight for valid in sets] or None,
+        "eval_init_score": [valid.init_score for valid in sets] or None,
+    }
+    estimator.fit(
+        train_set.data,
+        labels,
+        feature_name=train_set.feature_name,
+        categorical_feature=train_set.categorical_feature,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    booster: Booster = estimator.booster_
+    return booster
+
+
+def build_estimator(
+    params: Mapping[str, Any],
+    train_set: lightgbm.Dataset,
+    num_boost_round: int | None,
+    *,
+    owner: str,
+) -> tuple[Any, Any]:
+    """Return the estimator that a dict of parameters asks for, and the labels it is to fit.
+
+    Parameters
+    ----------
+    params : mapping
+    train_set : Dataset
+    num_boost_round : int or None
+        Where ``params`` says nothing.
+    owner : str
+        Name of the caller in messages.
+
+    Returns
+    -------
+    estimator : DPBoostRegressor or DPBoostClassifier
+    labels : ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    InvalidParameterError
+        For what is no dict of parameters, no Dataset or a Dataset without labels.
+    """
+    if not isinstance(params, Mapping):
+        raise InvalidParameterError(f"The 'params' argument of {owner} must be a dict.")
+    check_dataset(train_set, "train_set")
+    if train_set.label is None:
+        raise InvalidParameterError("The training set has no labels: give Dataset(data, label).")
+    chosen = {**(train_set.params or {}), **params}
+    names = canonical_names()
+    if not any(names.get(name) == "num_iterations" for name in chosen):
+        chosen["n_estimators"] = num_boost_round
+    objective = value_of(chosen, "objective")
+    kind: Any = DPBoostRegressor
+    classes: tuple[int, ...] | None = None
+    if objective in _BINARY:
+        kind, classes = DPBoostClassifier, (0, 1)
+    elif objective in _MULTICLASS:
+        kind, classes = DPBoostClassifier, tuple(range(_number_of_classes(chosen)))
+    if classes is not None:
+        schema = Schema.coerce(chosen.get("schema"))
+        if schema.classes is None:
+            chosen["schema"] = replace(schema, classes=classes)
+    estimator = kind(**chosen)
+    return estimator, labels_for(estimator, train_set.label)
+
+
+def labels_for(estimator: Any, labels: Any) -> Any:
+    """Return labels of a Dataset as LightGBM reads them: of two classes, all above 0 are one."""
+    if not isinstance(estimator, DPBoostClassifier):
+        return labels
+    numbers = np.asarray(labels, dtype=np.float64)
+    if len(Schema.coerce(estimator.schema).classes or ()) != 2:
+        return numbers
+    return np.where(np.isnan(numbers), np.nan, numbers > 0)
+
+
+def _number_of_classes(params: Mapping[str, Any]) -> int:
+    number = value_of(params, "num_class")
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 2:
+        raise InvalidParameterError(
+            "The 'num_class' parameter must be an integer of at least 2 for multiclass. "
+            f"Got {number!r} instead."
+        )
+    return int(number)
+
+
+def value_of(params: Mapping[str, Any], canonical: str) -> Any:
+    """Return a parameter under any of its names, None where it is not given."""
+    names = canonical_names()
+    found = [name for name in params if names.get(name) == canonical]
+    return params[canonical if canonical in found else found[0]] if found else None
+
+
+def check_dataset(value: Any, name: str) -> None:
+    """Raise for what is no Dataset."""
+    if not isinstance(value, lightgbm.Dataset):
+        raise InvalidParameterError(
+            f"The {name!r} argument must hold a Dataset. Got {type(value).__name__} instead."
+        )
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list of what may be given alone, in a list or not at all."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
