@@ -80,7 +80,7 @@ def test_every_subset_of_a_users_rows_is_equally_likely():
         words = np.array([0, 9, 0, 0, 8, 0], dtype=np.uint64)
         words[own] = coins
         sample = sample_rows(users, 2, words)
-        assert [1, 4] == [row for row in sample if users[row] == 0]
+        assert [row for row in sample if users[row] == 0] == [1, 4]
         seen[tuple(row for row in sample if users[row] == 1)] += 1
     assert set(seen) == set(itertools.combinations(own.tolist(), 2))
     assert set(seen.values()) == {4}
@@ -209,9 +209,9 @@ def test_the_report_says_what_is_protected():
     assert float(alone.capacity) == pytest.approx(4 * float(report.capacity))
     assert report.epsilon_spent == pytest.approx(alone.epsilon_spent, rel=1e-6)
     assert "protected        one row\n" in str(alone)
-    replaced = DPBoostRegressor(
-        schema=SCHEMA, rows_per_user=2, neighbours="replace", **FAST
-    ).fit(X, y, user_ids=users)
+    replaced = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, neighbours="replace", **FAST).fit(
+        X, y, user_ids=users
+    )
     assert "the content of all rows of one user" in replaced.privacy_report_.guarantee
 
 
