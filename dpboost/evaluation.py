@@ -189,7 +189,9 @@ class Evaluator:
     sets : sequence of PublicSet
         Taken as public.
     metrics : sequence of str
-        LightGBM's names.
+        LightGBM's names; empty for the default of the objective.
+    and_default : bool
+        Whether the default of the objective is computed beside them.
     functions : sequence of callable
         Metrics of the user, as ``feval`` of ``lightgbm.train``.
     callbacks : sequence of callable
@@ -210,6 +212,7 @@ class Evaluator:
     task: str
     sets: Sequence[PublicSet]
     metrics: Sequence[str] = ()
+    and_default: bool = False
     functions: Sequence[Callable[..., Any]] = ()
     callbacks: Sequence[Callable[[CallbackEnv], Any]] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -282,9 +285,12 @@ class Evaluator:
         self._booster = TrainingBooster(self._ensemble, self.owner)
         given = self.parameters
         self._parameters = {**given, "learning_rate": setting.hyper.learning_rate}
+        names = list(self.metrics)
+        if names and self.and_default:
+            names += [name for name in loss.objective.split(" ")[:1] if name not in ("", "custom")]
         self._metrics = Metrics(
             loss.objective,
-            self.metrics,
+            names,
             {"num_threads": setting.n_threads, **self.metric_parameters},
             self.functions,
         )

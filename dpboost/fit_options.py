@@ -133,6 +133,7 @@ class FitOptions:
             task=task,
             sets=sets,
             metrics=metrics,
+            and_default=fit.get("metric") is None,
             functions=functions,
             callbacks=callbacks,
             parameters=dict(parameters),

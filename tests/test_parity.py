@@ -236,7 +236,7 @@ def fit_options():
             eval_sample_weight=[np.ones(len(Y_PUBLIC))],
         )
     )
-    assert list(model.evals_result_["mine"]) == ["l1", "worst"]
+    assert list(model.evals_result_["mine"]) == ["l1", "l2", "worst"]
     return model
 
 
@@ -350,7 +350,7 @@ def importances():
 
 
 def best_scores():
-    assert list(fit_options().best_score_["mine"]) == ["l1", "worst"]
+    assert list(fit_options().best_score_["mine"]) == ["l1", "l2", "worst"]
 
 
 TESTS = {
