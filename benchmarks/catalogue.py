@@ -204,6 +204,7 @@ _TREES_ALONE = Experiment(
         CONSTANT,
         _tree("best tree"),
         _TREE_4,
+        _tree("best tree, depth 10", max_depth=10),
         _tree("DiffPC4.5, depth 4", recipe="diffp_c45", max_depth=4),
         _tree("DiffPID3, depth 4", recipe="diffp_id3", max_depth=4),
         _tree("DP-TopDown, depth 4", recipe="dp_topdown", max_depth=4),

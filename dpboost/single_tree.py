@@ -11,12 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
-from dpboost.data.table import as_array
 from dpboost.fitting import PrivacyRequest
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.text import model_text
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import ResolvedSchema
 from dpboost.tree.released_tree import ReleasedTree
@@ -244,8 +243,8 @@ target_error_, least_gain_, threshold_draws_, prune_
     def _store(self, fitted: FittedTree, *, names: Any) -> None:
         for name in DECIDED_BY_RECIPE:
             setattr(self, f"{name}_", getattr(fitted.hyperparameters, name))
-        text = model_text(fitted.ensemble, parameters=_text_parameters(fitted))
-        self.booster_ = Booster(model_str=text)
+        parameters = _text_parameters(fitted)
+        self.booster_ = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
         self.ensemble_ = fitted.ensemble
         self.tree_: ReleasedTree = fitted.tree
         self.schema_: ResolvedSchema = fitted.knowledge.schema

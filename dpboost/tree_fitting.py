@@ -134,7 +134,7 @@ def fit_tree(
         privacy.schema.resolve(table.feature_names),
         table,
         labels,
-        task="binary",  # or more classes: whatever is no regression
+        task="classification",
         assume_public=privacy.assume_public,
         n_bins=n_bins,
         ledger=ledger,
@@ -147,6 +147,7 @@ def fit_tree(
     )
     classes = _classes(knowledge)
     indices, present = encode_classes(labels, classes)
+    # A tree looks at all features of its rows, so that a sparse table is spread out: a byte a cell.
     rows = ClassStatistics(
         dense_matrix(binner.transform(table, n_threads)),
         indices.astype(np.uint8),

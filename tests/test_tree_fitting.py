@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, UndeclaredWarning
 from dpboost.algorithms.trees import TREE_ALGORITHMS
@@ -108,6 +109,20 @@ def test_threads_change_nothing(recipe):
             model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=n_jobs)
             texts.append(model.fit(X, y).booster_.model_to_string())
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_sparse_table_gives_the_tree_of_the_dense_one(recipe):
+    X, y = table(3000)
+    X[np.random.default_rng(1).random(X.shape) < 0.6] = 0.0
+    texts = []
+    for rows in (X, scipy.sparse.csr_matrix(X), scipy.sparse.csc_matrix(X)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            model = DPTreeClassifier(recipe=recipe, schema=SCHEMA, noise_seed=3, n_jobs=1)
+            texts.append(model.fit(rows, y).export_text())
+            assert np.array_equal(model.predict(rows), model.predict(X))
+    assert texts[0] == texts[1] == texts[2]
 
 
 @pytest.mark.parametrize("options", [{"noise_seed": 1}, {"epsilon": float("inf")}])
