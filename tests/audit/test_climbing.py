@@ -16,6 +16,7 @@ SCHEMA = {"bounds": dict.fromkeys(range(3), (0, 1)), "label_bounds": (-1, 1)}
 def fit_of(neighbours):
     return estimator_fit(
         lambda: DPBoostRegressor(
+            recipe="dpboost",
             schema=SCHEMA,
             neighbours=neighbours.value,
             n_estimators=1,

@@ -162,7 +162,14 @@ def a_pair(**changes):
 
 def a_fit(**settings):
     schema = {"bounds": {0: (0, 1)}, "label_bounds": (-1, 1)}
-    options = {"schema": schema, "n_estimators": 2, "max_depth": 1, "n_jobs": 1, **settings}
+    options = {
+        "recipe": "dpboost",
+        "schema": schema,
+        "n_estimators": 2,
+        "max_depth": 1,
+        "n_jobs": 1,
+    }
+    options |= settings
     return estimator_fit(lambda: DPBoostRegressor(verbosity=0, **options))
 
 

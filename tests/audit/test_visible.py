@@ -81,7 +81,7 @@ def plain_pair():
 
 def plain_fit(after):
     schema = {"bounds": {0: (0, 1)}, "label_bounds": (-1, 1)}
-    inner = DPBoostRegressor(schema=schema, n_estimators=2, max_depth=1, n_jobs=1)
+    inner = DPBoostRegressor(recipe="dpboost", schema=schema, n_estimators=2, max_depth=1, n_jobs=1)
 
     class Talks:
         def fit(self, X, y):
@@ -122,7 +122,9 @@ def test_the_comparison_sees_private_attributes():
     class Keeps:
         def fit(self, X, y):
             nonlocal kept
-            kept = DPBoostRegressor(schema=schema, n_estimators=1, max_depth=1, n_jobs=1).fit(X, y)
+            kept = DPBoostRegressor(
+                recipe="dpboost", schema=schema, n_estimators=1, max_depth=1, n_jobs=1
+            ).fit(X, y)
             keep(X, y)
             return kept
 
