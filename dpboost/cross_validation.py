@@ -14,60 +14,37 @@ stopping needs them, are computed on public rows only.
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
 import lightgbm
 import numpy as np
-from lightgbm.callback import CallbackEnv, EarlyStopException
+from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.start import ROW_UNITS
+from dpboost.cv_callbacks import CVBooster, mean_lines, run_callbacks, without_early_stopping
 from dpboost.data.labels import read_class_labels, read_regression_labels
 from dpboost.data.learning import DELTA_SHARE
 from dpboost.data.table import read_table
-from dpboost.engine import build_estimator, check_dataset, labels_for, listed, value_of
+from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
 from dpboost.fitting import PrivacyRequest
-from dpboost.parameters import canonical_names
+from dpboost.parameters import canonical_names, value_of
 from dpboost.privacy.budget import divide
-from dpboost.privacy.constants import newton_sums
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.reach import Reach
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.sklearn import PRIVACY_PARAMETERS
 from dpboost.users import read_users, sample_rows, take_rows
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)
-
-#: A row's log loss counts at most this much: that of a probability of one in a thousand.
-LARGEST_LOG_LOSS = math.log(1000.0)
-
-# A mean of fewer rows than this is pulled towards zero.
-_LEAST_ROWS = 10.0
-
-_NAMES = {
-    "l1": ("l1", "mean_absolute_error", "mae", "regression_l1"),
-    "l2": ("l2", "mean_squared_error", "mse", "regression_l2", "regression"),
-    "rmse": ("rmse", "root_mean_squared_error", "l2_root"),
-    "binary_logloss": ("binary_logloss", "binary"),
-    "binary_error": ("binary_error",),
-    "multi_logloss": ("multi_logloss", "multiclass", "softmax"),
-    "multi_error": ("multi_error",),
-}
-
-
-class CVBooster(lightgbm.CVBooster):
-    """The models of all folds; what is asked of it is asked of each of them."""
 
 
 class CVResults(dict[str, Any]):
@@ -80,45 +57,6 @@ class CVResults(dict[str, Any]):
     """
 
     privacy_report: PrivacyReport
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowLoss:
-    """A metric that is a mean over rows.
-
-    Parameters
-    ----------
-    name : str
-        LightGBM's.
-    bound : float
-        Public bound of a row's loss.
-    squared : bool
-        Whether the metric is the root of the mean.
-    """
-
-    name: str
-    bound: float
-    root: bool = False
-
-    def of_rows(self, labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:
-        """Losses of single rows, divided by their bound, in [0, 1]."""
-        if self.name in ("l1", "l2", "rmse"):
-            losses = np.abs(predictions - labels) ** (1 if self.name == "l1" else 2)
-        else:
-            probability = predictions
-            if probability.ndim == 1:
-                probability = np.column_stack([1 - probability, probability])
-            own = np.take_along_axis(probability, labels[:, np.newaxis], axis=1)[:, 0]
-            if self.name.endswith("error"):
-                losses = (own < probability.max(axis=1)).astype(np.float64)
-            else:
-                losses = -np.log(np.maximum(own, 1e-15))
-        return np.clip(np.nan_to_num(losses, nan=self.bound) / self.bound, 0.0, 1.0)
-
-    def value(self, mean: float) -> float:
-        """Return the metric of a released mean of ``of_rows``."""
-        mean = min(max(mean, 0.0), 1.0) * self.bound
-        return math.sqrt(mean) if self.root else mean
 
 
 def cv(
@@ -228,7 +166,7 @@ class _Run:
         self.before = [each for each in given if getattr(each, "before_iteration", False)]
         after = [each for each in given if not getattr(each, "before_iteration", False)]
         self.after = sorted(after, key=attrgetter("order"))
-        self.params, stopping = _without_early_stopping(params)
+        self.params, stopping = without_early_stopping(params)
         self.estimator, self.labels = build_estimator(
             self.params, train_set, num_boost_round, owner="cv"
         )
@@ -258,11 +196,13 @@ class _Run:
         booster = CVBooster()
         booster.boosters = [model.booster_ for model in models]
         history = (
-            [_mean_lines(lines) for lines in zip(*self.lines, strict=True)] if self.public else []
+            [mean_lines(lines) for lines in zip(*self.lines, strict=True)] if self.public else []
         )
         if self.asked:
             history = [self._release(models, rows, fold, ledger)]
-        results = CVResults(self._after(booster, history))
+        results = CVResults(
+            run_callbacks(booster, history, callbacks=self.after, params=self.params)
+        )
         if return_cvbooster:
             results["cvbooster"] = booster
         results.privacy_report = self._report(ledger, [m.privacy_report_ for m in models])
@@ -337,8 +277,8 @@ class _Run:
         if not asked:
             several = len(self.estimator.schema.classes) > 2 if classifier else False
             asked = ["multi_logloss" if several else "binary_logloss" if classifier else "l2"]
-        main = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
-        allowed = [name for name in _NAMES if ("_" in name) == classifier]
+        main = {alias: name for name, aliases in NAMES.items() for alias in aliases}
+        allowed = [name for name in NAMES if ("_" in name) == classifier]
         for name in asked:
             if main.get(name) not in allowed:
                 raise InvalidParameterError(
@@ -368,19 +308,14 @@ class _Run:
     ) -> list[tuple[Any, ...]]:
         """Release every metric of every fold, on the rows that its model has not seen."""
         budgets = divide(ledger.capacity, [1] * len(self.asked))
-        reach = Reach.single(ROW_UNITS)
         lines: list[tuple[Any, ...]] = []
         held = [self._held_out(model, rows[fold == place]) for place, model in enumerate(models)]
         for name, budget in zip(self.asked, budgets, strict=True):
-            losses = [_row_loss(name, model) for model in models]
-            sums = np.zeros((2, self.n_folds), dtype=np.int64)
-            for place, (loss, (labels, predictions)) in enumerate(zip(losses, held, strict=True)):
-                units = np.rint(loss.of_rows(labels, predictions) * ROW_UNITS).astype(np.int64)
-                sums[:, place] = units.sum(), ROW_UNITS * len(units)
-            value = Sensitive(sums, newton_sums(reach, reach, ledger.neighbours), 1 / ROW_UNITS)
+            losses = [row_loss(name, model) for model in models]
+            value = loss_sums(losses, held, ledger.neighbours)
             noise = ledger.accountant.noise(budget)
             total, count = ledger.release(noise, value, label=f"metric {name}") / ROW_UNITS
-            means = total / np.maximum(count, _LEAST_ROWS)
+            means = total / np.maximum(count, LEAST_ROWS)
             values = [loss.value(mean) for loss, mean in zip(losses, means.tolist(), strict=True)]
             lines.append(("valid", name, float(np.mean(values)), False, float(np.std(values))))
         return lines
@@ -400,35 +335,6 @@ class _Run:
         if empty:
             return codes, np.empty((0, len(model.classes_)))
         return codes, model.predict_proba(X)[known]
-
-    def _after(self, booster: CVBooster, history: list[Any]) -> dict[str, list[float]]:
-        """Run the callbacks over the metrics, and return LightGBM's dict."""
-        results: dict[str, list[float]] = defaultdict(list)
-        n_rounds = booster.boosters[0].current_iteration()
-        first = n_rounds - len(history)
-        for place, line in enumerate(history):
-            for name, metric, mean, _, deviation in line:
-                results[f"{name} {metric}-mean"].append(mean)
-                results[f"{name} {metric}-stdv"].append(deviation)
-            try:
-                for callback in self.after:
-                    callback(
-                        CallbackEnv(
-                            model=booster,
-                            params=dict(self.params),
-                            iteration=first + place,
-                            begin_iteration=first,
-                            end_iteration=n_rounds,
-                            evaluation_result_list=[_as_lightgbm(each) for each in line],
-                        )
-                    )
-            except EarlyStopException as stopped:
-                booster.best_iteration = stopped.best_iteration + 1
-                for each in booster.boosters:
-                    each.best_iteration = booster.best_iteration
-                kept = booster.best_iteration - first
-                return {name: values[:kept] for name, values in results.items()}
-        return dict(results)
 
     def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
         """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
@@ -459,55 +365,10 @@ class _Run:
         )
 
 
-def _mean_lines(of_folds: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return the mean and deviation over all folds of the metrics of one round."""
-    lines = []
-    for same in zip(*of_folds, strict=True):
-        values = [each[2] for each in same]
-        name, metric, _, higher = same[0][:4]
-        lines.append((name, metric, float(np.mean(values)), higher, float(np.std(values))))
-    return lines
-
-
 def _failure(fit: PrivacyReport) -> Fraction:
     """Return what a fit's stability histograms took of delta."""
     learned = str(fit.facts["learned"]).split(", ")
     return fit.delta * DELTA_SHARE * sum(name in learned for name in ("categories", "class labels"))
-
-
-def _as_lightgbm(line: tuple[Any, ...]) -> Any:
-    """Return a line of results in the form that the installed LightGBM uses."""
-    kind = getattr(lightgbm, "EvalResult", None)
-    return line if kind is None else kind(*line)
-
-
-def _row_loss(name: str, model: Any) -> RowLoss:
-    """Return a metric with the public bound of a row's loss."""
-    if name in ("l1", "l2", "rmse"):
-        low, high = model.schema_.label_bounds
-        width = high - low
-        return RowLoss(name=name, bound=width if name == "l1" else width**2, root=name == "rmse")
-    return RowLoss(name=name, bound=1.0 if name.endswith("error") else LARGEST_LOG_LOSS)
-
-
-def _without_early_stopping(
-    params: dict[str, Any],
-) -> tuple[dict[str, Any], list[Callable[..., Any]]]:
-    """Take early stopping out of the parameters of the fits: it looks at all of them."""
-    names = canonical_names()
-    own = ("early_stopping_round", "first_metric_only", "early_stopping_min_delta")
-    kept = {name: value for name, value in params.items() if names.get(name) not in own}
-    rounds = value_of(params, "early_stopping_round") or 0
-    if check_integer("early_stopping_round", "cv", rounds) <= 0:
-        return kept, []
-    return kept, [
-        lightgbm.early_stopping(
-            stopping_rounds=rounds,
-            first_metric_only=bool(value_of(params, "first_metric_only")),
-            min_delta=value_of(params, "early_stopping_min_delta") or 0.0,
-            verbose=False,
-        )
-    ]
 
 
 def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> None:

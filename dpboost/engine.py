@@ -12,7 +12,7 @@ import numpy as np
 from dpboost._validation import InvalidParameterError
 from dpboost.fit_options import Feval
 from dpboost.lightgbm.booster import Booster
-from dpboost.parameters import canonical_names
+from dpboost.parameters import canonical_names, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -177,13 +177,6 @@ def _number_of_classes(params: Mapping[str, Any]) -> int:
             f"Got {number!r} instead."
         )
     return int(number)
-
-
-def value_of(params: Mapping[str, Any], canonical: str) -> Any:
-    """Return a parameter under any of its names, None where it is not given."""
-    names = canonical_names()
-    found = [name for name in params if names.get(name) == canonical]
-    return params[canonical if canonical in found else found[0]] if found else None
 
 
 def check_dataset(value: Any, name: str) -> None:

@@ -35,6 +35,13 @@ def canonical_names() -> dict[str, str]:
     return names
 
 
+def value_of(params: Mapping[str, Any], canonical: str) -> Any:
+    """Return a parameter under any of its names, None where it is not given."""
+    names = canonical_names()
+    found = [name for name in params if names.get(name) == canonical]
+    return params[canonical if canonical in found else found[0]] if found else None
+
+
 def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> None:
     """Raise for a name that neither LightGBM nor the owner knows, with the nearest ones.
 
