@@ -29,6 +29,7 @@ from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.start import ROW_UNITS
 from dpboost.cv_callbacks import CVBooster, mean_lines, run_callbacks, without_early_stopping
+from dpboost.data.containers import unpack
 from dpboost.data.labels import read_class_labels, read_regression_labels
 from dpboost.data.learning import DELTA_SHARE
 from dpboost.data.table import read_table
@@ -36,6 +37,7 @@ from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
 from dpboost.fitting import PrivacyRequest
 from dpboost.parameters import canonical_names, value_of
+from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
@@ -178,7 +180,7 @@ class _Run:
         )
         self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
-        self.table = read_table(train_set.data, schema=own["schema"])
+        self.table = read_table(unpack(train_set), schema=own["schema"])
 
     def results(self, return_cvbooster: bool) -> CVResults:
         """Draw the folds, fit, and release the metrics."""
@@ -244,7 +246,7 @@ class _Run:
             given["init_model"] = self.init_model
         if self.public:
             given["eval_set"] = [
-                (each.data, labels_for(self.estimator, each.label)) for each in self.public
+                (unpack(each), labels_for(self.estimator, each.label)) for each in self.public
             ]
             given["eval_sample_weight"] = [each.weight for each in self.public]
             given["eval_init_score"] = [each.init_score for each in self.public]
@@ -260,7 +262,7 @@ class _Run:
             lines.append(env.evaluation_result_list)
 
         return model.fit(
-            take_rows(data.data, rows),
+            take_rows(unpack(data), rows),
             take_rows(np.asarray(self.labels), rows),
             callbacks=[*self.before, record],
             feature_name=data.feature_name,
@@ -307,7 +309,9 @@ class _Run:
         ledger: Ledger,
     ) -> list[tuple[Any, ...]]:
         """Release every metric of every fold, on the rows that its model has not seen."""
-        budgets = divide(ledger.capacity, [1] * len(self.asked))
+        reports = [model.privacy_report_ for model in models]
+        budget = self._capacity(ledger, reports) * METRIC_SHARE
+        budgets = divide(budget, [1] * len(self.asked))
         lines: list[tuple[Any, ...]] = []
         held = [self._held_out(model, rows[fold == place]) for place, model in enumerate(models)]
         for name, budget in zip(self.asked, budgets, strict=True):
@@ -323,7 +327,7 @@ class _Run:
     def _held_out(self, model: Any, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Labels and predictions of the rows of a fold, both inside their public bounds."""
         labels = take_rows(np.asarray(self.labels), rows)
-        X = take_rows(self.train_set.data, rows)
+        X = take_rows(unpack(self.train_set), rows)
         empty = len(rows) == 0
         if not hasattr(model, "predict_proba"):
             low, high = model.schema_.label_bounds
@@ -336,11 +340,14 @@ class _Run:
             return codes, np.empty((0, len(model.classes_)))
         return codes, model.predict_proba(X)[known]
 
+    def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> Budget:
+        """Return the budget of everything, given what the fits took of delta."""
+        inner = replace(self.privacy, part=None).accountant(self.recipe)
+        return inner.capacity(ledger.epsilon, _delta_left(ledger, fits))
+
     def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
         """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
-        delta_left = ledger.delta - sum((_failure(fit) for fit in fits), Fraction(0))
-        capacity = inner.capacity(ledger.epsilon, delta_left)
         spent = sum(sorted(fit.spent for fit in fits)[1:], ledger.spent)
         fact = (
             f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
@@ -355,14 +362,19 @@ class _Run:
         )
         return replace(
             own,
-            capacity=capacity,
+            capacity=self._capacity(ledger, fits),
             spent=spent,
-            epsilon_spent=inner.epsilon(spent, delta_left),
+            epsilon_spent=inner.epsilon(spent, _delta_left(ledger, fits)),
             releases=tuple(
                 replace(line, share=line.share and line.share * METRIC_SHARE)
                 for line in own.releases
             ),
         )
+
+
+def _delta_left(ledger: Ledger, fits: list[PrivacyReport]) -> Fraction:
+    """Return what the stability histograms of all fits leave of delta."""
+    return ledger.delta - sum((_failure(fit) for fit in fits), Fraction(0))
 
 
 def _failure(fit: PrivacyReport) -> Fraction:

@@ -10,6 +10,7 @@ import lightgbm
 import numpy as np
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.containers import unpack
 from dpboost.fit_options import Feval
 from dpboost.lightgbm.booster import Booster
 from dpboost.parameters import canonical_names, value_of
@@ -91,13 +92,13 @@ def train(
         "user_ids": getattr(train_set, "user_ids", None),
         "callbacks": callbacks,
         "eval_metric": [Feval(function) for function in listed(feval)] or None,
-        "eval_set": [(valid.data, labels_for(estimator, valid.label)) for valid in sets] or None,
+        "eval_set": [(unpack(valid), labels_for(estimator, valid.label)) for valid in sets] or None,
         "eval_names": names or None,
         "eval_sample_weight": [valid.weight for valid in sets] or None,
         "eval_init_score": [valid.init_score for valid in sets] or None,
     }
     estimator.fit(
-        train_set.data,
+        unpack(train_set),
         labels,
         feature_name=train_set.feature_name,
         categorical_feature=train_set.categorical_feature,

@@ -52,6 +52,8 @@ class RowLoss:
     bound: float
     root: bool = False
 
+    # A numpy warning about an odd cell would tell that there is one.
+    @np.errstate(all="ignore")
     def of_rows(self, labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:
         """Losses of single rows, divided by their bound, in [0, 1]."""
         if self.name in ("l1", "l2", "rmse"):

@@ -264,3 +264,37 @@ def test_a_declared_class_without_rows_has_a_small_probability():
     model = DPBoostClassifier(epsilon=8.0, schema=schema, n_jobs=1, verbosity=0).fit(X, y)
     assert model.predict_proba(X).shape == (len(X), 4)
     assert model.predict_proba(X)[:, model.classes_.tolist().index("none")].mean() < 0.05
+
+
+# -- parameters of LightGBM ------------------------------------------------------------------------
+
+
+def test_zeros_may_be_missing():
+    random = np.random.default_rng(0)
+    X = random.uniform(1, 2, (2000, 2))
+    absent = random.random(2000) < 0.5
+    X[absent, 0] = 0.0
+    schema = {"bounds": {0: (0, 2), 1: (0, 2)}, "label_bounds": (-1, 1)}
+    options = {"schema": schema, "epsilon": 50.0, "n_jobs": 1, "verbosity": 0, "max_depth": 3}
+    model = DPBoostRegressor(zero_as_missing=True, n_estimators=100, **options)
+    model.fit(X, np.where(absent, 1.0, -1.0))
+    assert model.ensemble_.binner.zero_as_missing
+    missing = np.where(absent[:, np.newaxis] & [True, False], np.nan, X)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(model.predict(missing), predicted)
+    assert predicted[absent].mean() > predicted[~absent].mean() + 0.5
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(stock.predict(X), predicted)
+
+
+def test_an_evaluation_set_is_read_as_the_rows_are():
+    X = np.array([[0.0, 1.0], [1.0, 0.0]] * 50)
+    schema = {"bounds": {0: (0, 2), 1: (0, 2)}, "label_bounds": (-1, 1)}
+    model = DPBoostRegressor(
+        zero_as_missing=True, schema=schema, n_estimators=20, n_jobs=1, verbosity=0
+    )
+    y = np.where(X[:, 0] == 0, 1.0, -1.0)
+    with pytest.warns(dpboost.PublicRowsWarning):
+        model.fit(X, y, eval_set=[(X.copy(), y.copy())])
+    error = np.mean((model.predict(X) - y) ** 2)
+    assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error, rel=1e-6)

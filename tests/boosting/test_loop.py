@@ -165,3 +165,59 @@ def test_logistic_loss_equals_the_reference(seed):
         leaf_to_score=lambda leaf: round(leaf * 2**20),
     )
     assert_same(trees_of("seq", loss, bins, labels, hyper, ledger()), expected)
+
+
+# -- somebody looks on ----------------------------------------------------------------------------
+
+
+class Watcher:
+    """Sets a learning rate for each round, and ends after some."""
+
+    def __init__(self, rates, last):
+        self.rates, self.last, self.seen = rates, last, []
+
+    def before(self, index):
+        return self.rates[index]
+
+    def after(self, trees):
+        self.seen.append(trees)
+        return len(self.seen) == self.last
+
+
+@pytest.mark.parametrize("recipe", ["seq", "dpboost", "best"])
+def test_a_watch_sees_every_round_and_may_end_training(recipe):
+    loss = SquaredLoss.from_label_bounds(-2.0, 2.0)
+    bins, signal = table(400, 0)
+    labels = loss.encode_labels(signal)
+    watcher = Watcher([None, 0.5, 1e-9] + [None] * 9, last=3)
+    algorithm = ALGORITHMS.find(recipe, "test")
+    sharing = {"best": 1, "dpboost": 4}.get(recipe)
+    hyper = Hyperparameters(n_estimators=12, max_depth=2, trees_per_ensemble=sharing)
+    facts = PublicFacts(epsilon=math.inf, delta=0.0, n_rows=400.0, n_features=3, loss=loss)
+    setting = Setting(
+        hyper=hyper.filled(algorithm.defaults(facts)),
+        loss=loss,
+        binner=FakeBinner(),
+        facts=facts,
+        public=np.random.default_rng(0),
+        n_threads=1,
+    )
+    rows = TrainingRows(bins, labels, np.ones(400, dtype=bool), loss, layout(), 1)
+    books = ledger(Fraction(12))
+    trees = algorithm.build(setting).boost(
+        rows, budget=Fraction(12), ledger=books, on_tree=lambda: None, watch=watcher
+    )
+    assert [seen[0] for seen in watcher.seen] == list(trees)
+    assert len(trees) == 3
+    spent = Fraction(4) if recipe == "dpboost" else Fraction(3)
+    assert books.spent == spent
+    largest = [np.abs(tree.leaf_value).max() * loss.unit for tree in trees]
+    assert largest[2] < 1e-6 < largest[0]
+
+
+class FakeBinner:
+    """What a recipe asks of the bins."""
+
+    n_features = 3
+    n_bins = np.array(N_BINS, dtype=np.int32)
+    is_categorical = np.array(IS_CATEGORICAL, dtype=np.uint8)

@@ -389,3 +389,61 @@ def test_the_warning_is_the_same_for_any_rows():
             complete(numeric(n_rows) * scale, np.ones(n_rows), ledger())
         messages |= {str(warning.message) for warning in caught}
     assert len(messages) == 1
+
+
+# -- columns of numbers that hold categories, and rows that are a sample ------------------------
+
+
+def test_categories_in_columns_of_numbers_are_learned():
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 3, 2000).astype(float)
+    codes[:5] = [-1, 0.5, np.nan, 7e9, np.inf]
+    table = read_table(np.column_stack([random.normal(size=2000), codes]))
+    books = ledger(Fraction(20))
+    with pytest.warns(UndeclaredWarning, match="categories"):
+        knowledge = complete_schema(
+            Schema(label_bounds=(0, 1)).resolve(table.feature_names),
+            table,
+            np.zeros(2000),
+            task="regression",
+            assume_public=ASSUMPTIONS,
+            n_bins=16,
+            ledger=books,
+            nominal=frozenset({1}),
+        )
+    assert knowledge.schema.categories == {1: (0, 1, 2)}
+    assert list(knowledge.schema.bounds) == [0]
+    assert "categories" in knowledge.learned
+
+
+def test_histograms_count_the_rows_they_are_told_to():
+    table = read_table(np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)]))
+    books = ledger(Fraction(20))
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete_schema(
+            Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
+            table,
+            np.zeros(3000),
+            task="regression",
+            assume_public=ASSUMPTIONS,
+            n_bins=16,
+            ledger=books,
+            nominal=frozenset({1}),
+            counted=np.arange(1501),
+        )
+    assert knowledge.schema.categories == {1: (3,)}
+
+
+def test_the_set_of_classes_is_that_of_all_rows():
+    table = read_table(np.zeros((4, 1)))
+    knowledge = complete_schema(
+        Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
+        table,
+        np.array([1, 1, 1, 1]),
+        task="classification",
+        assume_public=ASSUMPTIONS,
+        n_bins=16,
+        ledger=ledger(),
+        assumed_classes=np.array([0, 1, 2]),
+    )
+    assert knowledge.schema.classes == (0, 1, 2)

@@ -1,0 +1,114 @@
+"""Training with a dict of parameters."""
+
+import lightgbm
+import numpy as np
+import pytest
+
+import dpboost
+from dpboost import Dataset, InvalidParameterError
+from dpboost.privacy.ledger import Ledger
+
+BOUNDS = {"bounds": dict.fromkeys(range(3), (-1, 1))}
+FAST = {"max_depth": 2, "n_jobs": 1, "verbosity": 0}
+X = np.random.default_rng(0).uniform(-1, 1, (300, 3))
+Y = X[:, 0]
+
+
+def train(params, labels=Y, n_rounds=3, **options):
+    return dpboost.train(
+        {"schema": BOUNDS, **FAST, **params}, Dataset(X, labels), n_rounds, **options
+    )
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize(
+    ("objective", "name"),
+    [(None, "regression"), ("regression", "regression"), ("mse", "regression")],
+)
+def test_regressions(objective, name):
+    booster = train({} if objective is None else {"objective": objective})
+    assert booster.params["objective"] == name
+    assert booster.privacy_report["private"]
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (0, 3)])
+def test_two_classes_are_told_apart_at_zero(labels):
+    y = np.where(Y > 0, labels[1], labels[0])
+    booster = train({"application": "binary", "epsilon": 100.0}, y, 40)
+    assert booster.privacy_report["assumed_public"] == ["column types and category lists"]
+    predicted = booster.predict(X)
+    assert ((predicted > 0.5) == (Y > 0)).mean() > 0.8
+
+
+def test_several_classes_are_counted_by_a_parameter():
+    y = np.digitize(Y, [-0.3, 0.3])
+    booster = train({"objective": "multiclass", "num_classes": 4}, y)
+    assert booster.predict(X).shape == (300, 4)
+    for n_classes in (None, 1, "3", True):
+        with pytest.raises(InvalidParameterError, match="num_class"):
+            train({"objective": "multiclass", "num_class": n_classes}, y)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("name", ["num_iterations", "n_iter", "num_trees", "n_estimators"])
+def test_parameters_decide_the_number_of_rounds(name):
+    assert train({name: 5}, n_rounds=3).num_trees() == 5
+    assert train({}, n_rounds=4).num_trees() == 4
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_the_recipe_decides_the_rounds_where_nobody_does():
+    assert train({"recipe": "dpboost"}, n_rounds=None).num_trees() == 50
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_early_stopping_may_be_a_parameter():
+    with pytest.warns(dpboost.PublicRowsWarning):
+        booster = train(
+            {"early_stopping_rounds": 1, "epsilon": 0.1},
+            n_rounds=300,
+            valid_sets=Dataset(X[:50], Y[:50].copy()),
+        )
+    assert booster.current_iteration() == booster.best_iteration + 1 < 300
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_what_the_estimator_trains_is_what_train_trains():
+    params = {"noise_seed": 3, "learning_rate": 0.3, "epsilon": 2.0}
+    with pytest.warns(dpboost.NotPrivateWarning):
+        booster = train(params)
+    model = dpboost.DPBoostRegressor(schema=BOUNDS, n_estimators=3, **FAST, **params)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        model.fit(X, Y)
+    np.testing.assert_array_equal(booster.predict(X), model.predict(X))
+
+
+def test_users_come_with_the_dataset():
+    data = Dataset(X, Y, user_ids=np.arange(300) // 3)
+    schema = {**BOUNDS, "label_bounds": (-1, 1)}
+    booster = dpboost.train({"schema": schema, "rows_per_user": 2, **FAST}, data, 2)
+    assert booster.privacy_report["rows_per_user"] == 2
+
+
+def constructed():
+    data = lightgbm.Dataset(X, Y, params={"verbose": -1})
+    data.construct()
+    return data
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dpboost.train("epsilon", Dataset(X, Y)), "'params'.*dict"),
+        (lambda: dpboost.train(FAST, X), "'train_set'.*ndarray"),
+        (lambda: dpboost.train(FAST, Dataset(X)), "no labels"),
+        (lambda: dpboost.train(FAST, Dataset(X, Y), valid_sets=[X]), "'valid_sets'.*ndarray"),
+        (lambda: dpboost.train({"epsilom": 1}, Dataset(X, Y)), "'epsilom'.*'epsilon'"),
+        (lambda: dpboost.train({"objective": "lambdarank"}, Dataset(X, Y)), "objective"),
+        (lambda: dpboost.train(FAST, constructed()), "raw data"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(call, message, monkeypatch):
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
