@@ -23,6 +23,7 @@ ctypedef const real_t const_real_t
 
 cdef enum:
     BLOCK = 256
+    COLUMNS_AT_ONCE = 16  # columns of single precision that share the lines of a row-major table
 
 # LightGBM reads values up to float32(1e-35) as zero; a float's own digits, promoted to double.
 cdef extern from *:
@@ -144,6 +145,53 @@ def bin_dense(
             <int>min(<Py_ssize_t>BLOCK, n_rows - row), &search[0], &lower[0], &scale[0],
             &first[0], &last[0], &missing_cell[0], &zero[0], &step[0], &start[0], &table[0],
             &borders[0], &out[0, first_row + row], out.strides[0],
+        )
+
+
+cdef void count_features(
+    const_real_t* values, Py_ssize_t row_stride, Py_ssize_t column_stride, Py_ssize_t n_rows,
+    const int* columns, const double* lower, const double* scale, const double* zero,
+    int n_columns, int n_cells, Py_ssize_t* counts,
+) noexcept nogil:
+    cdef double x[BLOCK]
+    cdef int cell[BLOCK]
+    cdef Py_ssize_t block, row
+    cdef int k, i, count
+    for block in range((n_rows + BLOCK - 1) // BLOCK):
+        row = block * BLOCK
+        count = <int>min(<Py_ssize_t>BLOCK, n_rows - row)
+        for k in range(n_columns):
+            load(
+                <const_real_t*>(
+                    <const char*>values + row * row_stride + columns[k] * column_stride
+                ),
+                row_stride, count, zero[k], x,
+            )
+            affine_cells(x, lower[k], scale[k], 0, n_cells - 1, n_cells, cell)
+            for i in range(count):
+                counts[k * (n_cells + 1) + cell[i]] += 1
+
+
+def count_cells(
+    const_real_t[:, :] values, const int[::1] columns, const double[::1] lower,
+    const double[::1] scale, const double[::1] zero, Py_ssize_t[:, ::1] counts, int n_threads,
+):
+    """Count rows by cell: counts[k, c] grows by the rows whose value in columns[k] is in cell c.
+
+    The last entry counts missing values.
+    """
+    cdef Py_ssize_t n_rows = values.shape[0]
+    cdef int n_columns = <int>columns.shape[0]
+    cdef int n_cells = <int>counts.shape[1] - 1
+    cdef int n_groups = (n_columns + COLUMNS_AT_ONCE - 1) // COLUMNS_AT_ONCE
+    cdef int group, k
+    if n_rows == 0 or n_columns == 0:
+        return
+    for group in prange(n_groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        k = group * COLUMNS_AT_ONCE
+        count_features(
+            &values[0, 0], values.strides[0], values.strides[1], n_rows, &columns[k], &lower[k],
+            &scale[k], &zero[k], min(COLUMNS_AT_ONCE, n_columns - k), n_cells, &counts[k, 0],
         )
 
 

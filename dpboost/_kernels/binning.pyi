@@ -60,3 +60,14 @@ def bin_stored(
     n_threads: int,
 ) -> None:
     """Bin the stored values of columns: those of f are column_start[f]:column_start[f + 1]."""
+
+def count_cells(
+    values: NDArray[np.floating],
+    columns: NDArray[np.int32],
+    lower: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    zero: NDArray[np.float64],
+    counts: NDArray[np.intp],
+    n_threads: int,
+) -> None:
+    """Count rows by affine cell; ``counts[k]`` has one entry more, for missing values."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._kernels import binning
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins
 from dpboost.data.table import Table
@@ -38,6 +41,7 @@ def release_bins(
     n_rows: float,
     budget: Budget,
     ledger: Ledger,
+    n_threads: int = 1,
 ) -> Binner:
     """Merge fine cells into bins by the square root of their noisy mass.
 
@@ -55,6 +59,7 @@ def release_bins(
         In the currency of the ledger's accountant.
     ledger : Ledger
         The gate.
+    n_threads : int
 
     Returns
     -------
@@ -74,7 +79,7 @@ def release_bins(
     if not places or len(places) > MOST_FEATURES:
         return binner
     fine = {place: _fine(binner.features[place]) for place in places}
-    histograms = np.stack([_histogram(fine[place], table.column(place)) for place in places])
+    histograms = _histograms(fine, table, binner.zero_as_missing, n_threads)
     noise = ledger.accountant.noise(budget)
     bounds = counts(ledger.neighbours, ROW_UNITS, histograms=len(places))
     sensitive = Sensitive(histograms * ROW_UNITS, bounds, unit=1 / ROW_UNITS)
@@ -189,8 +194,32 @@ def _fine(bins: object) -> AffineBins:
     return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=bytes(N_CELLS))
 
 
-def _histogram(fine: AffineBins, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count rows by fine cell; missing values are in none."""
-    position = (values[~np.isnan(values)] - fine.lower) * fine.scale
-    cells = np.clip(position, 0, N_CELLS - 1).astype(np.intp)
-    return np.bincount(cells, minlength=N_CELLS).astype(np.int64)
+def _histograms(
+    fine: Mapping[int, AffineBins], table: Table, zero_as_missing: bool, n_threads: int
+) -> NDArray[np.int64]:
+    """Count rows by fine cell of each feature; missing values are in none.
+
+    The cells are those of the kernel that bins the rows later.
+    """
+    places = np.array(list(fine), dtype=np.int32)
+    lower = np.array([bins.lower for bins in fine.values()])
+    scale = np.array([bins.scale for bins in fine.values()])
+    zero = np.full(len(places), np.nan if zero_as_missing else 0.0)
+    counted = np.zeros((len(places), N_CELLS + 1), dtype=np.intp)
+    for first, values in _pieces(table, places):
+        here = slice(*np.searchsorted(places, [first, first + values.shape[1]]))
+        columns = places[here] - np.int32(first)
+        binning.count_cells(
+            values, columns, lower[here], scale[here], zero[here], counted[here], n_threads
+        )
+    return counted[:, :N_CELLS].astype(np.int64)
+
+
+def _pieces(table: Table, places: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Go through a table; of a sparse one, column by column, only those that are asked for."""
+    if table.stored is None:
+        for _, first, values in table.pieces():
+            yield first, values
+    else:
+        for place in places.tolist():
+            yield place, table.column(place)[:, np.newaxis]

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dpboost._kernels import binning
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
 from dpboost.data.table import read_table
@@ -124,3 +125,27 @@ def test_every_number_of_borders(n_edges):
     values = np.concatenate([edges, np.nextafter(edges, np.inf), rng.normal(size=500)])
     expected = np.searchsorted(edges, values, side="left")
     np.testing.assert_array_equal(binner.bin_values(0, values), expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [0, 1, 255, 700])
+def test_cells_are_counted_as_rows_are_binned(n_rows, dtype, order, n_threads):
+    random = np.random.default_rng(n_rows)
+    values = np.asarray(random.normal(size=(n_rows, 40)) * 3, dtype=dtype, order=order)
+    values[random.random(values.shape) < 0.1] = np.nan
+    values[random.random(values.shape) < 0.1] = 0
+    columns = np.flatnonzero(random.random(40) < 0.7).astype(np.int32)
+    zero = random.choice([0.0, np.nan], size=len(columns))
+    lower = random.normal(size=len(columns)) - 2
+    scale = np.full(len(columns), 4.0)
+    counts = np.ones((len(columns), 21), dtype=np.intp)
+    binning.count_cells(values, columns, lower, scale, zero, counts, n_threads)
+    for k, column in enumerate(columns):
+        x = values[:, column].astype(np.float64)
+        x[x == 0] = zero[k]
+        cells = np.clip((x - lower[k]) * scale[k], 0, 19)
+        cells[np.isnan(x)] = 20
+        expected = np.bincount(cells.astype(int), minlength=21) + 1
+        np.testing.assert_array_equal(counts[k], expected)
