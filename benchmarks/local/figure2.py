@@ -62,17 +62,15 @@ def measure(repeats: int) -> list[LocalRow]:
             for epsilon in _EPSILONS:
                 shared = {"epsilon": epsilon, "mechanism": mechanism}
                 for depth in _DEPTHS:
-                    model, cut = fitted(
-                        X, y, public, **shared, max_depth=depth, min_samples_leaf=15
-                    )
-                    note("depth", label, epsilon, depth, model.predict(cut.read(X_test)))
+                    predict = fitted(X, y, public, **shared, max_depth=depth, min_samples_leaf=15)
+                    note("depth", label, epsilon, depth, predict(X_test))
                 for leaf in _LEAVES:
-                    model, cut = fitted(X, y, public, **shared, max_depth=6, min_samples_leaf=leaf)
-                    note("leaf size", label, epsilon, leaf, model.predict(cut.read(X_test)))
+                    predict = fitted(X, y, public, **shared, max_depth=6, min_samples_leaf=leaf)
+                    note("leaf size", label, epsilon, leaf, predict(X_test))
             for epsilon, method in itertools.product(_SWEEP, RULES):
                 shared = {"epsilon": epsilon, "mechanism": mechanism}
-                model, cut = fitted(X, y, public, **shared, rule=RULES[method])
-                predicted = model.predict(cut.read(X_test))
+                predict = fitted(X, y, public, **shared, rule=RULES[method])
+                predicted = predict(X_test)
                 note("epsilon", f"{method}, {label}", epsilon, "", predicted)
         for method, epsilon, predicted in _baselines(X, y, public, X_test, repeat):
             note("epsilon", method, epsilon, "", predicted)

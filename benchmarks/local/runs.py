@@ -18,6 +18,8 @@ from benchmarks.local.rows import LocalRow
 from benchmarks.report import machine_class
 from benchmarks.versions import versions
 
+NOTES = Path(__file__).parents[1] / "notes"
+
 _NOISE = (
     "Divisions of the rows have fixed seeds. The noise of the reports is fresh entropy of the "
     "operating system, as in use: a second run gives other figures."
@@ -38,6 +40,9 @@ def run_local(
     if hasattr(module, "draw"):
         write_atomically(folder / f"{name}.png", module.draw(rows))
         lines += [f"![{name}]({name}.png)", ""]
+    notes = NOTES / f"{run.name}.md"
+    if notes.is_file():
+        lines += [notes.read_text(encoding="utf-8").strip(), ""]
     used = ", ".join(f"{package} {version}" for package, version in versions().items())
     lines += [
         f"{repeats} repeats. {_NOISE}",

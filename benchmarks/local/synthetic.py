@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpboost import LPDTAggregator, LPDTPartition
-from dpboost.boosting.ensemble import Ensemble
-from dpboost.local.plan import ReportPlan
+from benchmarks.local.trees import Predict, collected, drawn_by
+from dpboost import LPDTPartition
 
 MECHANISMS = {"paper": "paper's mechanism", "signed_cell": "signed cell"}
 
@@ -40,17 +39,29 @@ def fitted(
     mechanism: str,
     rule: str = "max_edge",
     **sizes: Any,
-) -> tuple[Ensemble, LPDTPartition]:
-    """Return LPDT on the synthetic model."""
+) -> Predict:
+    """Return what LPDT predicts on the synthetic model.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Private rows.
+    public : (ndarray, ndarray)
+        Public rows.
+    epsilon : float
+    mechanism : str
+        As in `benchmarks.local.trees.collected`.
+    rule : {"max_edge", "variance"}
+    **sizes
+        ``max_depth`` and ``min_samples_leaf``; by default they are chosen on public rows.
+    """
     partition = LPDTPartition.from_public(
         *public,
         rule=rule,
         epsilon=epsilon,
         n_reports=len(y),
-        mechanism=mechanism,
+        mechanism=drawn_by(mechanism),
         schema=SCHEMA,
         **sizes,
     )
-    server = LPDTAggregator(partition, epsilon, mechanism=mechanism)
-    server.add_many(ReportPlan.of(partition, epsilon, mechanism).encode(X, y))
-    return server.to_ensemble(), partition
+    return collected(partition, mechanism, epsilon, X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,41 @@ from dpboost import LPDTAggregator, LPDTPartition
 from dpboost.local.leaves import raw_scores
 from dpboost.local.plan import ReportPlan
 
+Predict = Callable[[np.ndarray], np.ndarray]
+
 RULES = {"LPDT-M": "max_edge", "LPDT-V": "variance"}
+
+
+def drawn_by(mechanism: str) -> str:
+    """Return the mechanism of the library that draws the reports."""
+    return "paper" if mechanism == "ratio" else mechanism
+
+
+def collected(
+    partition: LPDTPartition, mechanism: str, epsilon: float, X: np.ndarray, y: np.ndarray
+) -> Predict:
+    """Return what predicts after all private rows have reported, with fresh noise.
+
+    Parameters
+    ----------
+    partition : LPDTPartition
+    mechanism : str
+        Of the library, or ``ratio``: the paper's mechanism with the paper's estimate, noisy sum
+        over noisy count of each leaf, clipped to the label range.
+    epsilon : float
+    X, y : ndarray
+        Private rows.
+    """
+    drawn = drawn_by(mechanism)
+    server = LPDTAggregator(partition, epsilon, mechanism=drawn)
+    server.add_many(ReportPlan.of(partition, epsilon, drawn).encode(X, y))
+    if mechanism == "ratio":
+        estimates = server.estimates()
+        positive = np.maximum(estimates.counts, 1.0)[:, np.newaxis]
+        leaves = raw_scores(estimates.sums / positive, partition.labels)[:, 0]
+        return lambda rows: leaves[partition.cells(partition.read(rows))]
+    ensemble = server.to_ensemble()
+    return lambda rows: ensemble.predict(partition.read(rows))
 
 
 @dataclass(frozen=True)
@@ -60,12 +95,11 @@ class Split:
         ----------
         method : {"LPDT-M", "LPDT-V"}
         mechanism : str
-            Of the reports. ``ratio`` is the paper's with the paper's estimate: noisy sum over
-            noisy count of each leaf, clipped to the label range.
+            As in `collected`.
         epsilon : float
         sizes : Sizes
         """
-        drawn = "paper" if mechanism == "ratio" else mechanism
+        drawn = drawn_by(mechanism)
         key = (method, drawn, epsilon, sizes)
         if key not in self._partitions:
             self._partitions[key] = LPDTPartition.from_public(
@@ -78,13 +112,5 @@ class Split:
                 max_depth=sizes.max_depth,
                 min_samples_leaf=sizes.min_samples_leaf,
             )
-        partition = self._partitions[key]
-        server = LPDTAggregator(partition, epsilon, mechanism=drawn)
-        server.add_many(ReportPlan.of(partition, epsilon, drawn).encode(self.X, self.y))
-        table = partition.read(self.X_test)
-        if mechanism == "ratio":
-            estimates = server.estimates()
-            positive = np.maximum(estimates.counts, 1.0)[:, np.newaxis]
-            leaves = raw_scores(estimates.sums / positive, partition.labels)[:, 0]
-            return self.error(leaves[partition.cells(table)])
-        return self.error(server.to_ensemble().predict(table))
+        predict = collected(self._partitions[key], mechanism, epsilon, self.X, self.y)
+        return self.error(predict(self.X_test))
