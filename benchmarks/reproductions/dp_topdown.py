@@ -57,9 +57,9 @@ FULL = Size(
     small_sets=("adult", "bank"),
 )
 QUICK = Size(
-    repeats=3,
+    repeats=8,
     alphas=(0.125, 1.0, 8.0, 64.0, 512.0),
-    shares=(0.005, 0.06, 0.25, 0.5, 0.75, 0.94, 0.985),
+    shares=(0.005, 0.25, 0.5, 0.75, 0.985),
     share_alphas=(0.125, 1.0, 8.0),
     fractions=(0.01, 0.1, 1.0),
     sets=("adult", "bank", "kddcup99", "mnist", "skin"),

@@ -138,14 +138,14 @@ FULL = Size(
 )
 QUICK = Size(
     runs=20,
-    trees=4,
+    trees=8,
     runs_of_a_tree=2,
     rows=(300, 1000, 1500, 3000, 5000),
-    many_rows=(1000, 5000, 20_000, 50_000),
+    many_rows=(1000, 5000, 50_000),
     repeats=2,
     folds=10,
-    used_folds=3,
-    budgets=(0.75, 1.0, 2.0, 4.0, 10.0),
+    used_folds=5,
+    budgets=(0.75, 1.0, 2.0, 4.0),
 )
 
 Methods = dict[str, dict[str, Any]]
