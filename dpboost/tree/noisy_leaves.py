@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class SumScale:
     hessian_share: float
     norm: str
 
-    @property
+    @cached_property
     def hessian_factor(self) -> int:
         """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
         odds = self.hessian_share / (1 - self.hessian_share)
@@ -82,10 +83,14 @@ class SumScale:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
         """Return the L1 and L2 sensitivity of the vector."""
-        return newton_sums(
+        return newton_sums(*self._scaled, neighbours)
+
+    @cached_property
+    def _scaled(self) -> tuple[Reach, Reach]:
+        """Reaches of a row in units of the released vector."""
+        return (
             self.gradient_reach.scaled(GRADIENT_FACTOR),
             self.hessian_reach.scaled(self.hessian_factor),
-            neighbours,
         )
 
 
