@@ -25,6 +25,7 @@ from dpboost.data.bins import (
 )
 from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
 from dpboost.data.table import Table, number_codes
+from dpboost.data.thresholds import FEATURES_AT_ONCE, bisect_bins
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 
 # One thread more for every so many values: starting a thread costs about as much as these.
@@ -310,10 +311,22 @@ class Binner:
         if self.is_categorical[feature]:
             raise refuse("feature", "Binner.thresholds", "a numeric feature", feature)
         if feature not in self._thresholds:
-            result = self._find_thresholds(feature)
-            result.setflags(write=False)
-            self._thresholds[feature] = result
+            self.find_thresholds([feature])
         return self._thresholds[feature]
+
+    def find_thresholds(self, features: Sequence[int]) -> None:
+        """Find the thresholds of many numeric features at once, for `thresholds` to return.
+
+        Bisects over all doubles in their order, for every bin of every feature, asking the kernel.
+        """
+        new = [feature for feature in features if feature not in self._thresholds]
+        for first in range(0, len(new), FEATURES_AT_ONCE):
+            some = new[first : first + FEATURES_AT_ONCE]
+            found = bisect_bins([self.features[feature] for feature in some])
+            for feature, edges in zip(some, found, strict=True):
+                result = np.append(edges[: self.n_bins[feature] - 1], np.inf)
+                result.setflags(write=False)
+                self._thresholds[feature] = result
 
     def category_codes(self, feature: int) -> NDArray[np.int64]:
         """Return the integer that LightGBM sees for every value bin of a nominal feature.
@@ -357,20 +370,6 @@ class Binner:
             zero_as_missing=mapping.get("zero_as_missing", False),
         )
 
-    def _find_thresholds(self, feature: int) -> NDArray[np.float64]:
-        """Bisect over all doubles in their order, for every bin at once, asking the kernel."""
-        if self.zero_as_missing:  # zeros have a place in the order, and none among the bins
-            plain = Binner(features=(self.features[feature],), feature_names=("x",))
-            return plain.thresholds(0)
-        wanted = np.arange(self.n_bins[feature] - 1)
-        low = _order(np.full(len(wanted), -np.inf))
-        high = _order(np.full(len(wanted), np.inf))
-        while (high - low > 1).any():
-            middle = low + (high - low) // np.uint64(2)
-            below = self.bin_values(feature, _double(middle)) <= wanted
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.append(_double(low), np.inf)
-
     def _check_table(self, table: Table) -> None:
         if table.n_features != self.n_features:
             raise InvalidParameterError(
@@ -393,16 +392,3 @@ def _ordinal(n_categories: int) -> EdgeBins:
         places = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
         borders = borders[places.astype(np.int64)]
     return EdgeBins(edges=tuple(borders.tolist()))
-
-
-def _order(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return the places of doubles among all doubles."""
-    bits = values.view(np.uint64)
-    sign = np.uint64(1 << 63)
-    return np.where(bits & sign, ~bits, bits | sign)
-
-
-def _double(order: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the doubles at these places: the inverse of `_order`."""
-    sign = np.uint64(1 << 63)
-    return np.where(order & sign, order ^ sign, ~order).view(np.float64)

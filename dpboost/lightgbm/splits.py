@@ -91,6 +91,7 @@ def _numeric_splits(
     n_bins = binner.n_bins.astype(np.int64)
     first = np.cumsum(n_bins) - n_bins
     edges = np.empty(n_bins.sum(), dtype=object)
+    binner.find_thresholds(np.unique(feature).tolist())
     for f in np.unique(feature).tolist():
         # 17 digits give back the same double, so a value on the edge goes left in both.
         edges[first[f] : first[f] + n_bins[f]] = [

@@ -34,6 +34,9 @@ class Bins:
         sizes = [len(f["codes"]) if "codes" in f else len(f["edges"]) + 1 for f in self.features]
         self.n_bins = np.array(sizes, dtype=np.int32)
 
+    def find_thresholds(self, features):
+        """Nothing to prepare."""
+
     def thresholds(self, f):
         return np.array([*self.features[f]["edges"], math.inf])
 
