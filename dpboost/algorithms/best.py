@@ -70,9 +70,9 @@ def start_share(loss: Loss, delta: float) -> float:
     return 0.03 if delta > 0 else 0.05
 
 
-def bins_share(delta: float) -> float:
-    """Return the part of the budget that the bins get: equal bins are free, and pure."""
-    return 0.05 if delta > 0 else 0.0
+def bins_share(_delta: float) -> float:
+    """Return the part of the budget that the bins get."""
+    return 0.05
 
 
 def defaults(facts: PublicFacts) -> Hyperparameters:

@@ -20,7 +20,8 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive
 
 N_CELLS = 1024
-# One row in units of the released histograms.
+# One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
+# exact on whole rows.
 ROW_UNITS = 2**18
 # More features than this keep equal bins: the histograms would outgrow the rows.
 MOST_FEATURES = 4096
@@ -81,10 +82,11 @@ def release_bins(
     fine = {place: _fine(binner.features[place]) for place in places}
     histograms = _histograms(fine, table, binner.zero_as_missing, n_threads)
     noise = ledger.accountant.noise(budget)
-    bounds = counts(ledger.neighbours, ROW_UNITS, histograms=len(places))
-    sensitive = Sensitive(histograms * ROW_UNITS, bounds, unit=1 / ROW_UNITS)
-    deviation = noise.deviation(sensitive.bound(noise.needs)) / ROW_UNITS
-    released = ledger.release(noise, sensitive, label="fine histograms") / ROW_UNITS
+    units = ROW_UNITS if noise.needs == "l2" else 1
+    bounds = counts(ledger.neighbours, units, histograms=len(places))
+    sensitive = Sensitive(histograms * units, bounds, unit=1 / units)
+    deviation = noise.deviation(sensitive.bound(noise.needs)) / units
+    released = ledger.release(noise, sensitive, label="fine histograms") / units
     features = list(binner.features)
     for place, noisy in zip(places, released, strict=True):
         features[place] = replace(fine[place], table=merge_cells(noisy, deviation, n_rows, n_bins))

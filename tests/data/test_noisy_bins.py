@@ -68,12 +68,15 @@ def test_bins_are_finer_where_rows_are():
 
 def test_one_release_of_all_histograms_with_their_bound():
     for neighbours, rows in ((Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)):
-        for delta, constant in ((0, 2 * rows), (1e-6, math.sqrt(2 * rows))):
+        for delta, constant in (
+            (0, 2 * rows),
+            (1e-6, math.sqrt(2 * rows) * ROW_UNITS),
+        ):
             books = ledger(1.0, delta, neighbours)
             released(books)
             (entry,) = books.entries
             assert entry.label == "fine histograms"
-            assert entry.bound.constant == pytest.approx(constant * ROW_UNITS, rel=1e-5)
+            assert entry.bound.constant == pytest.approx(constant, rel=1e-5)
             assert books.spent == books.capacity
 
 
