@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -224,3 +225,23 @@ def test_ids_and_their_limit_go_together(monkeypatch):
         DPBoostRegressor(schema=SCHEMA, rows_per_user=2, **FAST).fit(X, y)
     with pytest.raises(InvalidParameterError, match="'rows_per_user'.*at least 1"):
         DPBoostRegressor(schema=SCHEMA, rows_per_user=0, **FAST).fit(X, y, user_ids=users)
+
+
+def test_nobodys_name_and_no_number_of_users_leaves():
+    seen = set()
+    for n_users in (40, 60):
+        X, y, users = rows(n_users=n_users)
+        names = np.array([f"person-{user}" for user in users])
+        model = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, **FAST)
+        model.fit(X, y, user_ids=names)
+        left = pickle.dumps(model) + model.booster_.model_to_string().encode()
+        assert b"person" not in left
+        shape = {name: type(value).__name__ for name, value in vars(model).items()}
+        seen.add((str(model.privacy_report_), tuple(sorted(shape.items()))))
+    assert len(seen) == 1
+
+
+def test_a_single_user_with_a_single_row_is_no_error():
+    X, y, _ = rows(n_users=1, of_each=1)
+    model = DPBoostRegressor(schema=SCHEMA, rows_per_user=3, **FAST).fit(X, y, user_ids=["me"])
+    assert np.isfinite(model.predict(X)).all()
