@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from lightgbm import Sequence, register_logger
+
 from dpboost._validation import InvalidParameterError
 from dpboost.callbacks import (
     EarlyStopException,
@@ -37,6 +41,24 @@ LGBMClassifier = DPBoostClassifier
 
 __version__ = "0.1.0"
 
+_ABSENT = {
+    **dict.fromkeys(
+        ("LGBMRanker", "DaskLGBMRanker"),
+        "gradients of rankings mix rows, so that no bound of one row's part exists",
+    ),
+    **dict.fromkeys(
+        ("DaskLGBMClassifier", "DaskLGBMRegressor"), "distributed training is not available"
+    ),
+    "LGBMModel": "use DPBoostRegressor or DPBoostClassifier",
+    "EvalResult": "results of metrics are lightgbm.EvalResult where LightGBM has it",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    raise AttributeError(f"module 'dpboost' has no attribute {name!r}{reason}")
+
+
 __all__ = [
     "Booster",
     "BudgetExceededError",
@@ -59,6 +81,7 @@ __all__ = [
     "PrivacyReport",
     "PublicRowsWarning",
     "Schema",
+    "Sequence",
     "UndeclaredWarning",
     "__version__",
     "create_tree_digraph",
@@ -70,6 +93,7 @@ __all__ = [
     "plot_split_value_histogram",
     "plot_tree",
     "record_evaluation",
+    "register_logger",
     "reset_parameter",
     "train",
 ]

@@ -94,8 +94,8 @@ def cv(
         No effect: each row draws its fold by a secret coin.
     metrics : str or list of str, optional
         LightGBM's names. Paid are ``l1``, ``l2``, ``rmse``, ``binary_logloss``,
-        ``binary_error``, ``multi_logloss`` and ``multi_error``; the others need
-        ``public_sets``.
+        ``binary_error``, ``multi_logloss`` and ``multi_error``, in which all rows weigh the
+        same; the others need ``public_sets``.
     feval : callable or list of callable, optional
         Metrics of the user, which need ``public_sets``.
     init_model : str, Path or Booster, optional

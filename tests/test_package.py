@@ -8,6 +8,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import lightgbm
 import pytest
 
 import dpboost
@@ -38,6 +39,7 @@ def test_top_level_names():
         "PrivacyReport",
         "PublicRowsWarning",
         "Schema",
+        "Sequence",
         "UndeclaredWarning",
         "__version__",
         "create_tree_digraph",
@@ -49,12 +51,20 @@ def test_top_level_names():
         "plot_split_value_histogram",
         "plot_tree",
         "record_evaluation",
+        "register_logger",
         "reset_parameter",
         "train",
     }
     assert len(set(dpboost.__all__)) == len(dpboost.__all__)
     for name in dpboost.__all__:
         assert getattr(dpboost, name) is not None
+
+
+@pytest.mark.parametrize("name", lightgbm.__all__)
+def test_each_name_of_lightgbm_is_here_or_says_why_not(name):
+    if name not in dpboost.__all__:
+        with pytest.raises(AttributeError, match=f"{name}.*: .*"):
+            getattr(dpboost, name)
 
 
 def test_the_version_is_the_same_everywhere():

@@ -145,9 +145,7 @@ def users_pair(of_user=6):
     )
 
 
-@pytest.mark.parametrize(("recipe", "delta"), [("best", 1e-6), ("best", 0.0), ("seq", 0.0)])
-@pytest.mark.parametrize("most", [1, 3])
-def test_replay_all_rows_of_a_user_cost_no_more_than_the_budget(recipe, delta, most):
+def replays(recipe, delta, most):
     pair, users = users_pair()
 
     def fit(X, y):
@@ -162,18 +160,53 @@ def test_replay_all_rows_of_a_user_cost_no_more_than_the_budget(recipe, delta, m
         model.fit(X, y, user_ids=users[: len(y)])
         return {}
 
-    for each in (pair, pair.swapped):
-        audit = replay_pair(fit, each)
+    return [replay_pair(fit, each) for each in (pair, pair.swapped)]
+
+
+def allowed_for_a_user(audit, most):
+    """Return the cost that all rows of a user may have; capacities are those of one row."""
+    return audit.capacity * (most if audit.currency == "epsilon" else most**2) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("recipe", "delta"), [("best", 1e-6), ("best", 0.0), ("seq", 0.0)])
+@pytest.mark.parametrize("most", [1, 3])
+def test_replay_all_rows_of_a_user_cost_no_more_than_the_budget(recipe, delta, most):
+    for audit in replays(recipe, delta, most):
         # Entries are booked for one row; a user moves each of them up to `most` times as far.
         allowed = {"entry cost", "scope total"} if most > 1 else set()
         assert {violation.check for violation in audit.violations} <= allowed
-        group = most if audit.currency == "epsilon" else most**2
-        assert audit.cost <= audit.capacity * group * (1 + 1e-9)
+        assert audit.cost <= allowed_for_a_user(audit, most)
         if audit.currency == "epsilon":
             assert abs(audit.loss) <= audit.epsilon
         if recipe == "best":
             start = next(entry for entry in audit.entries if entry.label == "start value")
+            group = most if audit.currency == "epsilon" else most**2
             assert start.cost == pytest.approx(start.charge * group, rel=1e-3)
+
+
+BUGS = {
+    "all rows of a user take part": lambda users, most, coins: np.arange(len(users)),
+    "one row too many": lambda users, most, coins: sample_rows(users, most + 1, coins),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_replay_finds_too_many_rows_of_a_user(name, delta, monkeypatch):
+    monkeypatch.setattr("dpboost.fitting.sample_rows", BUGS[name])
+    for audit in replays("best", delta, 1):
+        start = next(entry for entry in audit.entries if entry.label == "start value")
+        assert start.cost > 1.5 * start.charge
+        assert "entry cost" in {violation.check for violation in audit.violations}
+
+
+def test_replay_finds_budgets_of_rows_given_to_users(monkeypatch):
+    whole = replays("best", 1e-6, 3)[0].capacity
+    monkeypatch.setattr("dpboost.fitting.for_group", lambda inner, rows: inner)
+    wrong = replays("best", 1e-6, 3)[0]
+    assert wrong.capacity == pytest.approx(9 * whole)
+    start = next(entry for entry in wrong.entries if entry.label == "start value")
+    assert start.cost == pytest.approx(9 * start.charge, rel=1e-3)
 
 
 def test_stability_histograms_count_users():
