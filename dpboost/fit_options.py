@@ -147,7 +147,7 @@ class FitOptions:
         pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
         sets = []
         for place, (own_X, own_y) in enumerate(pairs):
-            if own_X is X or (own_y is y and own_y is not None):
+            if _same(own_X, X) or _same(own_y, y):
                 raise InvalidParameterError(
                     "The training rows are among the evaluation sets. A metric of private rows "
                     "is a query of its own, each round, and is not paid for: leave them out, and "
@@ -181,6 +181,14 @@ def without_implied_objective(extra: Mapping[str, Any], task: str) -> dict[str, 
         or not isinstance(value, str)
         or value not in implied
     }
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Tell whether two tables are one object or one piece of memory; no cell is looked at."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        layout = [(each.ctypes.data, each.shape, each.strides) for each in (left, right)]
+        return layout[0] == layout[1]
+    return left is right and left is not None
 
 
 def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:

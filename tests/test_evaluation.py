@@ -223,6 +223,7 @@ REFUSED = {
     "another length": (lambda: {"eval_set": [(X_PUBLIC, Y_PUBLIC[:5])]}, "same length"),
     "no pair": (lambda: {"eval_set": [X_PUBLIC]}, "list of"),
     "training rows": (lambda: {"eval_set": (X, Y_PUBLIC)}, "training rows are among"),
+    "a view of the training rows": (lambda: {"eval_set": (X[:], Y_PUBLIC)}, "training rows are"),
     "training labels": (lambda: {"eval_set": (X_PUBLIC, Y)}, "training rows are among"),
     "half of a set": (lambda: {"eval_X": X_PUBLIC}, "both 'eval_X' and 'eval_y'"),
     "sets of two kinds": (
