@@ -255,7 +255,7 @@ def categorical_columns():
     with pytest.warns(dpboost.UndeclaredWarning, match="categories"):
         model = DPBoostRegressor(**options).fit(codes, labels, categorical_feature=[2])
     assert sorted(model.schema_.categories[2]) == [0, 1, 2, 3]
-    assert model.predict(codes[2:3]) > model.predict(codes[1:2]) + 1
+    assert model.predict(codes[2:3]) > model.predict(codes[1:2]) + 0.3
     is_refused(
         lambda: DPBoostRegressor(**options).fit(codes, labels, categorical_feature=["d"]), "'d'"
     )
