@@ -22,7 +22,12 @@ from dpboost.audit.recipes import (
     deltas,
     replay_recipe,
 )
-from dpboost.audit.tree_recipes import TREE_RECIPES, replay_tree_recipe, tree_bank
+from dpboost.audit.tree_recipes import (
+    TREE_RECIPES,
+    replay_tree_recipe,
+    tree_bank,
+    tree_black_box,
+)
 from dpboost.audit.witnesses import DELTA
 from dpboost.privacy.relation import Neighbours
 
@@ -66,7 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bank_of_tree = list(tree_bank(TREES[name], relations))
         replayed = replay_tree_recipe(TREES[name], epsilon=options.epsilon, chosen=bank_of_tree)
         _print_replay(name, replayed)
-        sound &= not replayed.violations
+        runs = options.runs or (QUICK_RUNS if options.quick else LONG_RUNS_OF_ONE_NUMBER)
+        boxed = tree_black_box(TREES[name], epsilon=options.epsilon, n_runs=runs)
+        _print_box(name, boxed)
+        sound &= not replayed.violations and not boxed.violated
     for recipe in (name for name in chosen if name in ALGORITHMS.names):
         runs = options.runs or (QUICK_RUNS if options.quick else _long_runs(recipe))
         settings = [(ONE_TREE, runs)]

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost.algorithms.trees import TREE_ALGORITHMS
-from dpboost.audit.recipes import RecipeAudit
+from dpboost.audit.blackbox import estimate_epsilon
+from dpboost.audit.recipes import BoxAudit, RecipeAudit
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.tree_witnesses import tree_witnesses
@@ -128,3 +130,50 @@ def stale_tree_noise(recipe: str) -> list[Violation]:
         for first, second in zip(*outcomes, strict=False)
         if first is not None and first.size > 100 and np.array_equal(first, second)
     ][:1]
+
+
+def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudit:
+    """Audit a recipe from outside, by a tree that is a root alone.
+
+    The table has a row of each of two classes, of which one comes or goes. It moves the released
+    count of its class and, where there is one, the released size of the root: the lesser of the
+    two is large only when both are.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    epsilon : float, default=1
+    n_runs : int
+        Fits on each of the two tables.
+
+    Returns
+    -------
+    BoxAudit
+    """
+    X, y = np.zeros((2, 1)), np.array([0, 1])
+    schema = {"edges": {0: (0.5,)}, "classes": [0, 1]}
+
+    def make() -> Any:
+        return DPTreeClassifier(
+            recipe=recipe, epsilon=epsilon, max_depth=0, schema=schema, n_jobs=1
+        )
+
+    def tell(model: Any) -> NDArray[np.float64]:
+        count, sizes = model.tree_.counts[0, 1], model.tree_.sizes
+        if sizes is None or np.isnan(sizes[0]):
+            return np.array([count])
+        return np.array([count, min(count, sizes[0] - 1)])
+
+    started = time.perf_counter()
+    estimate = estimate_epsilon(make, X, y, 1, n_runs=n_runs, statistic=tell)
+    return BoxAudit(
+        recipe=recipe,
+        setting="max_depth 0",
+        epsilon=epsilon,
+        delta=0.0,
+        currency="epsilon",
+        claim=epsilon,
+        estimate=estimate,
+        seconds=time.perf_counter() - started,
+    )

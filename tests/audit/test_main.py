@@ -28,10 +28,12 @@ def test_a_sound_library_passes(capsys):
 
 
 def test_trees_are_audited_too(capsys):
-    assert command.main(["--quick", "--recipe", "tree:diffp_id3", "--epsilon", "0.5"]) == 0
+    options = ["--quick", "--runs", "10", "--recipe", "tree:diffp_id3", "--epsilon", "0.5"]
+    assert command.main(options) == 0
     out = capsys.readouterr().out
     assert "tree:diffp_id3" in out
     assert "leaf counts, part of its charge" in out
+    assert "black box, max_depth 0" in out
     assert "every claim stands" in out
 
 
