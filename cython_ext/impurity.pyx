@@ -11,13 +11,13 @@ and 0 without rows. A candidate's score is the sum over its branches of ``floor(
 in one fixed order of operations; every node has its own public cap and scale.
 
 Error before the floor. Let u = 2^-53. A node has t < 2^31 rows and at most 255 classes, and counts
-are exact doubles. Entropy and Gini have a scale below 2^10 / 2. A term of the entropy is off by at
-most 5 u t_c log2(t / t_c) + 3 u t_c, of which the sum over classes is below 43 u t, and the sum
-itself rounds by at most 255 u times its value, which is at most 8 t: in all below 2^12 u t, or
-2^12 2^-53 2^31 2^9 = 1/2 of a unit at the outermost; for fewer than 2^30 rows below a quarter.
-Gini adds 255 squares: an error below 258 u t. Errors are exact up to the product with the scale.
-Root-Gini has a scale of at most 2^10 / 16 and a sum of at most sqrt(255) t, with an error of
-260 u times that: below 2^-4 of a unit. Caps do not enter: they are smaller than what they replace.
+are exact doubles. Entropy has a scale below 2^7.2. One of its terms is off by at most
+5 u t_c log2(t / t_c) + 3 u t_c, of which the sum over classes is below 43 u t, and the sum itself
+rounds by at most 255 u times its value, which is at most 8 t: in all below 2^12 u t, or 2^-2.8 of
+a unit. Gini has a scale below 2^9 and adds 255 squares: an error below 258 u t, or 2^-4 of a unit.
+Errors are exact up to the product with the scale. Root-Gini has a scale of at most 2^6 and a sum
+of at most sqrt(255) t, with an error of 260 u times that: below 2^-3 of a unit. All are below a
+quarter. Caps do not enter: they are smaller than what they replace.
 """
 
 from cython.parallel cimport prange

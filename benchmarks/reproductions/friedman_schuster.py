@@ -11,7 +11,8 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.problems import PROBLEMS
-from benchmarks.reproductions.measure import Claim, Measured, accuracy
+from benchmarks.reproductions.friedman_schuster_claims import PAPER, claims
+from benchmarks.reproductions.measure import Measured, accuracy
 from benchmarks.reproductions.synthetic import (
     Concept,
     Domain,
@@ -29,15 +30,14 @@ from dpboost.tree_recipe import TreeFacts, TreeHyperparameters, TreeRecipe
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+__all__ = ["AXES", "NAME", "TITLE", "claims", "measure"]
+
 NAME = "friedman-schuster"
 TITLE = "Friedman and Schuster 2010, figures 3 to 8"
 
 INFINITE = float("inf")
 N_TEST = 10_000
 SCORES = {"InfoGain": "entropy", "Gini": "gini", "Max": "max"}
-
-# DiffPC4.5 as it is in the paper has n + 1 draws besides.
-_PAPER = ", paper's constants"
 
 # x-axis of each figure, for the panels.
 AXES = {
@@ -160,7 +160,7 @@ def _id3_methods(n_rows: int, **more: Any) -> Methods:
     }
     for name, criterion in SCORES.items():
         methods[name] = {"recipe": "diffp_id3", "criterion": criterion}
-        methods[f"{name}{_PAPER}"] = {"recipe": paper, "criterion": criterion}
+        methods[f"{name}{PAPER}"] = {"recipe": paper, "criterion": criterion}
     return {name: {**more, **settings} for name, settings in methods.items()}
 
 
@@ -172,7 +172,7 @@ def _c45_methods(n_rows: int, **more: Any) -> Methods:
         methods[name] = {"recipe": "diffp_c45", "criterion": criterion}
         draws = {"criterion": criterion, "threshold_draws": "per_feature"}
         methods[f"{name}, n + 1 draws"] = {"recipe": "diffp_c45", **draws}
-        methods[f"{name}{_PAPER}"] = {"recipe": paper, **draws}
+        methods[f"{name}{PAPER}"] = {"recipe": paper, **draws}
     return {name: {**more, **settings} for name, settings in methods.items()}
 
 
@@ -219,8 +219,8 @@ def single_nodes(size: Size) -> Iterator[Measured]:
         draws = {**common, "threshold_draws": "per_feature"}
         both[f"{name}, numeric"] = {"recipe": "diffp_c45", **common}
         both[f"{name}, 10 bins"] = {"recipe": "diffp_id3", **common}
-        both[f"{name}, numeric{_PAPER}"] = {"recipe": papers[0], **draws}
-        both[f"{name}, 10 bins{_PAPER}"] = {"recipe": papers[1], **common}
+        both[f"{name}, numeric{PAPER}"] = {"recipe": papers[0], **draws}
+        both[f"{name}, 10 bins{PAPER}"] = {"recipe": papers[1], **common}
     for n_rows in size.rows:
         for run in range(size.runs):
             yield from _points(
@@ -314,130 +314,3 @@ def measure(*, quick: bool) -> Iterator[Measured]:
     yield from single_nodes(size)
     yield from whole_trees(size)
     yield from adult(size)
-
-
-# Held-out rows over training rows of ten folds.
-_NINTH = 1 / 9
-
-
-def claims() -> list[Claim]:
-    """Return what the paper reports."""
-    found = []
-    for suffix in (_PAPER, ""):
-        terms = "with the paper's constants" if suffix else "with ours"
-        for figure in ("figure 3", "figure 4"):
-            found += [
-                Claim(
-                    figure=figure,
-                    text=f"Max above Gini, {terms}",
-                    above="Max" + suffix,
-                    below="Gini" + suffix,
-                ),
-                Claim(
-                    figure=figure,
-                    text=f"Gini above information gain, {terms}",
-                    above="Gini" + suffix,
-                    below="InfoGain" + suffix,
-                ),
-            ]
-        for figure in ("figure 6", "figure 7"):
-            found += [
-                Claim(
-                    figure=figure,
-                    text=f"few rows: Max above information gain, {terms}",
-                    above="Max" + suffix,
-                    below="InfoGain" + suffix,
-                    where=lambda data, x: x <= 5000,
-                ),
-                Claim(
-                    figure=figure,
-                    text=f"50,000 rows at limited depth: information gain above Max, {terms}",
-                    above="InfoGain" + suffix,
-                    below="Max" + suffix,
-                    where=lambda data, x: x == 50_000,
-                ),
-            ]
-        found += [
-            Claim(
-                figure="figure 8",
-                text=f"Max above Gini, {terms}",
-                above="Max" + suffix,
-                below="Gini" + suffix,
-                where=lambda data, x: x <= 4,
-                overlap=_NINTH,
-            ),
-            Claim(
-                figure="figure 8",
-                text=f"Gini above information gain, {terms}",
-                above="Gini" + suffix,
-                below="InfoGain" + suffix,
-                where=lambda data, x: x <= 4,
-                overlap=_NINTH,
-            ),
-        ]
-    found += [
-        Claim(
-            figure="figure 8",
-            text="Max above Gini, with n + 1 draws",
-            above="Max, n + 1 draws",
-            below="Gini, n + 1 draws",
-            where=lambda data, x: x <= 4,
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="Gini above information gain, with n + 1 draws",
-            above="Gini, n + 1 draws",
-            below="InfoGain, n + 1 draws",
-            where=lambda data, x: x <= 4,
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="one draw above n + 1 draws (ours)",
-            above="Max",
-            below="Max, n + 1 draws",
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="SuLQ far below",
-            above=f"InfoGain{_PAPER}",
-            below="SuLQ",
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 3",
-            text="SuLQ far below",
-            above=f"Max{_PAPER}",
-            below="SuLQ",
-            where=lambda data, x: x >= 1500,
-        ),
-        Claim(
-            figure="figure 6",
-            text="SuLQ far below",
-            above=f"InfoGain{_PAPER}",
-            below="SuLQ",
-        ),
-        *(
-            claim
-            for suffix, terms in ((_PAPER, "with the paper's constants"), ("", "with ours"))
-            for claim in (
-                Claim(
-                    figure="figure 5",
-                    text=f"few rows: 10 bins above numeric splits, {terms}",
-                    above=f"Max, 10 bins{suffix}",
-                    below=f"Max, numeric{suffix}",
-                    where=lambda data, x: x <= 1000,
-                ),
-                Claim(
-                    figure="figure 5",
-                    text=f"5,000 rows: numeric splits above 10 bins, {terms}",
-                    above=f"Max, numeric{suffix}",
-                    below=f"Max, 10 bins{suffix}",
-                    where=lambda data, x: x == 5000,
-                ),
-            )
-        ),
-    ]
-    return found
