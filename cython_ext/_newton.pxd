@@ -12,6 +12,21 @@ cdef enum:
     STEP_UNITS = 8192
     HALF = 1 << 26  # of a unit of the 2^-16 grid, before the shift that rounds
 
+cdef struct surface_t:
+    # Gradient and hessian as public tables: lines of nodes over scores, a line for each label
+    # node. Both end with a repeated node, so that the last ones can be interpolated as well.
+    const sum_t* gradients
+    const sum_t* hessians
+    Py_ssize_t width
+    sum_t origin         # score, or score less label, of the first node
+    sum_t range
+    int shift
+    sum_t label_range
+    int label_shift
+    bint residual        # whether only the difference of score and label matters
+    sum_t low
+    sum_t high
+
 
 cdef inline sum_t clip(sum_t value, sum_t limit) noexcept nogil:
     return min(max(value, -limit), limit)
@@ -107,3 +122,68 @@ cdef inline void softmax_words(
 cdef inline sum_t share_of(sum_t value, word_t reciprocal) noexcept nogil:
     # A probability on the 2^-16 grid.
     return <sum_t> ((<word_t> value * reciprocal) >> 46)
+
+
+cdef inline void separate_words(
+    const sum_t* scores, Py_ssize_t n_rows, int n_classes, const sum_t* labels, const row_t* rows,
+    Py_ssize_t n, const sum_t* table, sum_t half_range, sum_t limit, sum_t* words,
+    Py_ssize_t width,
+) noexcept nogil:
+    # One logistic loss for each class, each against the rest; as ``softmax_words``.
+    cdef Py_ssize_t k, i, row
+    for k in range(n_classes):
+        for i in range(n):
+            row = rows[i] if rows else i
+            words[k * width + i] = logistic_word(
+                scores[k * n_rows + row], labels[row] == k, table, half_range, limit
+            )
+
+
+cdef inline sum_t between(sum_t left, sum_t right, sum_t part, int shift) noexcept nogil:
+    # ``part`` of 2^shift on the way from one node to the next, rounded down.
+    return left + (((right - left) * part) >> shift)
+
+
+cdef inline sum_t height(
+    const sum_t* nodes, Py_ssize_t width, sum_t part, int shift, sum_t label_part, int label_shift
+) noexcept nogil:
+    # A surface between four nodes.
+    cdef sum_t value = between(nodes[0], nodes[1], part, shift)
+    if label_part == 0:
+        return value
+    nodes += width
+    return between(value, between(nodes[0], nodes[1], part, shift), label_part, label_shift)
+
+
+cdef inline sum_t surface_word(sum_t score, sum_t label, const surface_t* surface) noexcept nogil:
+    # Any loss of one output: tables of gradient and hessian, clipped and rounded.
+    cdef int fine = TABLE_BITS - GRID_BITS
+    cdef sum_t half = <sum_t> 1 << (fine - 1)
+    cdef sum_t across = 0 if surface.residual else min(max(label, 0), surface.label_range)
+    cdef sum_t along = score - (label if surface.residual else 0) - surface.origin
+    cdef sum_t part, label_part, gradient, hessian
+    cdef Py_ssize_t node
+    along = min(max(along, 0), surface.range)
+    part = along & ((<sum_t> 1 << surface.shift) - 1)
+    label_part = across & ((<sum_t> 1 << surface.label_shift) - 1)
+    node = (across >> surface.label_shift) * surface.width + (along >> surface.shift)
+    gradient = height(
+        surface.gradients + node, surface.width, part, surface.shift, label_part,
+        surface.label_shift,
+    )
+    hessian = height(
+        surface.hessians + node, surface.width, part, surface.shift, label_part,
+        surface.label_shift,
+    )
+    gradient = min(max((gradient + half) >> fine, surface.low), surface.high)
+    return pack(gradient, min(max((hessian + half) >> fine, 0), 1 << GRID_BITS))
+
+
+cdef inline sum_t weigh(sum_t word, sum_t weight) noexcept nogil:
+    # A word times a weight of at most 2^16 units of 2^-16, either half rounded to nearest: no
+    # half grows, and so no norm of a row's halves does.
+    cdef sum_t half = <sum_t> 1 << (GRID_BITS - 1)
+    cdef sum_t hessian = word & <sum_t> 0xFFFFFFFF
+    cdef sum_t gradient = word >> 32
+    cdef sum_t size = (max(gradient, -gradient) * weight + half) >> GRID_BITS
+    return pack(-size if gradient < 0 else size, (hessian * weight + half) >> GRID_BITS)

@@ -129,6 +129,22 @@ def logistic(const double[::1] raw, double[::1] out):
             out[i] = 1.0 / (1.0 + exp(-raw[i]))
 
 
+def exponential(const double[::1] raw, double[::1] out):
+    """Write ``exp(raw)``, by the C library's ``exp`` as LightGBM does.
+
+    Parameters
+    ----------
+    raw : float64 array of shape (n,)
+    out : float64 array of shape (n,)
+        Overwritten; may be ``raw``.
+    """
+    cdef Py_ssize_t n = raw.shape[0]
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(n):
+            out[i] = exp(raw[i])
+
+
 def softmax(double[:, ::1] raw):
     """Turn raw scores of all classes into probabilities, in place and in LightGBM's order.
 

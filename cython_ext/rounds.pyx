@@ -10,7 +10,10 @@ from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free
 
 from _cells cimport add_packed, look_up, unpack
-from _newton cimport ROWS_AT_ONCE, STEP_BITS, logistic_word, softmax_words, squared_word
+from _newton cimport (
+    ROWS_AT_ONCE, STEP_BITS, logistic_word, separate_words, softmax_words, squared_word,
+    surface_t, surface_word, weigh,
+)
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
@@ -19,6 +22,8 @@ cdef enum:
     SQUARED = 0
     LOGISTIC = 1
     SOFTMAX = 2
+    SEPARATE = 3
+    SURFACE = 4
     WORDS_AT_ONCE = 8192  # words of all classes on the stack; at most 1000 classes
 
 cdef struct rule_t:
@@ -27,10 +32,11 @@ cdef struct rule_t:
     double scale
     const sum_t* table
     sum_t table_range
+    surface_t surface
     sum_t limit
 
 cdef struct pass_t:
-    # What a pass reads and writes.
+    # What a pass reads and writes; ``weights`` may be NULL.
     Py_ssize_t n_rows
     int n_outputs
     int n_leaves
@@ -38,6 +44,7 @@ cdef struct pass_t:
     sum_t* scores
     const sum_t* labels
     const unsigned char* present
+    const int* weights
     const sum_t* pending
     unsigned short* leaves
     const bin_t* columns[3]
@@ -47,7 +54,7 @@ cdef struct pass_t:
 
 def squared(
     sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
-    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
     double scale, sum_t gradient_limit,
@@ -61,6 +68,8 @@ def squared(
     labels : int64 array of shape (n_rows,)
     present : uint8 array of shape (n_rows,)
         0 for rows that take no part, 1 for the others.
+    weights : int32 array of shape (n_rows,) or (0,)
+        Of each row in units of 2^-16, 0 to 65536; empty where every row counts fully.
     pending : int64 array of shape (n_outputs, n_leaves_before)
         Leaf values of the round before; zeros where there was none.
     leaves : uint16 array of shape (n_rows,)
@@ -78,14 +87,14 @@ def squared(
     cdef rule_t rule
     rule.kind, rule.scale, rule.limit = SQUARED, scale, gradient_limit
     _pass(
-        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
-        &rule,
+        scores, labels, present, weights, pending, leaves, bins, features, steps, table, sums,
+        n_threads, &rule,
     )
 
 
 def logistic(
     sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
-    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
     const sum_t[::1] curve, sum_t gradient_limit,
@@ -95,14 +104,14 @@ def logistic(
     rule.kind, rule.limit = LOGISTIC, gradient_limit
     rule.table, rule.table_range = &curve[0], (curve.shape[0] // 2) << STEP_BITS
     _pass(
-        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
-        &rule,
+        scores, labels, present, weights, pending, leaves, bins, features, steps, table, sums,
+        n_threads, &rule,
     )
 
 
 def softmax(
     sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
-    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
     const sum_t[::1] curve, sum_t gradient_limit,
@@ -112,14 +121,55 @@ def softmax(
     rule.kind, rule.limit = SOFTMAX, gradient_limit
     rule.table, rule.table_range = &curve[0], (<sum_t> curve.shape[0]) << STEP_BITS
     _pass(
-        scores, labels, present, pending, leaves, bins, features, steps, table, sums, n_threads,
-        &rule,
+        scores, labels, present, weights, pending, leaves, bins, features, steps, table, sums,
+        n_threads, &rule,
+    )
+
+
+def separate(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
+    const sum_t[::1] curve, sum_t gradient_limit,
+):
+    """Pass over the rows with separate classes: as ``squared`` and ``newton.separate``."""
+    cdef rule_t rule
+    rule.kind, rule.limit = SEPARATE, gradient_limit
+    rule.table, rule.table_range = &curve[0], (curve.shape[0] // 2) << STEP_BITS
+    _pass(
+        scores, labels, present, weights, pending, leaves, bins, features, steps, table, sums,
+        n_threads, &rule,
+    )
+
+
+def surface(
+    sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
+    const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads,
+    const sum_t[:, ::1] gradients, const sum_t[:, ::1] hessians, sum_t origin, int shift,
+    int label_shift, bint residual, sum_t low, sum_t high,
+):
+    """Pass over the rows with a loss in tables: as ``squared`` and ``newton.surface``."""
+    cdef rule_t rule
+    rule.kind = SURFACE
+    rule.surface.gradients, rule.surface.hessians = &gradients[0, 0], &hessians[0, 0]
+    rule.surface.width = gradients.shape[1]
+    rule.surface.origin, rule.surface.shift = origin, shift
+    rule.surface.range = <sum_t> (gradients.shape[1] - 2) << shift
+    rule.surface.label_range = <sum_t> (gradients.shape[0] - 2) << label_shift
+    rule.surface.label_shift, rule.surface.residual = label_shift, residual
+    rule.surface.low, rule.surface.high = low, high
+    _pass(
+        scores, labels, present, weights, pending, leaves, bins, features, steps, table, sums,
+        n_threads, &rule,
     )
 
 
 cdef _pass(
     sum_t[:, ::1] scores, const sum_t[::1] labels, const unsigned char[::1] present,
-    const sum_t[:, ::1] pending, unsigned short[::1] leaves,
+    const int[::1] weights, const sum_t[:, ::1] pending, unsigned short[::1] leaves,
     const bin_t[:, ::1] bins, const row_t[::1] features, const row_t[:, ::1] steps,
     const unsigned short[::1] table, sum_t[:, :, ::1] sums, int n_threads, const rule_t* rule,
 ):
@@ -131,6 +181,7 @@ cdef _pass(
     if rows.n_rows == 0:
         return
     rows.scores, rows.labels, rows.present = &scores[0, 0], &labels[0], &present[0]
+    rows.weights = &weights[0] if weights.shape[0] else NULL
     rows.n_before = pending.shape[1]
     rows.pending = &pending[0, 0]
     rows.leaves = &leaves[0]
@@ -180,7 +231,7 @@ cdef void _part(
 cdef void _chunk(
     const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
 ) noexcept nogil:
-    if rule.kind == SOFTMAX:
+    if rule.kind == SOFTMAX or rule.kind == SEPARATE:
         _several_outputs(rows, rule, start, n, packed)
     else:
         _one_output(rows, rule, start, n, packed)
@@ -207,6 +258,7 @@ cdef void _one_output(
     cdef sum_t limit = rule.limit
     cdef double bound = <double> limit
     cdef double scale = rule.scale
+    cdef surface_t surface = rule.surface
     cdef Py_ssize_t i
     cdef sum_t score
     # Scores are written beside the reading of labels: in a loop before, the two would lie at
@@ -216,12 +268,17 @@ cdef void _one_output(
             score = scores[i] + pending[leaves[i]]
             scores[i] = score
             words[i] = squared_word(score, labels[i], scale, bound)
+    elif rule.kind == SURFACE:
+        for i in range(n):
+            score = scores[i] + pending[leaves[i]]
+            scores[i] = score
+            words[i] = surface_word(score, labels[i], &surface)
     else:
         for i in range(n):
             score = scores[i] + pending[leaves[i]]
             scores[i] = score
             words[i] = logistic_word(score, labels[i], table, table_range, limit)
-    _leave_out(rows.present + start, n, words)
+    _weigh(rows, start, n, words)
     _find_leaves(rows, start, n)
     add_packed(words, leaves, n, packed)
 
@@ -253,18 +310,31 @@ cdef void _several_outputs(
     for piece in range((n + width - 1) // width):
         first = start + piece * width
         here = min(start + n - first, width)
-        softmax_words(
-            rows.scores + first, rows.n_rows, rows.n_outputs, rows.labels + first, NULL, here,
-            rule.table, rule.table_range, rule.limit, words, width,
-        )
+        if rule.kind == SOFTMAX:
+            softmax_words(
+                rows.scores + first, rows.n_rows, rows.n_outputs, rows.labels + first, NULL, here,
+                rule.table, rule.table_range, rule.limit, words, width,
+            )
+        else:
+            separate_words(
+                rows.scores + first, rows.n_rows, rows.n_outputs, rows.labels + first, NULL, here,
+                rule.table, rule.table_range, rule.limit, words, width,
+            )
         for k in range(rows.n_outputs):
-            _leave_out(rows.present + first, here, words + k * width)
+            _weigh(rows, first, here, words + k * width)
             add_packed(
                 words + k * width, rows.leaves + first, here, packed + k * rows.n_leaves
             )
 
 
-cdef void _leave_out(const unsigned char* present, Py_ssize_t n, sum_t* words) noexcept nogil:
+cdef void _weigh(
+    const pass_t* rows, Py_ssize_t start, Py_ssize_t n, sum_t* words
+) noexcept nogil:
+    cdef const unsigned char* present = rows.present + start
+    cdef const int* weights = rows.weights
     cdef Py_ssize_t i
     for i in range(n):
         words[i] &= -<sum_t> present[i]
+    if weights != NULL:
+        for i in range(n):
+            words[i] = weigh(words[i], weights[start + i])

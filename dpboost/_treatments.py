@@ -144,13 +144,13 @@ TREATMENTS: dict[str, Treatment] = {
     "enable_bundle": _ignored("features are not bundled by their values", False),
     "is_enable_sparse": _LAYOUT,
     # objectives
-    "is_unbalance": _refused(
-        "exact class counts would tell: give class_weight as a dict of public weights", False
+    "is_unbalance": _argument(
+        "is_unbalance", "weighs classes by their released sizes; for classifiers", (False,)
     ),
     "scale_pos_weight": _refused("give class_weight as a dict of public weights", 1),
     "sigmoid": _refused("only 1 is available", 1),
     "reg_sqrt": _refused("transform the labels, and declare their bounds", False),
-    "poisson_max_delta_step": _ignored("set gradient_clip, which bounds each step"),
+    "poisson_max_delta_step": _argument("poisson_max_delta_step"),
     "objective_seed": _SEED,
     **_all(
         "lambdarank_truncation_level lambdarank_norm label_gain eval_at bagging_by_query "

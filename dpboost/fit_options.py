@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import lightgbm
 import numpy as np
 from lightgbm.sklearn import _EvalFunctionWrapper
+from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
 from dpboost._validation import InvalidParameterError, check_integer
@@ -142,6 +143,17 @@ class FitOptions:
             },
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
         )
+
+    def continued(self, predict: Callable[[Any], NDArray[np.float64]]) -> FitOptions:
+        """Return options whose evaluation sets begin where a released model has brought them."""
+        pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
+        if not pairs:
+            return self
+        offsets = []
+        for place, (own_X, _) in enumerate(pairs):
+            given = _item(self.eval_init_score, "eval_init_score", place)
+            offsets.append(predict(own_X) + (0.0 if given is None else np.asarray(given)))
+        return replace(self, eval_init_score=offsets)
 
     def _sets(self, X: Any, y: Any) -> list[PublicSet]:
         pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)

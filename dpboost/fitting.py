@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -23,7 +23,6 @@ from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
 from dpboost.boosting.loop import Watch
 from dpboost.boosting.rows import TrainingRows
-from dpboost.boosting.start import release_start
 from dpboost.data.binner import Binner
 from dpboost.data.labels import (
     check_same_length,
@@ -34,8 +33,9 @@ from dpboost.data.labels import (
 from dpboost.data.learning import ASSUMPTIONS, Knowledge, complete_schema
 from dpboost.data.noisy_bins import release_bins
 from dpboost.data.table import Table, read_table
-from dpboost.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from dpboost.lesson import Lesson
 from dpboost.losses.softmax import MOST_CLASSES
+from dpboost.objective import ObjectiveRequest, RowExtras
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.arithmetic import Budget, as_fraction
 from dpboost.privacy.budget import divide
@@ -232,6 +232,7 @@ def fit_ensemble(
     owner: str,
     reading: Reading = Reading(),
     monitor: Monitor | None = None,
+    objective: ObjectiveRequest | None = None,
 ) -> Fitted:
     """Train a private ensemble.
 
@@ -242,7 +243,7 @@ def fit_ensemble(
     y : array-like of shape (n_rows,)
         Labels.
     task : {"regression", "classification"}
-        Squared loss, or logistic loss of two classes and softmax loss of more.
+        Kind of the labels; ``objective`` says which loss.
     recipe : str
         Name of the algorithm.
     hyperparameters : Hyperparameters
@@ -261,6 +262,8 @@ def fit_ensemble(
         How the table is to be read, and whose rows they are.
     monitor : Monitor, optional
         Looks on, and may end training.
+    objective : ObjectiveRequest, optional
+        What to learn, weights and initial scores; the default of the task without them.
 
     Returns
     -------
@@ -275,9 +278,13 @@ def fit_ensemble(
     -------
     Everything in the result is public, declared, assumed public or released by ``ledger``.
     """
+    objective = objective or ObjectiveRequest(task=task)
     algorithm = ALGORITHMS.find(recipe, owner)
     hyperparameters.validate(owner)
     algorithm.check(hyperparameters, owner)
+    objective.check_recipe(algorithm, owner)
+    _check_unit(objective, privacy, owner)
+    privacy = replace(privacy, schema=objective.completed(privacy.schema))
     least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
     if privacy.row_epsilon < least:
         times = privacy.epsilon / privacy.row_epsilon
@@ -290,7 +297,8 @@ def fit_ensemble(
         )
     n_threads = effective_n_threads(n_jobs)
     table = _read(X, privacy.schema, reading)
-    labels = _read_labels(y, table, task, algorithm, privacy)
+    extras = objective.read_rows(table.n_rows)
+    labels = _read_labels(y, table, task, algorithm, privacy, objective, extras)
     nominal = _nominal(reading.categorical, table, privacy.schema, owner)
     users = _read_users(reading, privacy, table, owner)
     n_bins = hyperparameters.max_bin or algorithm.max_bin
@@ -306,6 +314,7 @@ def fit_ensemble(
         coins = ledger.row_coins().words(0, table.n_rows)
         chosen = sample_rows(users, privacy.rows_per_user, coins)
         X, labels, users = take_rows(X, chosen), labels[chosen], users[chosen]
+        extras = extras.take(chosen)
         table = _read(X, privacy.schema, reading)
         counted = first_rows(users)
     knowledge = complete_schema(
@@ -323,10 +332,8 @@ def fit_ensemble(
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
     table = _read(X, knowledge.schema, reading)
-    loss, targets, present = _encode(labels, task, algorithm, knowledge.schema)
-    prepared = _prepare(
-        algorithm, table, ordered, loss, targets, present, knowledge, privacy, n_bins, ledger
-    )
+    lesson = _encode(labels, task, algorithm, knowledge.schema, objective, extras)
+    prepared = _prepare(algorithm, table, ordered, lesson, knowledge, privacy, n_bins, ledger)
     hyper = hyperparameters.filled(algorithm.defaults(prepared.facts))
     setting = Setting(
         hyper=hyper,
@@ -338,11 +345,13 @@ def fit_ensemble(
     )
     rows = TrainingRows(
         prepared.binner.transform(table, n_threads),
-        targets,
-        present,
+        lesson.targets,
+        lesson.present,
         prepared.facts.loss,
         Layout.of(prepared.binner),
         n_threads,
+        weights=prepared.weights,
+        init_scores=lesson.init_scores,
     )
     loop = algorithm.build(setting)
     with (
@@ -356,8 +365,12 @@ def fit_ensemble(
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
-        facts=_facts(algorithm, hyper, knowledge, privacy) | (monitor.facts if monitor else {}),
+        facts=_facts(algorithm, hyper, knowledge, privacy)
+        | objective.facts()
+        | (monitor.facts if monitor else {}),
         rows_per_user=privacy.rows_per_user,
+        continues=objective.continues,
+        earlier=objective.earlier,
     )
     starts = np.atleast_1d(np.asarray(setting.loss.start_units, dtype=np.int64))
     ensemble = Ensemble(
@@ -389,20 +402,21 @@ class _Prepared:
         With the released row count and the loss at its start value.
     budget : Fraction or inf
         What is left for the trees.
+    weights : ndarray of shape (n_rows,), int32, or None
+        Private weights of the rows, in units of the largest one.
     """
 
     binner: Binner
     facts: PublicFacts
     budget: Budget
+    weights: NDArray[np.int32] | None
 
 
 def _prepare(
     recipe: Recipe,
     table: Table,
     ordered: frozenset[int],
-    loss: Loss,
-    targets: NDArray[np.int64],
-    present: NDArray[np.bool_],
+    lesson: Lesson,
     knowledge: Knowledge,
     privacy: PrivacyRequest,
     n_bins: int,
@@ -418,15 +432,17 @@ def _prepare(
     )
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
-        shares[0] = recipe.start_share(loss, privacy.delta)
+        shares[0] = recipe.start_share(lesson.loss, privacy.delta)
     if recipe.bins_share is not None and knowledge.schema.bounds:
         shares[1] = recipe.bins_share(privacy.delta)
     weights = [Fraction(str(share)) for share in shares]
     start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
     n_rows: float | None = None
+    loss = lesson.loss
+    row_weights: NDArray[np.int32] | None = None
     with ledger.sequential("preparation"):
         if start:
-            loss, n_rows = release_start(loss, targets, present, budget=start, ledger=ledger)
+            loss, row_weights, n_rows = lesson.release(start, ledger)
             n_rows = min(n_rows, knowledge.schema.max_rows or math.inf)
         if bins and n_rows is not None:
             binner = release_bins(
@@ -439,7 +455,7 @@ def _prepare(
         n_features=table.n_features,
         loss=loss,
     )
-    return _Prepared(binner=binner, facts=facts, budget=rest)
+    return _Prepared(binner=binner, facts=facts, budget=rest, weights=row_weights)
 
 
 def _read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
@@ -497,14 +513,19 @@ def _known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> 
 
 
 def _read_labels(
-    y: Any, table: Table, task: str, recipe: Recipe, privacy: PrivacyRequest
+    y: Any,
+    table: Table,
+    task: str,
+    recipe: Recipe,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    extras: RowExtras,
 ) -> NDArray[Any]:
     """Private labels of the right kind and length, refused when they are not."""
     labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
     check_same_length(table.n_rows, labels)
+    objective.check_labels(privacy.schema, extras)
     if task == "regression":
-        if privacy.schema.label_bounds is not None:
-            SquaredLoss.from_label_bounds(*privacy.schema.label_bounds)  # refuses hopeless ones
         return labels
     classes = privacy.schema.classes
     if classes is None and "classes" in privacy.assume_public:
@@ -512,6 +533,7 @@ def _read_labels(
     if classes is None:
         return labels
     _check_number_of_classes(len(classes), recipe)
+    objective.check_classes(classes, extras)
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
         raise InvalidParameterError(
             "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
@@ -536,25 +558,61 @@ def _check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
 
 
 def _encode(
-    labels: NDArray[Any], task: str, recipe: Recipe, schema: ResolvedSchema
-) -> tuple[Loss, NDArray[np.int64], NDArray[np.bool_]]:
+    labels: NDArray[Any],
+    task: str,
+    recipe: Recipe,
+    schema: ResolvedSchema,
+    objective: ObjectiveRequest,
+    extras: RowExtras,
+) -> Lesson:
     """Loss of the task, labels on its grid, and which rows take part."""
+    classes: tuple[Any, ...] = ()
     if task == "regression":
-        assert schema.label_bounds is not None
-        squared = SquaredLoss.from_label_bounds(*schema.label_bounds)
-        return squared, squared.encode_labels(labels), np.ones(len(labels), dtype=bool)
-    assert schema.classes is not None
-    if not schema.classes:
-        raise InvalidParameterError(
-            "No class label passed the threshold of its release: declare the classes with "
-            "Schema(classes=...)."
-        )
-    _check_number_of_classes(len(schema.classes), recipe)
-    # In the order of ``classes_``, which scikit-learn wants sorted.
-    indices, present = encode_classes(labels, sorted(schema.classes))
-    n_classes = len(schema.classes)
-    loss = SoftmaxLoss(n_outputs=n_classes) if n_classes > 2 else LogisticLoss()
-    return loss, loss.encode_labels(indices), present
+        indices, present = np.zeros(len(labels), dtype=np.int64), np.ones(len(labels), dtype=bool)
+        targets: NDArray[Any] = labels
+    else:
+        assert schema.classes is not None
+        if not schema.classes:
+            raise InvalidParameterError(
+                "No class label passed the threshold of its release: declare the classes with "
+                "Schema(classes=...)."
+            )
+        _check_number_of_classes(len(schema.classes), recipe)
+        # In the order of ``classes_``, which scikit-learn wants sorted.
+        classes = tuple(sorted(schema.classes))
+        indices, present = encode_classes(labels, classes)
+        targets = indices
+    if classes:
+        objective.check_classes(classes, extras)
+    loss = objective.loss(schema, len(classes))
+    return Lesson(
+        loss=loss,
+        targets=loss.encode_labels(targets),
+        present=present,
+        classes=classes,
+        indices=indices,
+        objective=objective,
+        extras=extras,
+    )
+
+
+def _check_unit(objective: ObjectiveRequest, privacy: PrivacyRequest, owner: str) -> None:
+    """Raise when the budgets of a model and of its continuation would not add up."""
+    earlier = objective.earlier
+    if earlier is None:
+        return
+    units = {
+        "neighbours": (earlier.neighbours, privacy.neighbours.value),
+        "rows_per_user": (earlier.rows_per_user, privacy.rows_per_user),
+    }
+    for name, (before, now) in units.items():
+        if before != now:
+            raise refuse(
+                name,
+                owner,
+                f"{before!r} as in the report of init_model, so that the budgets add up",
+                now,
+            )
 
 
 def _facts(

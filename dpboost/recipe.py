@@ -182,6 +182,8 @@ class Recipe:
         ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
     multiclass : bool, default=False
         Whether rounds may have a tree for each of several classes.
+    objectives : bool, default=False
+        Whether it learns every objective, with weights and initial scores.
     """
 
     name: str
@@ -194,6 +196,7 @@ class Recipe:
     start_share: Callable[[Loss, float], float] | None = None
     bins_share: Callable[[float], float] | None = None
     multiclass: bool = False
+    objectives: bool = False
 
     def check(self, request: Hyperparameters, owner: str) -> None:
         """Raise for a value that the algorithm would ignore."""

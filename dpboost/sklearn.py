@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +18,14 @@ from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
+from dpboost.data.table import read_table
 from dpboost.evaluation import Evaluator
 from dpboost.fit_options import FitOptions, without_implied_objective
 from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.continued import EarlierModel
+from dpboost.lightgbm.text import model_text
+from dpboost.objective import ObjectiveRequest
 from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipe import Hyperparameters
@@ -109,10 +115,51 @@ _PARAMETERS = """    Parameters
         Protect users instead of rows: of each user at most so many rows take part, chosen by
         secret coins, and the whole fit is private for that many rows. Needs ``user_ids`` in
         ``fit``.
-    **kwargs
+"""
+
+_KWARGS = """    **kwargs
         LightGBM's parameters under any of its names. Those that mean the same here are used,
         those without a meaning warn once, those that would change the model in a way that is
         not available are refused; see :mod:`dpboost.parity`.
+"""
+
+_OBJECTIVE = """    objective : str or callable, default=None
+        {objectives} LightGBM's aliases are understood. Only recipe ``best`` learns other
+        objectives than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
+        called before training on a grid of public labels and raw scores, not on rows; see the
+        *Privacy* section and ``gradient_bound``.
+    gradient_bound : float, default=None
+        Public bound of a custom objective's gradient, required with one: gradients are clipped to
+        [-gradient_bound, gradient_bound] row by row.
+    hessian_bound : float, default=None
+        Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
+        [0, hessian_bound].
+    score_bounds : (float, float), default=None
+        Raw scores between which a custom objective is tabulated; training starts in their middle.
+        None means {score_bounds}.
+    max_weight : float, default=None
+        Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
+        [0, max_weight]. None means 1, or the largest of the given class weights. Weights are never
+        normalised by their sum. A bound far above most weights costs accuracy.
+"""
+
+_REGRESSION_OBJECTIVES = """    alpha : float, default=None
+        Quantile of ``quantile``, in (0, 1), or residual from which ``huber`` is linear; 0.9 unless
+        given.
+    fair_c : float, default=None
+        Scale of ``fair``; 1 unless given.
+    tweedie_variance_power : float, default=None
+        Of ``tweedie``, in (1, 2); 1.5 unless given.
+    poisson_max_delta_step : float, default=None
+        Of ``poisson``; 0.7 unless given.
+"""
+
+_CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, multiplied with ``sample_weight``. ``"balanced"`` weighs classes
+        inversely to their released sizes, which takes the place of the released start value and
+        costs nothing more.
+    is_unbalance : bool, default=False
+        LightGBM's other name for ``class_weight="balanced"``.
 """
 
 _ATTRIBUTES = """    Attributes
@@ -134,7 +181,71 @@ selection_
     ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row. Everything a
     fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
     its own budget; so does each score that you compute on private rows and publish.
+
+    Weights and initial scores are attributes of their rows: that each is a function of its own
+    row and of public or released numbers is the user's promise. Of a custom objective nothing has
+    to be promised: it is called with public numbers only and what it returns is clipped, so that
+    one row's part of each sum is bounded whatever the function does. A function that mixes rows is
+    refused, because its table would mean nothing.
 """
+
+
+OBJECTIVE_PARAMETERS = (
+    "objective",
+    "alpha",
+    "fair_c",
+    "tweedie_variance_power",
+    "poisson_max_delta_step",
+    "gradient_bound",
+    "hessian_bound",
+    "score_bounds",
+    "max_weight",
+    "class_weight",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowArguments:
+    """What ``fit`` takes beside rows and labels.
+
+    Parameters
+    ----------
+    sample_weight, init_score : array-like or None
+        Private numbers of the rows.
+    init_model : estimator, Booster, str, path or None
+        A released model to continue.
+    """
+
+    sample_weight: Any = None
+    init_score: Any = None
+    init_model: Any = None
+
+    def objective(
+        self,
+        parameters: Mapping[str, Any],
+        task: str,
+        earlier: EarlierModel | None,
+        owner: str,
+    ) -> ObjectiveRequest:
+        """Check what is to be learned, with these rows."""
+        given = {name: parameters[name] for name in OBJECTIVE_PARAMETERS if name in parameters}
+        if parameters.get("is_unbalance"):
+            if given["class_weight"] is not None:
+                raise refuse("is_unbalance", owner, "False where class_weight is given", True)
+            given["class_weight"] = "balanced"
+        if earlier is not None and self.init_score is not None:
+            raise refuse("init_score", "fit", "None together with init_model", "an array")
+        return ObjectiveRequest.validated(
+            owner,
+            task=task,
+            **given,
+            sample_weight=self.sample_weight,
+            init_score=self.init_score,
+            continues=earlier is not None,
+            earlier=earlier.report if earlier else None,
+            earlier_objective=earlier.objective if earlier else "",
+            earlier_classes=earlier.classes if earlier else None,
+        )
 
 
 class _PrivateEstimator(BaseEstimator):
@@ -144,6 +255,7 @@ class _PrivateEstimator(BaseEstimator):
     # Where the fit is one of several under one budget: its share, and how many there are.
     _part: tuple[Fraction, int] | None = None
     noise_seed: int | None
+    _objective: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of this estimator, with those of LightGBM that were given."""
@@ -174,6 +286,8 @@ class _PrivateEstimator(BaseEstimator):
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
         *,
         eval_set: Any = None,
         eval_names: Any = None,
@@ -186,6 +300,7 @@ class _PrivateEstimator(BaseEstimator):
         callbacks: Any = None,
         eval_X: Any = None,
         eval_y: Any = None,
+        init_model: Any = None,
         user_ids: Any = None,
     ) -> Any:
         """Train privately.
@@ -197,6 +312,12 @@ class _PrivateEstimator(BaseEstimator):
         y : array-like of shape (n_rows,)
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
             not among the declared classes take no part.
+        sample_weight : array-like of shape (n_rows,), optional
+            Private weights, clipped to [0, max_weight]. Each is an attribute of its row.
+        init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            Private: raw scores at which training begins, instead of the released start value. They
+            are not part of the model, as in LightGBM. That each is a function of its own row and
+            of public or released numbers is the user's promise.
         eval_set : list of (X, y), optional
             Rows on which each round is judged. They are taken as public.
         eval_names : list of str, optional
@@ -214,6 +335,11 @@ class _PrivateEstimator(BaseEstimator):
             LightGBM's callbacks: see :mod:`dpboost.callbacks`.
         eval_X, eval_y : optional
             Another way to give ``eval_set``: one table and its labels, or tuples of them.
+        init_model : estimator, Booster, str or path, optional
+            A released model to continue: its trees are kept and its predictions are where scores
+            begin. The report adds up the budgets of both fits. A model without a report of ours
+            makes the result not private, and the report says so. ``ensemble_`` holds the new
+            trees, ``booster_`` all.
         user_ids : array-like of shape (n_rows,), optional
             Whose row each one is, where ``rows_per_user`` protects users.
 
@@ -256,6 +382,7 @@ class _PrivateEstimator(BaseEstimator):
                 eval_y=eval_y,
                 user_ids=user_ids,
             ),
+            RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
         )
         return self
 
@@ -264,6 +391,7 @@ class _PrivateEstimator(BaseEstimator):
         X: Any,
         y: Any,
         options: FitOptions,
+        rows: RowArguments,
     ) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
@@ -279,6 +407,12 @@ class _PrivateEstimator(BaseEstimator):
         privacy = PrivacyRequest.validated(
             owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
         )
+        earlier = None if rows.init_model is None else EarlierModel.of(rows.init_model)
+        objective = rows.objective(parameters, self._task, earlier, owner)
+        if earlier is not None:
+            table = read_table(X, schema=privacy.schema)
+            objective = replace(objective, init_score=earlier.raw_scores(X, table))
+            options = options.continued(earlier.predict)
         evaluator = options.evaluator(
             X,
             y,
@@ -301,17 +435,31 @@ class _PrivateEstimator(BaseEstimator):
             owner=owner,
             reading=options.reading(resolved.fit),
             monitor=evaluator,
+            objective=objective,
         )
         named = hasattr(X, "columns") or not isinstance(options.feature_name, str)
-        self._store(fitted, evaluator, has_names=named)
+        self._store(fitted, evaluator, earlier, has_names=named)
+        if objective.function is not None:
+            self._objective = objective.function
 
-    def _store(self, fitted: Fitted, evaluator: Evaluator | None, *, has_names: bool) -> None:
+    def _store(
+        self,
+        fitted: Fitted,
+        evaluator: Evaluator | None,
+        earlier: EarlierModel | None,
+        *,
+        has_names: bool,
+    ) -> None:
         """Set the fitted attributes, ours and those that LightGBM's base class reads."""
         hyper = fitted.hyperparameters
         for name in DECIDED_BY_RECIPE:
             setattr(self, f"{name}_", getattr(hyper, name))
         parameters = _text_parameters(fitted)
-        self._Booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
+        if earlier is None:
+            self._Booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
+        else:
+            text = model_text(fitted.ensemble, parameters=parameters)
+            self._Booster = Booster(model_str=earlier.prepend(text))
         self.ensemble_ = fitted.ensemble
         self.schema_: ResolvedSchema = fitted.knowledge.schema
         self.privacy_report_: PrivacyReport = fitted.report
@@ -320,6 +468,8 @@ class _PrivateEstimator(BaseEstimator):
         self._objective = fitted.ensemble.objective.split(" ")[0]
         self._evals_result: dict[str, Any] = evaluator.results if evaluator else {}
         self._best_iteration = evaluator.best_iteration if evaluator else 0
+        if earlier is not None and self._best_iteration > 0:
+            self._best_iteration += earlier.n_rounds
         self._best_score: dict[str, Any] = evaluator.best_score if evaluator else {}
         self._Booster.best_iteration = self._best_iteration
         self._Booster.best_score = self._best_score
@@ -338,8 +488,22 @@ class _PrivateEstimator(BaseEstimator):
 class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
     """Differentially private gradient boosting for regression.
 
-    Replaces ``lightgbm.LGBMRegressor``: squared loss on labels inside public bounds, and a
+    Replaces ``lightgbm.LGBMRegressor``: LightGBM's losses on labels inside public bounds, and a
     fitted model that is a LightGBM model.
+
+    Notes
+    -----
+    The gradient of a row has a public bound under every objective, after its label is clipped to
+    the label bounds and its gradient to the bound itself:
+
+    * ``regression`` (the default): half-width of the label bounds, times ``gradient_clip``;
+    * ``regression_l1``, ``huber``, ``fair``, ``quantile``: 1, ``alpha``, ``fair_c`` and the larger
+      of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``);
+    * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
+    * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
+      logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.
+      Labels must be positive for ``gamma`` and not negative for the others; what is not is
+      clipped like any label outside its bounds.
 
     Examples
     --------
@@ -375,6 +539,15 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         noise_seed: int | None = None,
         importance_type: str = "split",
         verbosity: int = 1,
+        objective: Any = None,
+        alpha: float | None = None,
+        fair_c: float | None = None,
+        tweedie_variance_power: float | None = None,
+        poisson_max_delta_step: float | None = None,
+        gradient_bound: float | None = None,
+        hessian_bound: float | None = None,
+        score_bounds: tuple[float, float] | None = None,
+        max_weight: float | None = None,
         rows_per_user: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -388,7 +561,8 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         ----------
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
         raw_score : bool, default=False
-            The same values here: squared loss has no link.
+            Return scores before the link: logarithms for ``poisson``, ``gamma`` and ``tweedie``,
+            log-odds for ``cross_entropy``; the same values for the others.
         **options
             ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
             ``validate_features``, as in LightGBM.
@@ -405,9 +579,10 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
 class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
     """Differentially private gradient boosting for two and more classes.
 
-    Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss of more, and
-    a fitted model that is a LightGBM model. ``classes_`` holds the declared, assumed or learned
-    labels. The recipes ``dpboost``, ``para`` and ``seq`` are for two classes.
+    Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss or a logistic
+    loss of each class against the rest of more, and a fitted model that is a LightGBM model.
+    ``classes_`` holds the declared, assumed or learned labels. The recipes ``dpboost``, ``para``
+    and ``seq`` are for two classes.
 
     Examples
     --------
@@ -443,6 +618,13 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         noise_seed: int | None = None,
         importance_type: str = "split",
         verbosity: int = 1,
+        objective: Any = None,
+        gradient_bound: float | None = None,
+        hessian_bound: float | None = None,
+        score_bounds: tuple[float, float] | None = None,
+        class_weight: Any = None,
+        is_unbalance: bool = False,
+        max_weight: float | None = None,
         rows_per_user: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -456,9 +638,16 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         tags.classifier_tags.multi_class = known and ALGORITHMS.find(self.recipe, "").multiclass
         return tags
 
-    def _store(self, fitted: Fitted, evaluator: Evaluator | None, *, has_names: bool) -> None:
+    def _store(
+        self,
+        fitted: Fitted,
+        evaluator: Evaluator | None,
+        earlier: EarlierModel | None,
+        *,
+        has_names: bool,
+    ) -> None:
         """Set the classes as well."""
-        super()._store(fitted, evaluator, has_names=has_names)
+        super()._store(fitted, evaluator, earlier, has_names=has_names)
         classes = np.asarray(fitted.knowledge.schema.classes)
         self._le = LabelEncoder().fit(classes)
         self._classes = self._le.classes_
@@ -496,9 +685,30 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         return self.predict_proba(X, raw_score=True, **options)
 
 
-for _estimator in (DPBoostRegressor, DPBoostClassifier):
-    _summary, _, _examples = (_estimator.__doc__ or "").partition("    Examples")
-    _estimator.__doc__ = f"{_summary}{_PARAMETERS}\n{_ATTRIBUTES}\n    Examples{_examples}"
+_DOCUMENTED = {
+    DPBoostRegressor: (
+        _OBJECTIVE.format(
+            objectives="None or ``regression``, ``regression_l1``, ``huber``, ``fair``, "
+            "``quantile``,\n        ``poisson``, ``gamma``, ``tweedie``, ``cross_entropy``, "
+            "``binary``.",
+            score_bounds="the label bounds",
+        )
+        + _REGRESSION_OBJECTIVES
+    ),
+    DPBoostClassifier: (
+        _OBJECTIVE.format(
+            objectives="None or ``binary``, ``multiclass``, ``multiclassova``, ``cross_entropy``.",
+            score_bounds="-6 and 6",
+        )
+        + _CLASS_WEIGHTS
+    ),
+}
+for _estimator, _more in _DOCUMENTED.items():
+    _text = _estimator.__doc__ or ""
+    _place = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
+    _estimator.__doc__ = (
+        f"{_text[:_place]}{_PARAMETERS}{_more}{_KWARGS}\n{_ATTRIBUTES}\n{_text[_place:]}"
+    )
 
 
 def _assign(estimator: Any, parameters: dict[str, Any]) -> None:
@@ -538,7 +748,7 @@ def _text_parameters(fitted: Fitted) -> dict[str, Any]:
     hyper = fitted.hyperparameters
     return {
         "boosting": "gbdt",
-        "objective": fitted.ensemble.objective.split(" ")[0],
+        "objective": fitted.ensemble.objective.split(" ")[0] or "custom",
         "num_iterations": hyper.n_estimators,
         "learning_rate": hyper.learning_rate,
         "max_depth": hyper.max_depth,

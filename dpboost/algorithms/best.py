@@ -27,7 +27,7 @@ from dpboost.boosting.feature_queue import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
-from dpboost.losses import LogisticLoss, Loss, SquaredLoss
+from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -65,7 +65,7 @@ def accountant(epsilon: float, delta: float) -> Accountant:
 
 def start_share(loss: Loss, delta: float) -> float:
     """Return the part of the budget that the start value and the row count get."""
-    if not isinstance(loss, SquaredLoss):
+    if not isinstance(loss, SquaredLoss | RobustLoss):
         return 0.01
     return 0.03 if delta > 0 else 0.05
 
@@ -79,10 +79,10 @@ def defaults(facts: PublicFacts) -> Hyperparameters:
     """Return the rules for everything that the user leaves open."""
     assert facts.n_rows is not None
     information = facts.n_rows * facts.epsilon
-    squared = isinstance(facts.loss, SquaredLoss)
+    squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
     if facts.delta == 0:
-        return _pure_rule(information, squared)
-    rules = _gaussian_rule(information, squared)
+        return replace(_pure_rule(information, squared), **facts.loss.rules)
+    rules = replace(_gaussian_rule(information, squared), **facts.loss.rules)
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
         return replace(rules, step_prior=start_deviation(facts.loss))
     return rules
@@ -210,4 +210,5 @@ BEST = Recipe(
     start_share=start_share,
     bins_share=bins_share,
     multiclass=True,
+    objectives=True,
 )

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
 from dpboost.boosting.split_learner import LeafClip, SplitLearner
-from dpboost.losses import GRADIENT_UNIT, LogisticLoss, SoftmaxLoss, SquaredLoss
+from dpboost.losses import GRADIENT_UNIT, LogisticLoss, SquaredLoss
 from dpboost.privacy import constants
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import PREPARATION_SHARE
@@ -64,7 +64,7 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
     BoostingLoop
     """
     hyper, loss = setting.hyper, setting.loss
-    assert not isinstance(loss, SoftmaxLoss), "the recipe takes two classes at most"
+    assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
     assert hyper.n_estimators is not None
     assert hyper.learning_rate is not None
     assert hyper.max_depth is not None

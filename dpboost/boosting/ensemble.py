@@ -78,16 +78,19 @@ class Ensemble:
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
-        """Return raw scores through the link: values, or class probabilities.
+        """Return raw scores through the link: values, means, or class probabilities.
 
         Of two classes it is the probability of the second one, of more an array of shape
         (n_rows, n_outputs), as LightGBM's.
         """
         raw = self.predict_raw(table, n_threads)
-        if self.objective.startswith("binary"):
-            probability = np.empty_like(raw)
-            predict.logistic(raw, probability)
-            return probability
-        if self.objective.startswith("multiclass "):
+        name = self.objective.split(" ")[0]
+        if name in ("binary", "cross_entropy", "multiclassova"):
+            predict.logistic(raw.reshape(-1), raw.reshape(-1))
+            return raw
+        if name in ("poisson", "gamma", "tweedie"):
+            predict.exponential(raw, raw)
+            return raw
+        if name == "multiclass":
             predict.softmax(raw)
         return raw

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import cells
+from dpboost._kernels import cells, newton
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
-from dpboost.losses import Loss, SoftmaxLoss
+from dpboost.losses import LogisticLoss, Loss, SquaredLoss
 from dpboost.losses.grid import Lookup
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -21,6 +21,8 @@ from dpboost.tree.statistics import NodeStatistics
 from dpboost.tree.structure import Tree
 
 ALL_ROWS = np.empty(0, dtype=np.int32)
+INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
+NO_WEIGHTS = np.empty(0, dtype=np.int32)
 
 
 class TrainingRows:
@@ -44,6 +46,11 @@ class TrainingRows:
         Public positions of cells and candidates.
     n_threads : int
         Threads of the kernels.
+    weights : ndarray of shape (n_rows,), int32, optional
+        Of each row in units of 2^-16 of the largest one, 0 to 65536. A row's gradient and hessian
+        are multiplied by it after their clip, so that none of their norms grows.
+    init_scores : ndarray of shape (n_outputs, n_rows), float64, optional
+        Where the scores of each row begin, beside the start of the loss; finite.
 
     Privacy
     -------
@@ -60,16 +67,23 @@ class TrainingRows:
         loss: Loss,
         layout: Layout,
         n_threads: int,
+        *,
+        weights: NDArray[np.int32] | None = None,
+        init_scores: NDArray[np.float64] | None = None,
     ) -> None:
         n_rows = bins.shape[1]
         self.bins = bins
         self.labels = labels
         self.present = present.view(np.uint8)
+        self.weights = NO_WEIGHTS if weights is None else weights
         self.loss = loss
         self.layout = layout
         self.n_threads = n_threads
         starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
         self.scores = np.repeat(starts, n_rows, axis=1)
+        if init_scores is not None:
+            units = np.clip(init_scores / loss.unit, -INIT_LIMIT, INIT_LIMIT)
+            self.scores += np.rint(units).astype(np.int64)
         self.leaves = np.zeros(n_rows, dtype=np.uint16)
         self.pending = np.zeros((len(starts), 1), dtype=np.int64)
         self._forests = tuple(Forest() for _ in starts)
@@ -171,7 +185,9 @@ class TreeRows:
             Relation of the constants.
         """
         training, rows = self._training, self._rows
-        assert not isinstance(training.loss, SoftmaxLoss), "splits are chosen for one output"
+        # Recipes that choose splits node by node take these losses only, and no weights.
+        assert isinstance(training.loss, SquaredLoss | LogisticLoss)
+        assert not len(training.weights)
         words = training.loss.words(
             training.scores[0],
             training.labels,
@@ -219,6 +235,7 @@ class TreeRows:
                 training.scores,
                 training.labels,
                 training.present,
+                training.weights,
                 training.pending,
                 training.leaves,
                 *lookup,
@@ -243,6 +260,8 @@ class TreeRows:
             n_threads=training.n_threads,
         )
         words *= training.present[self._rows]
+        if len(training.weights):
+            newton.weighted(training.weights, self._rows, words)
         for output, own in enumerate(words):
             cells.leaf_sums(own, self._leaves, sums[0, output], sums[1, output], training.n_threads)
 

@@ -7,25 +7,44 @@ mechanisms are told.
 
 from __future__ import annotations
 
+from dpboost.losses.custom import CustomLoss
 from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.logistic import LogisticLoss
+from dpboost.losses.loglink import LogLinkLoss
+from dpboost.losses.robust import RobustLoss
+from dpboost.losses.separate import SeparateLoss
+from dpboost.losses.share import ShareLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
+from dpboost.losses.surface import SurfaceLoss
 from dpboost.losses.table import exponential_table, logistic_table
 
 SplitLoss = SquaredLoss | LogisticLoss
 """Losses with one output and a constant hessian, for splits that are chosen node by node."""
 
-Loss = SplitLoss | SoftmaxLoss
+OneOutputLoss = SplitLoss | SurfaceLoss
+
+ClassLoss = SoftmaxLoss | SeparateLoss
+"""Losses with one output for each class."""
+
+Loss = OneOutputLoss | ClassLoss
 
 __all__ = [
     "GRADIENT_ONE",
     "GRADIENT_UNIT",
+    "ClassLoss",
+    "CustomLoss",
+    "LogLinkLoss",
     "LogisticLoss",
     "Loss",
+    "OneOutputLoss",
+    "RobustLoss",
+    "SeparateLoss",
+    "ShareLoss",
     "SoftmaxLoss",
     "SplitLoss",
     "SquaredLoss",
+    "SurfaceLoss",
     "exponential_table",
     "logistic_table",
 ]

@@ -29,7 +29,7 @@ _A: TypeAlias = NDArray[Any]
 Lookup: TypeAlias = tuple[_A, _A, _A, _A]
 """How the kernels find leaves: bins, features, steps, table."""
 
-PassArrays: TypeAlias = tuple[_A, _A, _A, _A, _A, _A, _A, _A, _A, _A]
+PassArrays: TypeAlias = tuple[_A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _A]
 """What the kernels of ``rounds`` take before ``n_threads``, in their order."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,13 @@ class LogisticLoss:
     from an integer table of the logistic function with linear interpolation, error below 2^-20
     before it is rounded to 2^-16; no floating-point function runs on a row.
 
+    Parameters
+    ----------
+    start_units : int
+        Start value in units of 2^-20.
+    objective : str
+        LightGBM's name of the loss in the model text.
+
     Privacy
     -------
     Releases nothing. ``words`` is a row-wise map that uses public numbers only: one row decides
@@ -42,7 +49,7 @@ class LogisticLoss:
     """
 
     name: ClassVar[str] = "logistic"
-    objective: ClassVar[str] = "binary sigmoid:1"
+    rules: ClassVar[dict[str, Any]] = {}
     hessian: ClassVar[float] = 0.25
     n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
@@ -52,11 +59,16 @@ class LogisticLoss:
     units_per_one: ClassVar[int] = 1 << SCORE_BITS
 
     start_units: int = 0
+    objective: str = "binary sigmoid:1"
 
     @property
     def start(self) -> float:
         """Start value: log-odds where every raw score begins."""
         return self.start_units * self.unit
+
+    def starting_from(self, units: tuple[int, ...]) -> LogisticLoss:
+        """Return this loss with a given start, one number of units."""
+        return replace(self, start_units=units[0])
 
     def starting_at(self, mean: float) -> LogisticLoss:
         """Return this loss with the log-odds of a released share of class 1 as its start.

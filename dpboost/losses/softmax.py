@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,7 @@ class SoftmaxLoss:
     start_units: tuple[int, ...] = ()
 
     name: ClassVar[str] = "softmax"
+    rules: ClassVar[dict[str, Any]] = {}
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
     unit: ClassVar[float] = 2.0**-SCORE_BITS
@@ -83,6 +84,10 @@ class SoftmaxLoss:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         limit = gradient_units(gradient_limit)
         return Reach(l1=2 * limit, squares=2 * limit * limit, entries=self.n_outputs)
+
+    def starting_from(self, units: tuple[int, ...]) -> SoftmaxLoss:
+        """Return this loss with given starts, a number of units for each class."""
+        return replace(self, start_units=units)
 
     def starting_at(self, shares: NDArray[np.float64]) -> SoftmaxLoss:
         """Return this loss with the logarithms of released class shares as its start.

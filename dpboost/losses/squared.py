@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,7 @@ class SquaredLoss:
     half_units: int
 
     name: ClassVar[str] = "squared"
+    rules: ClassVar[dict[str, Any]] = {}
     objective: ClassVar[str] = "regression"
     hessian: ClassVar[float] = 1.0
     n_outputs: ClassVar[int] = 1
@@ -136,6 +137,10 @@ class SquaredLoss:
     def start(self) -> float:
         """Start value, a multiple of ``unit``."""
         return self.start_units * self.unit
+
+    def starting_from(self, units: tuple[int, ...]) -> SquaredLoss:
+        """Return this loss with a given start, one number of units."""
+        return replace(self, start_units=units[0])
 
     def starting_at(self, mean: float) -> SquaredLoss:
         """Return this loss with a released mean of the scaled labels as its start.

@@ -238,13 +238,18 @@ def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tupl
     changes both leaves by one pair of vectors each, or stays. Then the gradients move by at most
     :math:`2 g_2`, and the hessians, which do not change sign, by at most the norm of both vectors
     side by side: :math:`\|x - y\|^2 \le \|x\|^2 + \|y\|^2`; for single numbers by at most the
-    larger one.
+    larger one. Where a reach bounds the difference of two vectors itself, as for gradients that go
+    further to one side than to the other, that bound takes the place.
     """
     rows = neighbours.rows
     squares = gradient.squares + hessian.squares
     if neighbours is Neighbours.REPLACE:
-        apart = 1 if hessian.entries == 1 else 2
-        squares = max(4 * gradient.squares + apart * hessian.squares, 2 * squares)
+        apart = 4 * gradient.squares if gradient.difference is None else gradient.difference
+        if hessian.difference is None:
+            apart += hessian.squares * (1 if hessian.entries == 1 else 2)
+        else:
+            apart += hessian.difference
+        squares = max(apart, 2 * squares)
     reason = "a row adds one gradient and one hessian vector to one leaf"
     entries = rows * (gradient.entries + hessian.entries)
     return (

@@ -19,6 +19,9 @@ class Reach:
         Bound of its squared L2 norm, at least 1.
     entries : int, default=1
         Its length: one entry for each output of the model.
+    difference : int, optional
+        Bound of the squared L2 norm of the difference of two such vectors, where it is less than
+        the other bounds tell.
 
     Privacy
     -------
@@ -28,6 +31,7 @@ class Reach:
     l1: int
     squares: int
     entries: int = 1
+    difference: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("l1", "squares", "entries"):
@@ -40,6 +44,10 @@ class Reach:
 
     def scaled(self, factor: int) -> Reach:
         """Return the reach of the vector multiplied by a positive integer."""
+        apart = self.difference
         return Reach(
-            l1=self.l1 * factor, squares=self.squares * factor * factor, entries=self.entries
+            l1=self.l1 * factor,
+            squares=self.squares * factor * factor,
+            entries=self.entries,
+            difference=None if apart is None else apart * factor * factor,
         )

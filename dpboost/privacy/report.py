@@ -90,6 +90,9 @@ class PrivacyReport:
         Public facts of the fit that a reader may want: scalars by name.
     rows_per_user : int or None
         Where users are protected instead of rows: most rows of a user that took part.
+    earlier_epsilon, earlier_delta : Fraction
+        What the model that this fit continues had asked for, all its own earlier fits included;
+        0 where it continues none. The guarantee holds for the sums.
     """
 
     kind: str
@@ -108,6 +111,8 @@ class PrivacyReport:
     releases: tuple[ReleaseSummary, ...]
     facts: dict[str, Fact] = field(default_factory=dict)
     rows_per_user: int | None = None
+    earlier_epsilon: Budget = Fraction(0)
+    earlier_delta: Fraction = Fraction(0)
 
     @classmethod
     def from_ledger(
@@ -118,6 +123,8 @@ class PrivacyReport:
         facts: Mapping[str, Fact] | None = None,
         not_private: Sequence[str] = (),
         rows_per_user: int | None = None,
+        continues: bool = False,
+        earlier: PrivacyReport | None = None,
     ) -> PrivacyReport:
         """Read the books of a fit.
 
@@ -130,10 +137,13 @@ class PrivacyReport:
         facts : mapping of str to bool, int, float or str, optional
             Public facts to show; finite numbers.
         not_private : sequence of str
-            Reasons, beyond those of the ledger, why the guarantee does not hold, such as a start
-            from a model without one.
+            Reasons, beyond those of the ledger, why the guarantee does not hold.
         rows_per_user : int, optional
             Where the books are those of users, each with at most so many rows.
+        continues : bool, default=False
+            Whether the fit continues a released model: budgets add up.
+        earlier : PrivacyReport, optional
+            The report of that model; without one nothing is guaranteed.
 
         Returns
         -------
@@ -147,6 +157,12 @@ class PrivacyReport:
         else:
             kind = "approximate"
         reasons = (*ledger.reasons, *not_private)
+        if continues and earlier is None:
+            reasons += ("it continues a model without a privacy report",)
+        if earlier is not None:
+            reasons += tuple(f"of the model that it continues: {why}" for why in earlier.reasons)
+            kind = "approximate" if {kind, earlier.kind} == {"pure", "approximate"} else kind
+            assumed_public = tuple(dict.fromkeys((*assumed_public, *earlier.assumed_public)))
         for name, fact in (facts or {}).items():
             if not isinstance(fact, (bool, int, float, str)) or fact in (math.inf, -math.inf):
                 raise refuse(f"facts[{name!r}]", "PrivacyReport", "a finite scalar", fact)
@@ -167,6 +183,8 @@ class PrivacyReport:
             releases=_summaries(ledger),
             facts=dict(facts or {}),
             rows_per_user=rows_per_user,
+            earlier_epsilon=earlier.epsilon + earlier.earlier_epsilon if earlier else Fraction(0),
+            earlier_delta=earlier.delta + earlier.earlier_delta if earlier else Fraction(0),
         )
 
     @property
@@ -184,9 +202,9 @@ class PrivacyReport:
         """The guarantee as a sentence."""
         if not self.private:
             return f"No privacy guarantee: {'; '.join(self.reasons)}."
-        name = f"epsilon = {_number(self.epsilon)}"
+        name = f"epsilon = {_number(self.epsilon + self.earlier_epsilon)}"
         if self.kind == "approximate":
-            name += f", delta = {_number(self.delta)}"
+            name += f", delta = {_number(self.delta + self.earlier_delta)}"
         public = f" with the same {' and the same '.join(self.assumed_public)}"
         return (
             f"Differentially private ({name}) for any two tables"
@@ -202,6 +220,7 @@ class PrivacyReport:
             f"assumed public   {assumed}",
             f"epsilon          {_number(self.epsilon)} asked, {_number(self.epsilon_spent)} spent",
             f"delta            {_number(self.delta)} asked, {_number(self.delta_spent)} spent",
+            *self._earlier_lines(),
             f"private          {private}",
             f"protected        {_protected(self.rows_per_user)}",
             f"accounting       {self.accountant}: {_number(self.spent)} of "
@@ -211,6 +230,15 @@ class PrivacyReport:
             *_table(self.releases),
         ]
         return "\n".join(lines)
+
+    def _earlier_lines(self) -> list[str]:
+        """Tell what the continued model had spent, if there is one."""
+        if not self.earlier_epsilon:
+            return []
+        return [
+            f"earlier fits     epsilon {_number(self.earlier_epsilon)}, delta "
+            f"{_number(self.earlier_delta)} of the model that this one continues; both add up"
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain scalars, lists and dicts.
@@ -235,12 +263,14 @@ class PrivacyReport:
         InvalidParameterError
             If a part is missing or malformed.
         """
+        earlier = ("earlier_epsilon", "earlier_delta")
         try:
             releases = tuple(
                 ReleaseSummary(**{**_fields(ReleaseSummary, row), "share": _exact(row["share"])})
                 for row in plain["releases"]
             )
-            exact = ("epsilon", "delta", "delta_spent", "capacity", "spent")
+            exact = ("epsilon", "delta", "delta_spent", "capacity", "spent", *earlier)
+            plain = {**dict.fromkeys(earlier, "0"), **plain}
             values = _fields(cls, plain) | {name: _exact(plain[name]) for name in exact}
             values["epsilon_spent"] = float(plain["epsilon_spent"])
             for name in ("reasons", "assumed_public"):

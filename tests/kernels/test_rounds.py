@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost._kernels import cells
-from dpboost.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dpboost._kernels import cells, newton
+from dpboost.losses import (
+    LogisticLoss,
+    LogLinkLoss,
+    RobustLoss,
+    SeparateLoss,
+    ShareLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
 
 SIZES = np.array([7, 256, 5])
 EVERY = np.empty(0, dtype=np.int32)
+NOBODY = np.empty(0, dtype=np.int32)
 
 
 def many_classes():
@@ -21,6 +30,10 @@ LOSSES = {
     "logistic": LogisticLoss(),
     "three classes": SoftmaxLoss(n_outputs=3),
     "forty classes": many_classes(),
+    "quantile": RobustLoss.quantile(SquaredLoss.from_label_bounds(-3.0, 5.0), 0.8),
+    "tweedie": LogLinkLoss.tweedie(0.0, 4.0),
+    "shares": ShareLoss.of(),
+    "classes one by one": SeparateLoss(n_outputs=3),
 }
 
 
@@ -31,14 +44,15 @@ class Rows:
         random = np.random.default_rng(seed)
         self.loss, self.n_leaves = loss, n_leaves
         self.bins = np.array([random.integers(0, size, n_rows) for size in SIZES], dtype=np.uint8)
-        if isinstance(loss, SquaredLoss):
-            self.labels = loss.encode_labels(random.uniform(-4, 6, n_rows))
-        else:
+        if loss.n_outputs > 1 or isinstance(loss, LogisticLoss):
             self.labels = random.integers(0, max(2, loss.n_outputs), n_rows)
+        else:
+            self.labels = loss.encode_labels(random.uniform(-4, 6, n_rows))
         spread = 2**20 if not isinstance(loss, SquaredLoss) else loss.half_units
         shape = (loss.n_outputs, n_rows)
         self.scores = np.rint(random.normal(size=shape) * spread).astype(np.int64)
         self.present = (random.random(n_rows) < 0.9).astype(np.uint8)
+        self.weights = NOBODY
         self.leaves = random.integers(0, 9, n_rows).astype(np.uint16)
         self.pending = np.rint(random.normal(size=(loss.n_outputs, 9)) * spread).astype(np.int64)
         self.features = np.array([2, 0, 1], dtype=np.int32)
@@ -56,6 +70,7 @@ class Rows:
                 scores,
                 self.labels,
                 self.present,
+                self.weights,
                 self.pending,
                 leaves,
                 self.bins,
@@ -77,6 +92,8 @@ class Rows:
         rows = np.arange(len(leaves), dtype=np.int32)
         words = self.loss.newton_words(scores, self.labels, rows, gradient_limit=limit)
         words *= self.present
+        if len(self.weights):
+            newton.weighted(self.weights, rows, words)
         sums = np.zeros((2, self.loss.n_outputs, self.n_leaves), dtype=np.int64)
         for output, own in enumerate(words):
             np.add.at(sums[0, output], leaves, own >> 32)
@@ -94,6 +111,33 @@ def test_one_pass_is_the_steps_one_by_one(name, limit, n_threads):
         rows.in_one_pass(limit, n_threads), rows.step_by_step(limit), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_weights_multiply_gradients_and_hessians(name):
+    rows = Rows(LOSSES[name], 3_001)
+    _, _, plain = rows.in_one_pass(1.0, 1)
+    random = np.random.default_rng(3)
+    rows.weights = random.integers(0, 65537, 3_001).astype(np.int32)
+    for found, expected in zip(rows.in_one_pass(1.0, 2), rows.step_by_step(1.0), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    rows.weights[:] = 65536
+    np.testing.assert_array_equal(rows.in_one_pass(1.0, 1)[2], plain)
+    rows.weights[:] = 0
+    assert not rows.in_one_pass(1.0, 1)[2].any()
+
+
+def test_no_half_of_a_word_grows_under_a_weight():
+    random = np.random.default_rng(4)
+    gradients = random.integers(-65536, 65537, 5000)
+    hessians = random.integers(0, 65537, 5000)
+    weights = np.append(random.integers(0, 65537, 4998), [0, 65536]).astype(np.int32)
+    words = ((gradients << 32) + hessians)[np.newaxis]
+    newton.weighted(weights, np.arange(5000, dtype=np.int32), words)
+    for half, whole in ((words[0] >> 32, gradients), (words[0] & 0xFFFFFFFF, hessians)):
+        assert (np.abs(half) <= np.abs(whole)).all()
+        assert (half * whole >= 0).all()
+        assert np.abs(half - whole * (weights / 65536)).max() <= 0.5
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost import fitting
+from dpboost import fitting, lesson
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.failure import lone_category
 from dpboost.audit.recipes import category_learner, stale_noise
@@ -237,14 +237,14 @@ def half_the_threshold():
 
 
 def start_of_exact_rows():
-    original = fitting.release_start
+    original = lesson.release_start
 
     def release_start(loss, labels, present, **options):
         released, n_rows = original(loss, labels, present, **options)
         # One row more or less is then on the other side of a rule, wherever its border lies.
         return released, 1e3 if present.sum() % 2 else 1e6
 
-    return [(fitting, "release_start", release_start)]
+    return [(lesson, "release_start", release_start)]
 
 
 # -- accounting ---------------------------------------------------------------------------------
@@ -411,9 +411,10 @@ def label_bounds_from_data():
 def exact_start():
     original = fitting._encode
 
-    def encode(labels, task, recipe, schema):
-        loss, targets, present = original(labels, task, recipe, schema)
-        return replace(loss, start_units=round(targets.mean())), targets, present
+    def encode(labels, *rest):
+        learning = original(labels, *rest)
+        start = round(learning.targets.mean())
+        return replace(learning, loss=replace(learning.loss, start_units=start))
 
     return [(fitting, "_encode", encode)]
 
@@ -438,9 +439,9 @@ def categories_that_occur():
 def after_encoding(act):
     original = fitting._encode
 
-    def encode(labels, task, recipe, schema):
+    def encode(labels, *rest):
         act(labels)
-        return original(labels, task, recipe, schema)
+        return original(labels, *rest)
 
     return lambda: [(fitting, "_encode", encode)]
 
@@ -449,9 +450,9 @@ def number_of_rows_in_the_report():
     original = fitting._facts
     seen = []
 
-    def encode(labels, task, recipe, schema, encode=fitting._encode):
+    def encode(labels, *rest, encode=fitting._encode):
         seen.append(len(labels))
-        return encode(labels, task, recipe, schema)
+        return encode(labels, *rest)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}

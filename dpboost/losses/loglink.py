@@ -1,0 +1,203 @@
+"""Losses whose prediction is the exponential of the raw score: Poisson, gamma and Tweedie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost._kernels import predict
+from dpboost._validation import refuse
+from dpboost.losses.grid import SCORE_BITS
+from dpboost.losses.surface import Surface, SurfaceLoss, units_of
+from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT
+
+UNIT = 2.0**-SCORE_BITS
+LABEL_BITS = 16
+# A released mean is never taken for less than this part of the upper label bound.
+LEAST_MEAN = math.exp(-9)
+# Gradients of the gamma and the Tweedie loss are clipped to this many times their scale.
+LARGEST_GRADIENT = 4.0
+# A lower bound of gamma labels that is not positive becomes this part of the upper one.
+LEAST_PART = 2.0**-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogLinkLoss(SurfaceLoss):
+    r"""A loss of the mean :math:`\mu = e^s` of labels in :math:`[L, U]` with :math:`U > 0`.
+
+    Labels are clipped to their public bounds. For gradients the score is clipped as well, so that
+    :math:`\mu` lies in :math:`[m, U]` with :math:`m = \max(L, U e^{-12})`; predictions are of the
+    raw score itself. With :math:`t = \mu / U` and :math:`z = y / U`, gradients have public bounds:
+
+    ======= ==================================== ============================================
+    loss    gradient in :math:`s`                bound, in units of the scale
+    ======= ==================================== ============================================
+    poisson :math:`U (t - z)`                    1 (scale :math:`U`): both are in [0, 1]
+    gamma   :math:`1 - z / t`                    :math:`\max(1, U / m - 1)`, as
+                                                 :math:`z / t \le U / m`
+    tweedie :math:`U^{2-p} (t^{2-p} - z          :math:`\max(1, (U / m)^{p-1})` (scale
+            t^{1-p})`                            :math:`U^{2-p}`), as :math:`z \le 1` and
+                                                 :math:`1 < p < 2`
+    ======= ==================================== ============================================
+
+    The last two grow with the width of the range, so they are clipped to 4 units where they are
+    larger: a row whose label is more than five times what is predicted (gamma) weighs as one of
+    five times. Hessians are LightGBM's, with its factor ``exp(poisson_max_delta_step)``.
+
+    Above, the gradient of a row is at most 1 unit. The tables are in decimal arithmetic, the same
+    on every machine; they are linear in the label and at steps of 2^-7 in the score, where
+    interpolation is off by less than 2^-16 of their value.
+
+    Parameters
+    ----------
+    upper : float
+        The bound U.
+    lower : float
+        The bound L.
+
+    Privacy
+    -------
+    As :class:`SurfaceLoss`. The label bounds are assumed public.
+    """
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def poisson(cls, lower: float, upper: float, max_delta_step: float = 0.7) -> LogLinkLoss:
+        """Return the Poisson loss."""
+        # The factor of the hessian is left to the step, which is divided by it.
+        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, math.exp(-max_delta_step))
+
+    @classmethod
+    def gamma(cls, lower: float, upper: float) -> LogLinkLoss:
+        """Return the gamma loss; labels are positive."""
+        _check_upper(upper)
+        if lower <= 0:
+            lower = upper * LEAST_PART
+        bound = min(max(1.0, upper / lower - 1), LARGEST_GRADIENT)
+        return cls._of("gamma", lower, upper, _gamma, bound, bound + 1)
+
+    @classmethod
+    def tweedie(cls, lower: float, upper: float, power: float = 1.5) -> LogLinkLoss:
+        """Return the Tweedie loss of a variance power between 1 and 2."""
+        _check_upper(upper)
+        ratio = min(upper / lower, math.exp(12)) if lower > 0 else math.exp(12)
+        bound = min(max(1.0, ratio ** (power - 1)), LARGEST_GRADIENT)
+        return cls._of("tweedie", lower, upper, lambda t: _tweedie(t, power), bound, bound)
+
+    @classmethod
+    def _of(
+        cls,
+        objective: str,
+        lower: float,
+        upper: float,
+        nodes: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]]],
+        gradient_bound: float,
+        hessian_bound: float,
+        step: float = 1.0,
+    ) -> LogLinkLoss:
+        _check_upper(upper)
+        lower = min(max(lower, 0.0), upper)
+        n_steps = TABLE_RANGE >> TABLE_SHIFT
+        if lower > 0:
+            n_steps = min(n_steps, math.ceil(math.log(upper / lower) * 2 ** (20 - TABLE_SHIFT)))
+        n_steps = max(n_steps, 1)
+        gradients, hessians = nodes(n_steps)
+        top = units_of(math.log(upper), UNIT)
+        return cls(
+            name=objective,
+            objective=objective,
+            surface=Surface(
+                gradients=gradients / gradient_bound,
+                hessians=hessians / hessian_bound,
+                origin=top - (n_steps << TABLE_SHIFT),
+                shift=TABLE_SHIFT,
+                label_shift=LABEL_BITS,
+                high=1 / gradient_bound,
+            ),
+            unit=UNIT,
+            units_per_one=round(step * gradient_bound / hessian_bound / UNIT),
+            start_units=top - (n_steps << TABLE_SHIFT >> 1),
+            rules={"gradient_clip": 1.0, "step_prior": 0.5, "reg_lambda": 10.0},
+            lower=lower,
+            upper=upper,
+        )
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Clip labels to the bounds and round them to 2^-16 of the upper one.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+            0 to 65536.
+
+        Privacy
+        -------
+        A row-wise map with public bounds. Labels that the loss is not meant for, such as negative
+        ones, are clipped like any other outside the bounds: an error would tell of them.
+        """
+        labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
+        return np.rint(labels / self.upper * 2**LABEL_BITS).astype(np.int64)
+
+    def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Labels in units of the upper bound."""
+        return labels / 2**LABEL_BITS
+
+    def starting_at(self, mean: float) -> LogLinkLoss:
+        """Return this loss with the logarithm of a released mean as its start."""
+        part = min(max(mean, LEAST_MEAN, self.lower / self.upper), 1.0)
+        return replace(self, start_units=units_of(math.log(self.upper) + math.log(part), UNIT))
+
+    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means from raw scores, the same doubles as LightGBM's."""
+        out = np.empty(np.shape(raw), dtype=np.float64)
+        predict.exponential(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
+        return out
+
+
+def _check_upper(upper: float) -> None:
+    if upper <= 0:
+        raise refuse("label_bounds", "Schema", "(lower, upper) with upper > 0 here", upper)
+
+
+@lru_cache(maxsize=8)
+def _powers(n_steps: int, exponent: float) -> NDArray[np.float64]:
+    """``t ** exponent`` at the nodes, the last of which is t = 1; rounded from decimals."""
+    context = Context(prec=30)
+    step = Decimal(exponent) * Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)
+    powers = [float(context.exp(i * step)) for i in range(-n_steps, 1)]
+    return np.array(powers)
+
+
+def _lines(
+    constant: NDArray[np.float64], slope: NDArray[np.float64] | float
+) -> NDArray[np.float64]:
+    """``constant + z * slope`` at the labels z = 0 and z = 1."""
+    return np.stack([constant, constant + slope])
+
+
+def _poisson(n_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mean = _powers(n_steps, 1.0)
+    return _lines(mean, -1.0), _lines(mean, 0.0)
+
+
+def _gamma(n_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    inverse = _powers(n_steps, -1.0)
+    return _lines(np.ones(n_steps + 1), -inverse), _lines(np.zeros(n_steps + 1), inverse)
+
+
+def _tweedie(n_steps: int, power: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    up, down = _powers(n_steps, 2 - power), _powers(n_steps, 1 - power)
+    return _lines(up, -down), _lines((2 - power) * up, (power - 1) * down)

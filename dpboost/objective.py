@@ -1,0 +1,508 @@
+"""What a model learns: the objective, weights of rows and classes, and where scores begin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError, check_real, refuse
+from dpboost.boosting.start import WEIGHT_ONE
+from dpboost.data.labels import check_same_length
+from dpboost.losses import (
+    CustomLoss,
+    LogisticLoss,
+    LogLinkLoss,
+    Loss,
+    RobustLoss,
+    SeparateLoss,
+    ShareLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
+from dpboost.privacy.report import PrivacyReport
+from dpboost.recipe import Recipe
+from dpboost.schema import ResolvedSchema, Schema
+
+ALIASES = {
+    "regression": "regression regression_l2 l2 mean_squared_error mse l2_root "
+    "root_mean_squared_error rmse",
+    "regression_l1": "regression_l1 l1 mean_absolute_error mae",
+    "huber": "huber",
+    "fair": "fair",
+    "quantile": "quantile",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    "tweedie": "tweedie",
+    "cross_entropy": "cross_entropy xentropy",
+    "binary": "binary",
+    "multiclass": "multiclass softmax",
+    "multiclassova": "multiclassova multiclass_ova ova ovr",
+}
+CANONICAL = {alias: name for name, listed in ALIASES.items() for alias in listed.split()}
+
+OF_TASK = {
+    "regression": tuple(ALIASES)[:10],
+    "classification": ("binary", "multiclass", "multiclassova", "cross_entropy"),
+}
+
+# Why LightGBM's other objectives have no private meaning here.
+REFUSED = {
+    "mape": "its gradient grows without bound as labels go to zero; use 'regression_l1' with "
+    "sample_weight",
+    "mean_absolute_percentage_error": "its gradient grows without bound as labels go to zero; use "
+    "'regression_l1' with sample_weight",
+    "cross_entropy_lambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
+    "xentlambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
+    **dict.fromkeys(
+        ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        "a row's gradient depends on other rows, so that no bound of one row's part exists",
+    ),
+    **dict.fromkeys(
+        ("none", "null", "custom", "na"), "pass the function itself as 'objective' instead"
+    ),
+}
+SHARES = ("cross_entropy", "binary")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ObjectiveRequest:
+    """What the user asks a model to learn, validated.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+    name : str
+        LightGBM's canonical name of the objective, "custom" for a function, empty for the
+        default of the task.
+    function : callable or None
+        ``function(y_true, y_pred) -> grad, hess``.
+    alpha, fair_c, tweedie_variance_power, poisson_max_delta_step : float
+        As in LightGBM.
+    gradient_bound, hessian_bound : float
+        Of a custom objective.
+    score_bounds : (float, float) or None
+        Of a custom objective: between which raw scores it is tabulated.
+    max_weight : float
+        Weights are clipped to [0, max_weight].
+    class_weight : dict, "balanced" or None
+        Public factors of weights by label.
+    sample_weight : array-like of shape (n_rows,) or None
+        Private weights.
+    init_score : array-like of shape (n_rows,) or (n_rows, n_outputs), or None
+        Private: where the scores of rows begin.
+    continues : bool
+        Whether ``init_score`` are the predictions of a released model that this one continues.
+    earlier : PrivacyReport or None
+        Its report.
+    earlier_objective : str
+        Its objective.
+    earlier_classes : tuple or None
+        Its classes, where they are known.
+    """
+
+    task: str
+    name: str = ""
+    function: Callable[..., Any] | None = None
+    alpha: float = 0.9
+    fair_c: float = 1.0
+    tweedie_variance_power: float = 1.5
+    poisson_max_delta_step: float = 0.7
+    gradient_bound: float = 1.0
+    hessian_bound: float = 1.0
+    score_bounds: tuple[float, float] | None = None
+    max_weight: float = 1.0
+    class_weight: Mapping[Any, float] | str | None = None
+    sample_weight: Any = None
+    init_score: Any = None
+    continues: bool = False
+    earlier: PrivacyReport | None = None
+    earlier_objective: str = ""
+    earlier_classes: tuple[Any, ...] | None = None
+
+    @classmethod
+    def validated(
+        cls,
+        owner: str,
+        *,
+        task: str,
+        objective: Any = None,
+        alpha: Any = None,
+        fair_c: Any = None,
+        tweedie_variance_power: Any = None,
+        poisson_max_delta_step: Any = None,
+        gradient_bound: Any = None,
+        hessian_bound: Any = None,
+        score_bounds: Any = None,
+        max_weight: Any = None,
+        class_weight: Any = None,
+        **rows: Any,
+    ) -> ObjectiveRequest:
+        """Check every part but the private arrays, or raise ``InvalidParameterError``."""
+        name = _name(objective, task, owner)
+        if name == "custom" and gradient_bound is None:
+            raise refuse(
+                "gradient_bound",
+                owner,
+                "a public bound of the custom objective's gradient, to which it is clipped",
+                gradient_bound,
+            )
+        given = {
+            "alpha": (alpha, 0.9, 1.0 if name == "quantile" else math.inf),
+            "fair_c": (fair_c, 1.0, math.inf),
+            "gradient_bound": (gradient_bound, 1.0, 1e12),
+            "hessian_bound": (hessian_bound, 1.0, 1e12),
+            "poisson_max_delta_step": (poisson_max_delta_step, 0.7, 10.0),
+        }
+        values: dict[str, Any] = {
+            part: check_real(
+                part,
+                owner,
+                usual if value is None else value,
+                low=0.0,
+                low_open=True,
+                high=high,
+                high_open=True,
+            )
+            for part, (value, usual, high) in given.items()
+        }
+        power = 1.5 if tweedie_variance_power is None else tweedie_variance_power
+        return cls(
+            task=task,
+            name=name,
+            function=objective if name == "custom" else None,
+            tweedie_variance_power=check_real(
+                "tweedie_variance_power",
+                owner,
+                power,
+                low=1.0,
+                high=2.0,
+                low_open=True,
+                high_open=True,
+            ),
+            score_bounds=_score_bounds(score_bounds, owner),
+            max_weight=_max_weight(max_weight, class_weight, owner),
+            class_weight=_class_weight(class_weight, task, owner),
+            **values,
+            **rows,
+        )
+
+    def check_recipe(self, recipe: Recipe, owner: str) -> None:
+        """Raise when a recipe cannot do what is asked for."""
+        if recipe.objectives:
+            return
+        default = ("", "regression") if self.task == "regression" else ("", "binary")
+        asked = {
+            "objective": self.name not in default,
+            "class_weight": self.class_weight is not None,
+            "sample_weight": self.sample_weight is not None,
+            "init_model": self.continues,
+            "init_score": self.init_score is not None,
+        }
+        for name, given in asked.items():
+            if given:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {owner} has no meaning for recipe="
+                    f"{recipe.name!r}, whose constants are those of the squared and the logistic "
+                    "loss without weights. Use recipe='best', or leave it out."
+                )
+
+    def completed(self, schema: Schema) -> Schema:
+        """Return the schema with the label bounds that belong to the objective."""
+        if self.task == "regression" and self.name in SHARES:
+            return replace(schema, label_bounds=(0.0, 1.0))
+        return schema
+
+    def check_labels(self, schema: Schema, extras: RowExtras) -> None:
+        """Refuse what cannot work before anything is charged: bounds, or the user's function."""
+        if self.task == "regression":
+            loss = self._regression(*(schema.label_bounds or (-1.0, 1.0)))
+            self._check_earlier(loss)
+            extras.scores_for(1)
+        elif self.name == "custom":
+            self._class_loss(2)
+
+    def _check_earlier(self, loss: Loss) -> None:
+        """Raise when the model to be continued has another objective."""
+        if self.continues and self.earlier_objective != loss.objective:
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model with objective "
+                f"{loss.objective or 'custom'!r}, as this one. Got {self.earlier_objective!r}."
+            )
+
+    def check_classes(self, classes: Sequence[Any], extras: RowExtras) -> None:
+        """Raise when a public set of classes does not suit the objective or its weights."""
+        loss = self._class_loss(len(classes))
+        self._check_earlier(loss)
+        extras.scores_for(loss.n_outputs)
+        if self.earlier_classes is not None and list(self.earlier_classes) != sorted(classes):
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model of the same classes: its own "
+                f"are {list(self.earlier_classes)}."
+            )
+        given = self.class_weight
+        if isinstance(given, Mapping):
+            known = set(np.asarray(classes).tolist())
+            unknown = [label for label in given if label not in known]
+            if unknown:
+                raise refuse(
+                    "class_weight",
+                    "the classifier",
+                    f"a dict whose keys are among the classes {sorted(known)}",
+                    given,
+                )
+
+    def loss(self, schema: ResolvedSchema, n_classes: int = 0) -> Loss:
+        """Return the loss for public label bounds, or for a public number of classes."""
+        if self.task == "regression":
+            assert schema.label_bounds is not None
+            return self._regression(*schema.label_bounds)
+        return self._class_loss(n_classes)
+
+    def _class_loss(self, n_classes: int) -> Loss:
+        if self.name == "custom":
+            self._check_two(n_classes)
+            return self._custom(None, self.score_bounds or (-6.0, 6.0))
+        if self.name == "cross_entropy":
+            self._check_two(n_classes)
+            return LogisticLoss(objective="cross_entropy")
+        if n_classes <= 2:
+            return LogisticLoss()
+        if self.name == "multiclassova":
+            return SeparateLoss(n_outputs=n_classes)
+        # LightGBM's classifier goes over from "binary" to softmax where there are more classes.
+        return SoftmaxLoss(n_outputs=n_classes)
+
+    def _check_two(self, n_classes: int) -> None:
+        if n_classes > 2:
+            raise InvalidParameterError(
+                f"The objective {self.name!r} is for two classes. Use 'multiclass' or "
+                "'multiclassova', or declare two classes with Schema(classes=...)."
+            )
+
+    def _regression(self, lower: float, upper: float) -> Loss:
+        if self.name in SHARES:
+            return ShareLoss.of("binary sigmoid:1" if self.name == "binary" else "cross_entropy")
+        if self.name == "poisson":
+            return LogLinkLoss.poisson(lower, upper, self.poisson_max_delta_step)
+        if self.name == "gamma":
+            return LogLinkLoss.gamma(lower, upper)
+        if self.name == "tweedie":
+            return LogLinkLoss.tweedie(lower, upper, self.tweedie_variance_power)
+        if self.name == "custom":
+            return self._custom((lower, upper), self.score_bounds or (lower, upper))
+        labels = SquaredLoss.from_label_bounds(lower, upper)
+        if self.name == "regression_l1":
+            return RobustLoss.absolute(labels)
+        if self.name == "huber":
+            return RobustLoss.huber(labels, self.alpha)
+        if self.name == "fair":
+            return RobustLoss.fair(labels, self.fair_c)
+        if self.name == "quantile":
+            return RobustLoss.quantile(labels, self.alpha)
+        return labels
+
+    def _custom(
+        self, label_bounds: tuple[float, float] | None, score_bounds: tuple[float, float]
+    ) -> CustomLoss:
+        assert self.function is not None
+        return CustomLoss.of(
+            self.function,
+            gradient_bound=self.gradient_bound,
+            hessian_bound=self.hessian_bound,
+            label_bounds=label_bounds,
+            score_bounds=score_bounds,
+        )
+
+    def read_rows(self, n_rows: int) -> RowExtras:
+        """Check the private arrays, or raise; nothing is said about their values."""
+        return RowExtras(
+            sample_weight=_sample_weight(self.sample_weight, n_rows),
+            init_scores=_init_scores(self.init_score, n_rows, self.continues),
+        )
+
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+        facts: dict[str, bool | int | float | str] = {}
+        if self.name:
+            facts["objective"] = self.name
+        if self.name in ("quantile", "huber"):
+            facts["alpha"] = self.alpha
+        if self.name == "custom":
+            facts |= {"gradient_bound": self.gradient_bound, "hessian_bound": self.hessian_bound}
+        if self.sample_weight is not None:
+            facts["weights"] = f"an attribute of each row, clipped to [0, {self.max_weight:g}]"
+        if self.class_weight is not None:
+            balanced = self.class_weight == "balanced"
+            facts["class weights"] = "from released counts" if balanced else "given"
+        if self.init_score is not None and not self.continues:
+            facts["initial scores"] = "an attribute of each row, or a public function of it"
+        return facts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowExtras:
+    """Private arrays beside rows and labels, checked.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_rows,) or None
+    init_scores : ndarray of shape (n_outputs, n_rows) or None
+    """
+
+    sample_weight: NDArray[np.float64] | None
+    init_scores: NDArray[np.float64] | None
+
+    def take(self, rows: NDArray[np.intp]) -> RowExtras:
+        """Return those of some rows."""
+        weights, scores = self.sample_weight, self.init_scores
+        return RowExtras(
+            sample_weight=None if weights is None else weights[rows],
+            init_scores=None if scores is None else np.ascontiguousarray(scores[:, rows]),
+        )
+
+    def weight_units(
+        self, max_weight: float, factors: NDArray[np.float64] | None
+    ) -> NDArray[np.int32] | None:
+        """Return each row's weight in units of 2^-16 of the largest one; None for equal weights.
+
+        Parameters
+        ----------
+        max_weight : float
+            Weights are clipped to [0, max_weight], then divided by it.
+        factors : ndarray of shape (n_rows,) or None
+            Weight of each row's class.
+
+        Privacy
+        -------
+        A row-wise map with a public bound.
+        """
+        if self.sample_weight is None and factors is None:
+            return None
+        weights = 1.0 if self.sample_weight is None else self.sample_weight
+        weights = weights * (1.0 if factors is None else factors)
+        units = np.clip(weights, 0.0, max_weight) / max_weight * WEIGHT_ONE
+        return np.rint(units).astype(np.int32)
+
+    def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:
+        """Return the initial scores, or raise when there are not as many as outputs."""
+        scores = self.init_scores
+        if scores is not None and len(scores) != n_outputs:
+            raise InvalidParameterError(
+                "The 'init_score' parameter of fit must have one number for each row"
+                + (f" and each of {n_outputs} classes." if n_outputs > 1 else ".")
+            )
+        return scores
+
+
+def _name(objective: Any, task: str, owner: str) -> str:
+    if objective is None:
+        return ""
+    if callable(objective):
+        return "custom"
+    allowed = OF_TASK[task]
+    if isinstance(objective, str):
+        if objective in REFUSED:
+            raise InvalidParameterError(
+                f"The 'objective' parameter of {owner} cannot be {objective!r}: "
+                f"{REFUSED[objective]}."
+            )
+        name = CANONICAL.get(objective, "")
+        if name in allowed:
+            return name
+    raise refuse(
+        "objective",
+        owner,
+        f"None, a function, or one of {', '.join(allowed)} or their aliases in LightGBM",
+        objective,
+    )
+
+
+def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    try:
+        low, high = (check_real("score_bounds", owner, value) for value in bounds)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not low < high:
+        raise refuse("score_bounds", owner, "None or (lower, upper) with lower < upper", bounds)
+    return low, high
+
+
+def _max_weight(max_weight: Any, class_weight: Any, owner: str) -> float:
+    if max_weight is not None:
+        return check_real("max_weight", owner, max_weight, low=0.0, low_open=True, high=1e12)
+    if isinstance(class_weight, Mapping):
+        return max([1.0, *map(_factor, class_weight.values())])
+    return 1.0
+
+
+def _factor(value: Any) -> float:
+    return check_real("class_weight", "a classifier", value, low=0.0, high=1e12)
+
+
+def _class_weight(class_weight: Any, task: str, owner: str) -> Mapping[Any, float] | str | None:
+    if class_weight is None:
+        return None
+    if task == "regression":
+        raise refuse("class_weight", owner, "None in a regression", class_weight)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return class_weight
+    if isinstance(class_weight, Mapping):
+        factors = {label: _factor(value) for label, value in class_weight.items()}
+        if not factors or max(factors.values()) > 0:
+            return factors
+    raise refuse(
+        "class_weight",
+        owner,
+        "None, 'balanced', or a dict of label to weight with a positive one",
+        class_weight,
+    )
+
+
+def _sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weights = _numbers("sample_weight", sample_weight)
+    if weights.ndim != 1:
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must have one dimension. Sample weights must be "
+            "1D array or scalar."
+        )
+    check_same_length(n_rows, weights)
+    return weights
+
+
+def _init_scores(init_score: Any, n_rows: int, continues: bool) -> NDArray[np.float64] | None:
+    """Scores by output; LightGBM's flat form has one output after the other."""
+    if init_score is None:
+        return None
+    scores = _numbers("init_model" if continues else "init_score", init_score)
+    if scores.ndim == 2 and len(scores) == n_rows:
+        scores = scores.T
+    elif scores.ndim == 1 and n_rows and len(scores) % n_rows == 0 and len(scores):
+        scores = scores.reshape(-1, n_rows)
+    else:
+        raise InvalidParameterError(
+            "The 'init_score' parameter of fit must have one number for each row, or one for each "
+            "row and class."
+        )
+    return np.ascontiguousarray(scores)
+
+
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise InvalidParameterError(
+            f"The {name!r} parameter of fit must be an array of finite numbers. Input contains "
+            "NaN, infinity or something else."
+        )
+    return numbers
