@@ -8,8 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.boosting.start import LEAST_ROWS, ROW_UNITS, release_start
-from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.boosting.start import (
+    LEAST_ROWS,
+    ROW_UNITS,
+    WEIGHT_ONE,
+    release_class_sizes,
+    release_start,
+)
+from dpboost.losses import LogisticLoss, LogLinkLoss, SeparateLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -106,3 +112,62 @@ def test_a_row_count_is_at_least_one():
     ]
     assert min(counts) == 1
     assert max(counts) > 1
+
+
+def test_a_weighted_start_is_the_weighted_mean():
+    random = np.random.default_rng(2)
+    y, weights = random.uniform(10, 20, 3000), random.uniform(0, 1, 3000)
+    units = np.rint(weights * WEIGHT_ONE).astype(np.int32)
+    books = ledger()
+    with books.sequential("preparation"):
+        started, n_rows = release_start(
+            LOSS,
+            LOSS.encode_labels(y),
+            np.ones(3000, bool),
+            budget=books.capacity,
+            ledger=books,
+            weights=units,
+        )
+    assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
+    assert n_rows == pytest.approx(weights.sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("make", [SoftmaxLoss, SeparateLoss])
+def test_weighted_shares_of_classes(make):
+    labels, books = np.repeat([0, 1, 2], 100), ledger()
+    units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
+    loss = make(n_outputs=3)
+    with books.sequential("preparation"):
+        started, n_rows = release_start(
+            loss, labels, np.ones(300, bool), budget=books.capacity, ledger=books, weights=units
+        )
+    assert n_rows == 175
+    raw = np.array([started.start_units]) * started.unit
+    np.testing.assert_allclose(started.inverse_link(raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
+
+
+def test_a_fixed_start_counts_rows_only():
+    books = ledger(epsilon=1.0)
+    loss = LogLinkLoss.poisson(0.0, 9.0)
+    with books.sequential("preparation"):
+        started, n_rows = release_start(
+            loss,
+            loss.encode_labels(np.ones(5000)),
+            np.ones(5000, bool),
+            budget=books.capacity,
+            ledger=books,
+            fixed=True,
+        )
+    assert started is loss
+    assert n_rows == pytest.approx(5000, abs=30)
+    assert [entry.bound.constant for entry in books.entries] == [ROW_UNITS]
+
+
+def test_class_sizes_are_released_without_absent_rows():
+    books = ledger()
+    labels = np.repeat([0, 1], [30, 70])
+    present = np.arange(100) % 10 != 0
+    with books.sequential("preparation"):
+        sizes = release_class_sizes(3, labels, present, budget=books.capacity, ledger=books)
+    assert sizes.tolist() == [27, 63, 1]
+    assert len(books.entries) == 1

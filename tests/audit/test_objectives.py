@@ -1,0 +1,195 @@
+"""Replay audits of other objectives, of weights and of initial scores.
+
+The last column of a table holds what is not a feature: a row's weight or its initial score.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dpboost import DPBoostClassifier, DPBoostRegressor
+from dpboost.audit.pairs import pair_of
+from dpboost.audit.replay import replay_pair
+from dpboost.audit.visible import overhear
+from dpboost.privacy.relation import Neighbours
+
+DELTA = 1e-6
+TEN_ROWS = 10 << 20
+#: No start value but this one makes gradients of a log link as large as they can be.
+TOP = {("start value", 0): np.array([TEN_ROWS, TEN_ROWS])}
+MIDDLE = {("start value", 0): np.array([0, TEN_ROWS])}
+
+
+def squared(y, s):
+    return 3 * (s - y), np.ones(len(s))
+
+
+#: Parameters, beside which argument of ``fit`` the last column is, and the steering.
+CASES = {
+    "quantile": ({"objective": "quantile", "alpha": 0.8}, None, MIDDLE),
+    "regression_l1": ({"objective": "l1"}, None, MIDDLE),
+    "fair": ({"objective": "fair", "fair_c": 0.05}, None, MIDDLE),
+    "poisson": ({"objective": "poisson"}, None, TOP),
+    "gamma": ({"objective": "gamma"}, None, {("start value", 0): np.array([0, TEN_ROWS])}),
+    "tweedie": ({"objective": "tweedie"}, None, {("start value", 0): np.array([0, TEN_ROWS])}),
+    "custom": ({"objective": squared, "gradient_bound": 1.0}, None, {}),
+    "weights": ({"max_weight": 3.0}, "sample_weight", MIDDLE),
+    "quantile with weights": (
+        {"objective": "quantile", "max_weight": 3.0},
+        "sample_weight",
+        MIDDLE,
+    ),
+    "initial scores": ({}, "init_score", {}),
+}
+#: Those whose gradients go as far to either side at the score where they start.
+TURNS = ("regression_l1", "fair", "custom", "weights", "initial scores")
+LABEL_BOUNDS = {"poisson": (0.0, 4.0), "gamma": (0.01, 4.0), "tweedie": (0.0, 4.0)}
+
+
+def fit_of(make, argument):
+    """Fit on the features and hand the last column over as an argument."""
+
+    def fit(X, y):
+        heard = {}
+        more = {} if argument is None else {argument: X[:, -1]}
+        with overhear(heard):
+            estimator = make().fit(X[:, :-1], y, **more)
+        return {**heard, "model text": estimator.booster_.model_to_string()}
+
+    return fit
+
+
+def pair(name, neighbours):
+    """A row of the largest gradient beside two others; or it turns around, or moves."""
+    low, high = LABEL_BOUNDS.get(name, (-1.0, 1.0))
+    X = np.array([[0.0, 0.0, 0.5], [1.0, 1.0, 2.0]])
+    label = low if name == "poisson" else high
+    row = np.array([0.0, 1.0, -0.4 if name == "initial scores" else 3.0])
+    moved = np.array([1.0, 0.0, 3.0])
+    turned = np.array([0.0, 1.0, 0.4 if name == "initial scores" else 3.0])
+    return pair_of(
+        X,
+        np.array([low, high]),
+        row,
+        label,
+        neighbours,
+        instead=(turned, low + high - label) if name in TURNS else (moved, label),
+        steering=CASES[name][2],
+    )
+
+
+@cache
+def audits(name, delta, neighbours):
+    parameters, argument, _ = CASES[name]
+    schema = {
+        "bounds": dict.fromkeys(range(2), (0.0, 1.0)),
+        "label_bounds": LABEL_BOUNDS.get(name, (-1.0, 1.0)),
+    }
+
+    def make():
+        return DPBoostRegressor(
+            schema=schema,
+            delta=delta,
+            n_estimators=3,
+            max_depth=2,
+            neighbours=neighbours.value,
+            random_state=0,
+            n_jobs=1,
+            verbosity=0,
+            **parameters,
+        )
+
+    found = pair(name, neighbours)
+    fit = fit_of(make, argument)
+    return replay_pair(fit, found), replay_pair(fit, found.swapped)
+
+
+@pytest.mark.parametrize("delta", [DELTA, 0.0])
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("name", CASES)
+def test_no_release_costs_more_than_its_charge(name, neighbours, delta):
+    for audit in audits(name, delta, neighbours):
+        assert audit.violations == ()
+        assert audit.error == ""
+        assert audit.cost <= audit.capacity * (1 + 1e-9)
+        labels = {entry.label for entry in audit.entries}
+        assert labels == {"start value", "leaf sums"} | ({"fine histograms"} if delta else set())
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_leaf_sums_reach_most_of_their_charge(name, neighbours):
+    reached = max(
+        entry.reached
+        for audit in audits(name, DELTA, neighbours)
+        for entry in audit.entries
+        if entry.label == "leaf sums"
+    )
+    # The others can turn around as far, but from no common score.
+    far = neighbours is Neighbours.ADD_REMOVE or name in TURNS or "quantile" in name
+    assert (0.8 if far else 0.45) <= reached <= 1 + 1e-9
+
+
+def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
+    def units(self, max_weight, factors):
+        return np.rint(self.sample_weight * 65536).astype(np.int32)
+
+    monkeypatch.setattr("dpboost.objective.RowExtras.weight_units", units)
+    violations = [
+        violation
+        for audit in audits.__wrapped__("weights", DELTA, Neighbours.ADD_REMOVE)
+        for violation in audit.violations
+    ]
+    assert "entry cost" in {violation.check for violation in violations}
+
+
+def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
+    from dpboost.losses.surface import SurfaceLoss
+    from dpboost.privacy.reach import Reach
+
+    monkeypatch.setattr(SurfaceLoss, "gradient_reach", lambda self, clip: Reach.single(20_000))
+    violations = [
+        violation
+        for audit in audits.__wrapped__("quantile", 0.0, Neighbours.ADD_REMOVE)
+        for violation in audit.violations
+    ]
+    assert "entry cost" in {violation.check for violation in violations}
+
+
+@pytest.mark.parametrize("delta", [DELTA, 0.0])
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize(
+    ("parameters", "n_classes"),
+    [
+        ({"objective": "multiclassova"}, 3),
+        ({"class_weight": "balanced"}, 3),
+        ({"class_weight": "balanced"}, 2),
+        ({"class_weight": {0: 0.5, 1: 4.0}}, 2),
+    ],
+    ids=str,
+)
+def test_classes(parameters, n_classes, neighbours, delta):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, (40, 3)).astype(float), np.arange(40) % n_classes
+    schema = {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "classes": list(range(n_classes))}
+
+    def make():
+        return DPBoostClassifier(
+            schema=schema,
+            delta=delta,
+            n_estimators=3,
+            max_depth=2,
+            neighbours=neighbours.value,
+            random_state=0,
+            n_jobs=1,
+            verbosity=0,
+            **parameters,
+        )
+
+    found = pair_of(X, y, X[0], 1, neighbours, instead=(X[1], 0))
+    for audit in (replay_pair(fit_of(make, None), side) for side in (found, found.swapped)):
+        assert audit.violations == ()
+        assert audit.cost <= audit.capacity * (1 + 1e-9)
