@@ -220,6 +220,14 @@ class RowArguments:
     init_score: Any = None
     init_model: Any = None
 
+    def earlier(self) -> EarlierModel | None:
+        """Read the model that is continued, if there is one."""
+        if self.init_model is None:
+            return None
+        if self.init_score is not None:
+            raise refuse("init_score", "fit", "None together with init_model", "an array")
+        return EarlierModel.of(self.init_model)
+
     def objective(
         self,
         parameters: Mapping[str, Any],
@@ -233,8 +241,6 @@ class RowArguments:
             if given["class_weight"] is not None:
                 raise refuse("is_unbalance", owner, "False where class_weight is given", True)
             given["class_weight"] = "balanced"
-        if earlier is not None and self.init_score is not None:
-            raise refuse("init_score", "fit", "None together with init_model", "an array")
         return ObjectiveRequest.validated(
             owner,
             task=task,
@@ -407,7 +413,7 @@ class _PrivateEstimator(BaseEstimator):
         privacy = PrivacyRequest.validated(
             owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
         )
-        earlier = None if rows.init_model is None else EarlierModel.of(rows.init_model)
+        earlier = rows.earlier()
         objective = rows.objective(parameters, self._task, earlier, owner)
         if earlier is not None:
             table = read_table(X, schema=privacy.schema)
