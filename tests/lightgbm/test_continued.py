@@ -179,3 +179,21 @@ def test_a_report_of_before_continued_models_is_read():
     ):
         plain.pop(name, None)
     assert PrivacyReport.from_dict(plain).earlier_epsilon == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_evaluation_and_early_stopping_go_on_where_the_model_was(first):
+    X, y = table()
+    model = DPBoostRegressor(schema=SCHEMA, **QUICK).fit(
+        X,
+        y,
+        init_model=first,
+        eval_set=[(X.copy(), y.copy())],
+        callbacks=[lightgbm.early_stopping(3, verbose=False)],
+    )
+    scores = model.evals_result_["valid_0"]["l2"]
+    whole = model.booster_.predict(X, num_iteration=40 + len(scores))
+    assert scores[-1] == pytest.approx(np.mean((whole - y) ** 2), rel=1e-6)
+    assert model.best_iteration_ == 40 + int(np.argmin(scores)) + 1
+    best = model.booster_.predict(X, num_iteration=model.best_iteration_)
+    np.testing.assert_array_equal(model.predict(X), best)
