@@ -47,8 +47,10 @@ class LogLinkLoss(SurfaceLoss):
     ======= ==================================== ============================================
 
     The last two grow with the width of the range, so they are clipped to 4 units where they are
-    larger: a row whose label is more than five times what is predicted (gamma) weighs as one of
-    five times. Hessians are LightGBM's, with its factor ``exp(poisson_max_delta_step)``.
+    larger, and recipe ``best`` keeps half of that unless ``gradient_clip`` says otherwise (a
+    quarter of the bound for poisson): a row whose label is more than three times what is
+    predicted (gamma) weighs as one of three times. Hessians are LightGBM's, with its factor
+    ``exp(poisson_max_delta_step)``.
 
     Above, the gradient of a row is at most 1 unit. The tables are in decimal arithmetic, the same
     on every machine; they are linear in the label and at steps of 2^-7 in the score, where
@@ -73,7 +75,8 @@ class LogLinkLoss(SurfaceLoss):
     def poisson(cls, lower: float, upper: float, max_delta_step: float = 0.7) -> LogLinkLoss:
         """Return the Poisson loss."""
         # The factor of the hessian is left to the step, which is divided by it.
-        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, math.exp(-max_delta_step))
+        step = math.exp(-max_delta_step)
+        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, step, clip=0.25)
 
     @classmethod
     def gamma(cls, lower: float, upper: float) -> LogLinkLoss:
@@ -102,6 +105,7 @@ class LogLinkLoss(SurfaceLoss):
         gradient_bound: float,
         hessian_bound: float,
         step: float = 1.0,
+        clip: float = 0.5,
     ) -> LogLinkLoss:
         _check_upper(upper)
         lower = min(max(lower, 0.0), upper)
@@ -125,7 +129,7 @@ class LogLinkLoss(SurfaceLoss):
             unit=UNIT,
             units_per_one=round(step * gradient_bound / hessian_bound / UNIT),
             start_units=top - (n_steps << TABLE_SHIFT >> 1),
-            rules={"gradient_clip": 1.0, "step_prior": 0.5, "reg_lambda": 10.0},
+            rules={"gradient_clip": clip, "step_prior": 0.2, "reg_lambda": 3.0},
             lower=lower,
             upper=upper,
         )

