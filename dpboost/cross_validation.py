@@ -362,6 +362,10 @@ class _Run:
         )
         return replace(
             own,
+            # A model that all fits continue was released once.
+            kind=fits[0].kind,
+            earlier_epsilon=fits[0].earlier_epsilon,
+            earlier_delta=fits[0].earlier_delta,
             capacity=self._capacity(ledger, fits),
             spent=spent,
             epsilon_spent=inner.epsilon(spent, _delta_left(ledger, fits)),

@@ -16,21 +16,6 @@ from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.evaluation import Evaluator, PublicSet
 from dpboost.fitting import Reading
 
-# Objectives that an estimator has anyway, by their names in LightGBM.
-IMPLIED_OBJECTIVES = {
-    "regression": (
-        "regression",
-        "regression_l2",
-        "l2",
-        "mean_squared_error",
-        "mse",
-        "l2_root",
-        "root_mean_squared_error",
-        "rmse",
-    ),
-    "classification": ("binary", "multiclass", "softmax"),
-}
-
 
 @dataclass(frozen=True)
 class Feval:
@@ -138,9 +123,7 @@ class FitOptions:
             functions=functions,
             callbacks=callbacks,
             parameters=dict(parameters),
-            metric_parameters={
-                name: fit[name] for name in ("multi_error_top_k", "auc_mu_weights") if name in fit
-            },
+            metric_parameters=_metric_parameters(fit, parameters),
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
         )
 
@@ -181,18 +164,6 @@ class FitOptions:
                 )
             )
         return sets
-
-
-def without_implied_objective(extra: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """Return parameters without an objective that the estimator has anyway."""
-    implied = IMPLIED_OBJECTIVES[task]
-    return {
-        name: value
-        for name, value in extra.items()
-        if name not in ("objective", "objective_type", "app", "application", "loss")
-        or not isinstance(value, str)
-        or value not in implied
-    }
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -253,6 +224,13 @@ def _early_stopping(
             verbose=(parameters.get("verbosity") or 0) > 0,
         )
     ]
+
+
+def _metric_parameters(fit: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constants that LightGBM's metrics read, where they are given."""
+    values = {name: fit.get(name) for name in ("multi_error_top_k", "auc_mu_weights")}
+    values |= {name: parameters.get(name) for name in ("alpha", "fair_c", "tweedie_variance_power")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..., Any]]]:

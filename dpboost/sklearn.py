@@ -20,7 +20,7 @@ from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
 from dpboost.data.table import read_table
 from dpboost.evaluation import Evaluator
-from dpboost.fit_options import FitOptions, without_implied_objective
+from dpboost.fit_options import FitOptions
 from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.continued import EarlierModel
@@ -402,10 +402,7 @@ class _PrivateEstimator(BaseEstimator):
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
         own = BaseEstimator.get_params(self, deep=False)
-        extra = self._other_params
-        if "objective" not in own:
-            extra = without_implied_objective(extra, self._task)
-        resolved = resolve(own, extra, defaults=_defaults(type(self)), owner=owner)
+        resolved = resolve(own, self._other_params, defaults=_defaults(type(self)), owner=owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])

@@ -237,3 +237,17 @@ def test_what_would_tell_is_refused_before_a_draw(options, message, monkeypatch)
     monkeypatch.setattr(RowCoins, "words", lambda *a, **k: pytest.fail("drew coins"))
     with pytest.raises(InvalidParameterError, match=message):
         cv(**options)
+
+
+def test_weights_and_earlier_models_reach_every_fit():
+    weight = np.where(Y > 0, 1.0, 0.0)
+    params = {**PARAMS, "epsilon": 200.0, "max_depth": 1}
+    first = dpboost.train(params, Dataset(X, Y), 5)
+    results = dpboost.cv(params, Dataset(X, Y, weight=weight), 50, nfold=2, return_cvbooster=True)
+    means = [booster.predict(X).mean() for booster in results["cvbooster"].boosters]
+    assert min(means) > 0.3
+    longer = dpboost.cv(params, Dataset(X, Y), 5, nfold=2, init_model=first, return_cvbooster=True)
+    assert longer["cvbooster"].num_trees() == [10, 10]
+    report = longer.privacy_report
+    assert (report.earlier_epsilon, report.earlier_delta) == (200, Fraction(1, 10**6))
+    assert "epsilon = 400, delta = 2e-06" in report.guarantee

@@ -291,3 +291,43 @@ def test_class_weights_of_the_sets():
     found = model.evals_result_["valid_0"]["binary_error"][-1]
     wrong = model.predict(X_PUBLIC) != public
     assert found == pytest.approx(np.average(wrong, weights=np.where(public, 3.0, 1.0)), abs=1e-6)
+
+
+# -- other objectives, weights, and models that are continued -------------------------------------
+
+
+def test_metrics_know_the_constants_of_the_objective():
+    model = DPBoostRegressor(objective="quantile", alpha=0.1, schema=BOUNDS, **FAST)
+    model.fit(X, Y, eval_set=[(X_PUBLIC, Y_PUBLIC)])
+    expected = metrics.mean_pinball_loss(Y_PUBLIC, model.predict(X_PUBLIC), alpha=0.1)
+    assert model.evals_result_["valid_0"]["quantile"][-1] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["poisson", "tweedie", "huber", "cross_entropy"])
+def test_metrics_of_other_objectives_are_those_of_their_predictions(objective):
+    labels, public = np.abs(Y) / 2, np.abs(Y_PUBLIC) / 2
+    schema = {"bounds": BOUNDS["bounds"], "label_bounds": (0, 1)}
+    model = DPBoostRegressor(objective=objective, schema=schema, **FAST)
+    model.fit(X, labels, eval_set=[(X_PUBLIC, public)], eval_metric="l2")
+    expected = metrics.mean_squared_error(public, model.predict(X_PUBLIC))
+    assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_continued_model_is_judged_as_a_whole():
+    first = DPBoostRegressor(schema=BOUNDS, **FAST).fit(X, Y)
+    second = DPBoostRegressor(schema=BOUNDS, **FAST)
+    second.fit(X, Y, init_model=first, eval_set=[(X_PUBLIC, Y_PUBLIC)])
+    expected = metrics.mean_squared_error(Y_PUBLIC, second.predict(X_PUBLIC))
+    assert second.evals_result_["valid_0"]["l2"][-1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_of_a_dataset_reach_training_and_evaluation():
+    weight = np.where(Y > 0, 1.0, 0.0)
+    params = {"schema": BOUNDS, "epsilon": 200.0, "max_depth": 1, "n_jobs": 1, "verbosity": 0}
+    data = dpboost.Dataset(X, Y, weight=weight)
+    public = dpboost.Dataset(X_PUBLIC, Y_PUBLIC, weight=np.where(Y_PUBLIC > 0, 1.0, 0.0))
+    booster = dpboost.train(params, data, 50, valid_sets=public)
+    predicted = booster.predict(X_PUBLIC)
+    assert predicted.mean() > 0.3
+    expected = metrics.mean_squared_error(Y_PUBLIC, predicted, sample_weight=Y_PUBLIC > 0)
+    assert booster.best_score["valid_0"]["l2"] == pytest.approx(expected, rel=1e-5)
