@@ -364,6 +364,9 @@ class _Run:
             own,
             # A model that all fits continue was released once.
             kind=fits[0].kind,
+            delta_spent=ledger.delta - _delta_left(ledger, fits)
+            if own.accountant == "pure"
+            else own.delta_spent,
             earlier_epsilon=fits[0].earlier_epsilon,
             earlier_delta=fits[0].earlier_delta,
             capacity=self._capacity(ledger, fits),
@@ -388,18 +391,12 @@ def _failure(fit: PrivacyReport) -> Fraction:
 
 
 def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> None:
-    if folds is not None:
-        raise InvalidParameterError(
-            "The 'folds' argument of cv must be None: folds are drawn by secret coins, since a "
-            "row's place among others is no secret. Use 'nfold'."
-        )
-    if fpreproc is not None:
-        raise InvalidParameterError(
-            "The 'fpreproc' argument of cv must be None: a function of all rows is covered by "
-            "no bound. Transform rows one by one before."
-        )
-    if eval_train_metric:
-        raise InvalidParameterError(
-            "The 'eval_train_metric' argument of cv must be False: it is a query of the "
-            "training rows, each round, and is not paid for."
-        )
+    """Raise for what would read all rows without a bound."""
+    reasons = {
+        "folds": (folds, "folds are drawn by secret coins; use 'nfold'"),
+        "fpreproc": (fpreproc, "a function of all rows is covered by no bound"),
+        "eval_train_metric": (eval_train_metric or None, "it is an unpaid query of private rows"),
+    }
+    for name, (value, reason) in reasons.items():
+        if value is not None:
+            raise InvalidParameterError(f"The {name!r} argument of cv is refused: {reason}.")

@@ -119,6 +119,7 @@ def test_histograms_of_every_fit_may_fail():
             lambda: dpboost.cv({**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3)
         )
     metrics, *fits = books
+    assert results.privacy_report.kind == "approximate"
     spent = sum(fit.delta_spent for fit in fits)
     assert spent == 3 * Fraction(1, 10**7)
     whole = metrics.accountant.inner.capacity(Fraction(20), Fraction(1, 10**6) - spent)
