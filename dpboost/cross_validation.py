@@ -52,10 +52,7 @@ METRIC_SHARE = Fraction(1, 10)
 class CVResults(dict[str, Any]):
     """What ``cv`` returns: LightGBM's dict, with the report of the whole.
 
-    Attributes
-    ----------
-    privacy_report : PrivacyReport
-        Of all fits and metrics together; each model holds its own.
+    ``privacy_report`` is of all fits and metrics together; each model holds its own.
     """
 
     privacy_report: PrivacyReport
@@ -360,13 +357,12 @@ class _Run:
             not_private=[why for why in fits[0].reasons if why not in ledger.reasons],
             rows_per_user=self.privacy.rows_per_user,
         )
+        failures = ledger.delta - _delta_left(ledger, fits)
         return replace(
             own,
             # A model that all fits continue was released once.
             kind=fits[0].kind,
-            delta_spent=ledger.delta - _delta_left(ledger, fits)
-            if own.accountant == "pure"
-            else own.delta_spent,
+            delta_spent=failures if own.accountant == "pure" else own.delta_spent,
             earlier_epsilon=fits[0].earlier_epsilon,
             earlier_delta=fits[0].earlier_delta,
             capacity=self._capacity(ledger, fits),
