@@ -19,7 +19,6 @@ from dpboost.data.learning import UndeclaredWarning
 from dpboost.dataset import Dataset
 from dpboost.engine import train
 from dpboost.evaluation import PublicRowsWarning
-from dpboost.fitting import NotPrivateWarning
 from dpboost.lightgbm.booster import Booster
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.parameters import ParameterWarning
@@ -32,6 +31,7 @@ from dpboost.plotting import (
 )
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import NotPrivateWarning
 from dpboost.schema import Schema
 from dpboost.single_tree import DPTreeClassifier
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor

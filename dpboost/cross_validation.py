@@ -35,12 +35,12 @@ from dpboost.data.learning import DELTA_SHARE
 from dpboost.data.table import read_table
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
-from dpboost.fitting import PrivacyRequest
 from dpboost.parameters import canonical_names, value_of
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import PrivacyRequest
 from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.sklearn import PRIVACY_PARAMETERS
 from dpboost.users import read_users, sample_rows, take_rows

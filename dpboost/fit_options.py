@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.evaluation import Evaluator, PublicSet
-from dpboost.fitting import Reading
+from dpboost.reading import Reading
 
 
 @dataclass(frozen=True)

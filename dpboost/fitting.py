@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,146 +11,35 @@ from numpy.typing import NDArray
 from dpboost._threads import effective_n_threads
 from dpboost._validation import (
     InvalidParameterError,
-    check_choice,
-    check_integer,
-    check_real,
     refuse,
 )
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
 from dpboost.boosting.loop import Watch
 from dpboost.boosting.rows import TrainingRows
-from dpboost.data.binner import Binner
 from dpboost.data.labels import (
-    check_same_length,
     encode_classes,
-    read_class_labels,
-    read_regression_labels,
 )
-from dpboost.data.learning import ASSUMPTIONS, Knowledge, complete_schema
-from dpboost.data.noisy_bins import release_bins
-from dpboost.data.table import Table, read_table
+from dpboost.data.learning import Knowledge, complete_schema
 from dpboost.lesson import Lesson
-from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.objective import ObjectiveRequest, RowExtras
-from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.arithmetic import Budget, as_fraction
-from dpboost.privacy.budget import divide
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.relation import Neighbours
+from dpboost.preparation import prepare
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.unit import for_group, for_part
+from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.progress import tree_progress
-from dpboost.random import Entropy
-from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
-from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
+from dpboost.reading import (
+    Reading,
+    check_number_of_classes,
+    known_classes,
+    nominal_columns,
+    read,
+    read_labels,
+    users_of,
+)
+from dpboost.recipe import Hyperparameters, Recipe, Setting
+from dpboost.schema import ResolvedSchema, Schema
 from dpboost.tree.layout import Layout
-from dpboost.users import first_rows, read_users, sample_rows, take_rows
-
-# The budget of a row is at most a thousandth of that of its user.
-MOST_ROWS_PER_USER = 1000
-
-
-class NotPrivateWarning(UserWarning):
-    """The model gives no guarantee, by the user's choice of parameters."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrivacyRequest:
-    """What the user asks of the guarantee, validated.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of the fit; infinite for no privacy.
-    delta : float
-        Probability that the guarantee may fail, in [0, 1).
-    neighbours : Neighbours
-        What "one person more or less" means.
-    schema : Schema
-        What is declared public.
-    assume_public : tuple of str
-        What is taken as public by assumption.
-    noise_seed : int or None
-        Reproducible noise; the model is then not private.
-    rows_per_user : int, optional
-        Most rows of a user that take part; the guarantee is then for all rows of a user.
-    part : (share, parts), optional
-        The fit is one of so many that share the budget, and may spend this share of it.
-    """
-
-    epsilon: float
-    delta: float
-    neighbours: Neighbours
-    schema: Schema
-    assume_public: tuple[str, ...]
-    noise_seed: int | None
-    rows_per_user: int | None = None
-    part: tuple[Fraction, int] | None = None
-
-    @classmethod
-    def validated(
-        cls,
-        owner: str,
-        *,
-        epsilon: Any,
-        delta: Any,
-        neighbours: Any,
-        schema: Any,
-        assume_public: Any,
-        noise_seed: Any,
-        rows_per_user: Any = None,
-        part: tuple[Fraction, int] | None = None,
-    ) -> PrivacyRequest:
-        """Check every part, or raise ``InvalidParameterError``."""
-        relation = check_choice(
-            "neighbours", owner, neighbours, tuple(member.value for member in Neighbours)
-        )
-        listed = isinstance(assume_public, (tuple, list, set, frozenset))
-        if not listed or not all(name in ASSUMPTIONS for name in assume_public):
-            raise InvalidParameterError(
-                f"The 'assume_public' parameter of {owner} must be a tuple of names among "
-                f"{ASSUMPTIONS}. Got {assume_public!r} instead."
-            )
-        if noise_seed is not None:
-            check_integer("noise_seed", owner, noise_seed, low=0)
-        if rows_per_user is not None:
-            check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
-        return cls(
-            epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
-            delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
-            neighbours=Neighbours(relation),
-            schema=Schema.coerce(schema),
-            assume_public=tuple(assume_public),
-            noise_seed=noise_seed,
-            rows_per_user=rows_per_user,
-            part=part,
-        )
-
-    @property
-    def row_epsilon(self) -> float:
-        """About the epsilon that one row of one fit may spend, for rules and limits."""
-        share = 1.0 if self.part is None else float(self.part[0])
-        return self.epsilon * share / (self.rows_per_user or 1)
-
-    def accountant(self, recipe: Recipe) -> Accountant:
-        """Return the recipe's accountant, for the unit that is protected."""
-        accountant = recipe.accountant(self.epsilon, self.delta)
-        if self.part is not None:
-            accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
-        return for_group(accountant, self.rows_per_user or 1)
-
-    def ledger(self, accountant: Accountant) -> Ledger:
-        """Open the books: the only way from private to released numbers."""
-        return Ledger(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-            accountant=accountant,
-            entropy=(
-                Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
-            ),
-        )
+from dpboost.users import first_rows, sample_rows, take_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -195,27 +81,6 @@ class Monitor(Protocol):
         """Prepare with released bins and start values."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reading:
-    """How the table is to be read; all of it public.
-
-    Parameters
-    ----------
-    feature_names : tuple of str, optional
-        Instead of the table's own.
-    categorical : tuple of str or int
-        Columns of numbers that hold categories.
-    zero_as_missing : bool
-    user_ids : array-like of shape (n_rows,), optional
-        Whose row each one is: private, as the rows are.
-    """
-
-    feature_names: tuple[str, ...] | None = None
-    categorical: tuple[str | int, ...] = ()
-    zero_as_missing: bool = False
-    user_ids: Any = None
-
-
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def fit_ensemble(
@@ -230,7 +95,7 @@ def fit_ensemble(
     n_jobs: int | None,
     show_progress: bool,
     owner: str,
-    reading: Reading = Reading(),
+    reading: Reading | None = None,
     monitor: Monitor | None = None,
     objective: ObjectiveRequest | None = None,
 ) -> Fitted:
@@ -258,7 +123,7 @@ def fit_ensemble(
         Whether a long fit draws a progress bar.
     owner : str
         Name of the caller in error messages.
-    reading : Reading
+    reading : Reading, optional
         How the table is to be read, and whose rows they are.
     monitor : Monitor, optional
         Looks on, and may end training.
@@ -279,6 +144,7 @@ def fit_ensemble(
     Everything in the result is public, declared, assumed public or released by ``ledger``.
     """
     objective = objective or ObjectiveRequest(task=task)
+    reading = reading or Reading()
     algorithm = ALGORITHMS.find(recipe, owner)
     hyperparameters.validate(owner)
     algorithm.check(hyperparameters, owner)
@@ -296,16 +162,16 @@ def fit_ensemble(
             privacy.epsilon,
         )
     n_threads = effective_n_threads(n_jobs)
-    table = _read(X, privacy.schema, reading)
+    table = read(X, privacy.schema, reading)
     extras = objective.read_rows(table.n_rows)
-    labels = _read_labels(y, table, task, algorithm, privacy, objective, extras)
-    nominal = _nominal(reading.categorical, table, privacy.schema, owner)
-    users = _read_users(reading, privacy, table, owner)
+    labels = read_labels(y, table, task, algorithm, privacy, objective, extras)
+    nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
+    users = users_of(reading, privacy, table, owner)
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     if monitor is not None:
-        classes = _known_classes(labels, task, privacy)
+        classes = known_classes(labels, task, privacy)
         monitor.check(privacy.schema, table.n_features, classes)
-    _warn_if_not_private(privacy)
+    warn_if_not_private(privacy)
     ledger = privacy.ledger(privacy.accountant(algorithm))
     schema = privacy.schema.resolve(table.feature_names)
     assumed_classes = labels
@@ -315,7 +181,7 @@ def fit_ensemble(
         chosen = sample_rows(users, privacy.rows_per_user, coins)
         X, labels, users = take_rows(X, chosen), labels[chosen], users[chosen]
         extras = extras.take(chosen)
-        table = _read(X, privacy.schema, reading)
+        table = read(X, privacy.schema, reading)
         counted = first_rows(users)
     knowledge = complete_schema(
         schema,
@@ -331,9 +197,11 @@ def fit_ensemble(
     )
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
-    table = _read(X, knowledge.schema, reading)
+    table = read(X, knowledge.schema, reading)
     lesson = _encode(labels, task, algorithm, knowledge.schema, objective, extras)
-    prepared = _prepare(algorithm, table, ordered, lesson, knowledge, privacy, n_bins, ledger)
+    prepared = prepare(
+        algorithm, table, ordered, lesson, knowledge, privacy, n_bins, ledger, n_threads
+    )
     hyper = hyperparameters.filled(algorithm.defaults(prepared.facts))
     setting = Setting(
         hyper=hyper,
@@ -390,173 +258,6 @@ def fit_ensemble(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Prepared:
-    """What a recipe has released before its first tree.
-
-    Parameters
-    ----------
-    binner : Binner
-        Public or released bins.
-    facts : PublicFacts
-        With the released row count and the loss at its start value.
-    budget : Fraction or inf
-        What is left for the trees.
-    weights : ndarray of shape (n_rows,), int32, or None
-        Private weights of the rows, in units of the largest one.
-    """
-
-    binner: Binner
-    facts: PublicFacts
-    budget: Budget
-    weights: NDArray[np.int32] | None
-
-
-def _prepare(
-    recipe: Recipe,
-    table: Table,
-    ordered: frozenset[int],
-    lesson: Lesson,
-    knowledge: Knowledge,
-    privacy: PrivacyRequest,
-    n_bins: int,
-    ledger: Ledger,
-) -> _Prepared:
-    """Release start value, row count and bins where the recipe asks for them."""
-    binner = Binner.from_schema(
-        knowledge.schema,
-        n_bins=n_bins,
-        categorical=table.categorical,
-        ordered=ordered,
-        zero_as_missing=table.zero_as_missing,
-    )
-    shares = [0.0, 0.0]
-    if recipe.start_share is not None:
-        shares[0] = recipe.start_share(lesson.loss, privacy.delta)
-    if recipe.bins_share is not None and knowledge.schema.bounds:
-        shares[1] = recipe.bins_share(privacy.delta)
-    weights = [Fraction(str(share)) for share in shares]
-    start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
-    n_rows: float | None = None
-    loss = lesson.loss
-    row_weights: NDArray[np.int32] | None = None
-    with ledger.sequential("preparation"):
-        if start:
-            loss, row_weights, n_rows = lesson.release(start, ledger)
-            n_rows = min(n_rows, knowledge.schema.max_rows or math.inf)
-        if bins and n_rows is not None:
-            binner = release_bins(
-                binner, table, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
-            )
-    facts = PublicFacts(
-        epsilon=privacy.row_epsilon,
-        delta=privacy.delta,
-        n_rows=n_rows,
-        n_features=table.n_features,
-        loss=loss,
-    )
-    return _Prepared(binner=binner, facts=facts, budget=rest, weights=row_weights)
-
-
-def _read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
-    """Read the table as the user asks."""
-    return read_table(
-        X,
-        schema=schema,
-        feature_names=reading.feature_names,
-        zero_as_missing=reading.zero_as_missing,
-    )
-
-
-def _read_users(
-    reading: Reading, privacy: PrivacyRequest, table: Table, owner: str
-) -> NDArray[np.int64] | None:
-    """Return the user of each row, where users are what is protected."""
-    if (reading.user_ids is None) != (privacy.rows_per_user is None):
-        raise InvalidParameterError(
-            f"{owner} protects users where rows_per_user says how many rows of each take part "
-            "and fit(..., user_ids=...) whose row each one is: give both or none."
-        )
-    return None if reading.user_ids is None else read_users(reading.user_ids, table.n_rows)
-
-
-def _nominal(
-    columns: tuple[str | int, ...], table: Table, schema: Schema, owner: str
-) -> frozenset[int]:
-    """Return the positions of numeric columns named as categorical whose categories are open."""
-    resolved = schema.resolve(table.feature_names)
-    places = set()
-    for column in columns:
-        place = column
-        if isinstance(column, str):
-            name = lightgbm_name(column)
-            place = table.feature_names.index(name) if name in table.feature_names else -1
-        if not isinstance(place, (int, np.integer)) or not 0 <= place < table.n_features:
-            raise InvalidParameterError(
-                f"The 'categorical_feature' argument of {owner} names the column {column!r}, "
-                "which X does not have."
-            )
-        places.add(int(place))
-    for place in places & {*resolved.bounds, *resolved.edges}:
-        raise InvalidParameterError(
-            f"The column {table.feature_names[place]!r} is named in 'categorical_feature', but "
-            "Schema declares bounds or edges for it: declare categories instead."
-        )
-    return frozenset(places - {*resolved.categories, *table.categorical})
-
-
-def _known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:
-    """Return the classes that are declared or assumed public, None where they are neither."""
-    if task == "regression" or privacy.schema.classes is not None:
-        return privacy.schema.classes if task != "regression" else None
-    return tuple(np.unique(labels)) if "classes" in privacy.assume_public else None
-
-
-def _read_labels(
-    y: Any,
-    table: Table,
-    task: str,
-    recipe: Recipe,
-    privacy: PrivacyRequest,
-    objective: ObjectiveRequest,
-    extras: RowExtras,
-) -> NDArray[Any]:
-    """Private labels of the right kind and length, refused when they are not."""
-    labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
-    check_same_length(table.n_rows, labels)
-    objective.check_labels(privacy.schema, extras)
-    if task == "regression":
-        return labels
-    classes = privacy.schema.classes
-    if classes is None and "classes" in privacy.assume_public:
-        classes = tuple(np.unique(labels))
-    if classes is None:
-        return labels
-    _check_number_of_classes(len(classes), recipe)
-    objective.check_classes(classes, extras)
-    if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
-        raise InvalidParameterError(
-            "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
-            "all text, or all numbers."
-        )
-    return labels
-
-
-def _check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
-    """Raise when a recipe cannot learn so many classes; their set is public or released."""
-    if n_classes > 2 and not recipe.multiclass:
-        raise InvalidParameterError(
-            f"Only binary classification is supported by recipe={recipe.name!r}. The type of the "
-            "target is multiclass: use recipe='best', or declare two classes with "
-            "Schema(classes=...)."
-        )
-    if n_classes > MOST_CLASSES:
-        raise InvalidParameterError(
-            f"The labels y have more than {MOST_CLASSES} classes. Were they meant for a "
-            "regression? Otherwise declare fewer with Schema(classes=...)."
-        )
-
-
 def _encode(
     labels: NDArray[Any],
     task: str,
@@ -577,7 +278,7 @@ def _encode(
                 "No class label passed the threshold of its release: declare the classes with "
                 "Schema(classes=...)."
             )
-        _check_number_of_classes(len(schema.classes), recipe)
+        check_number_of_classes(len(schema.classes), recipe)
         # In the order of ``classes_``, which scikit-learn wants sorted.
         classes = tuple(sorted(schema.classes))
         indices, present = encode_classes(labels, classes)
@@ -635,14 +336,3 @@ def _facts(
             f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
         )
     return facts
-
-
-def _warn_if_not_private(privacy: PrivacyRequest) -> None:
-    """Say it when the user's parameters give no guarantee."""
-    if privacy.noise_seed is not None:
-        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
-    elif math.isinf(privacy.epsilon):
-        reason = "epsilon is infinite, so there is no noise"
-    else:
-        return
-    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=6)

@@ -14,9 +14,9 @@ from dpboost._validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
-from dpboost.fitting import PrivacyRequest
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import PrivacyRequest
 from dpboost.schema import ResolvedSchema
 from dpboost.tree.released_tree import ReleasedTree
 from dpboost.tree_fitting import FittedTree, fit_tree

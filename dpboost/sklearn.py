@@ -21,13 +21,14 @@ from dpboost.data.learning import ASSUMPTIONS
 from dpboost.data.table import read_table
 from dpboost.evaluation import Evaluator
 from dpboost.fit_options import FitOptions
-from dpboost.fitting import Fitted, PrivacyRequest, fit_ensemble
+from dpboost.fitting import Fitted, fit_ensemble
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.lightgbm.text import model_text
 from dpboost.objective import ObjectiveRequest
 from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import ResolvedSchema
 

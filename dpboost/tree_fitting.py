@@ -19,13 +19,13 @@ from dpboost.data.labels import check_same_length, encode_classes, read_class_la
 from dpboost.data.learning import Knowledge, complete_schema
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
-from dpboost.fitting import NotPrivateWarning, PrivacyRequest
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import NotPrivateWarning, PrivacyRequest
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.grower import binary_nodes

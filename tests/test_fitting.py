@@ -17,10 +17,10 @@ from dpboost import (
     UndeclaredWarning,
 )
 from dpboost.data.learning import ASSUMPTIONS
-from dpboost.fitting import PrivacyRequest
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy_request import PrivacyRequest
 
 FAST = {"n_estimators": 2, "max_depth": 2, "n_jobs": 1}
 BOUNDS = {"bounds": {0: (-3, 3), 1: (-3, 3)}}

@@ -202,7 +202,7 @@ def test_replay_finds_too_many_rows_of_a_user(name, delta, monkeypatch):
 
 def test_replay_finds_budgets_of_rows_given_to_users(monkeypatch):
     whole = replays("best", 1e-6, 3)[0].capacity
-    monkeypatch.setattr("dpboost.fitting.for_group", lambda inner, rows: inner)
+    monkeypatch.setattr("dpboost.privacy_request.for_group", lambda inner, rows: inner)
     wrong = replays("best", 1e-6, 3)[0]
     assert wrong.capacity == pytest.approx(9 * whole)
     start = next(entry for entry in wrong.entries if entry.label == "start value")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.alignment import Alignment, align
-from dpboost.fitting import PrivacyRequest
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.privacy_request import PrivacyRequest
 from dpboost.random import Entropy, RowCoins
 
 #: What an unmatched category of a stability histogram gets: far below any threshold.

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
-from dpboost.fitting import NotPrivateWarning
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.text import check_writable, model_text
 from dpboost.local.aggregator import LPDTAggregator
@@ -22,6 +21,7 @@ from dpboost.local.partition import LPDTPartition
 from dpboost.local.plan import ReportPlan
 from dpboost.local.probability import check_epsilon
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import NotPrivateWarning
 from dpboost.random import Entropy
 from dpboost.schema import Schema
 

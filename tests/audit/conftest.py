@@ -22,7 +22,7 @@ def toy_fit(monkeypatch):
 
     Its ledger is opened where the library's fits open theirs.
     """
-    from dpboost.fitting import PrivacyRequest
+    from dpboost.privacy_request import PrivacyRequest
 
     def make(accountant, mechanisms, *, units=1, epsilon=2, delta=DELTA):
         def ledger(request):

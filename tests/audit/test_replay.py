@@ -222,8 +222,8 @@ def test_errors_of_both_fits_are_told():
 
 def test_the_gate_is_put_back(record):
     from dpboost._kernels import noise, selection
-    from dpboost.fitting import PrivacyRequest
     from dpboost.privacy import mechanisms
+    from dpboost.privacy_request import PrivacyRequest
 
     before = PrivacyRequest.ledger
     record(a_fit(), np.zeros((5, 1)), np.full(5, 0.5))

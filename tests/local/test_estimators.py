@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from dpboost import InvalidParameterError, LPDTClassifier, LPDTRegressor
-from dpboost.fitting import NotPrivateWarning
+from dpboost.privacy_request import NotPrivateWarning
 
 ESTIMATORS = [LPDTRegressor, LPDTClassifier]
 

@@ -1,0 +1,141 @@
+"""What a user asks of the guarantee."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpboost._validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    check_real,
+)
+from dpboost.data.learning import ASSUMPTIONS
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.arithmetic import as_fraction
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.unit import for_group, for_part
+from dpboost.random import Entropy
+from dpboost.recipe import Recipe
+from dpboost.schema import Schema
+
+# The budget of a row is at most a thousandth of that of its user.
+MOST_ROWS_PER_USER = 1000
+
+
+class NotPrivateWarning(UserWarning):
+    """The model gives no guarantee, by the user's choice of parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyRequest:
+    """What the user asks of the guarantee, validated.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of the fit; infinite for no privacy.
+    delta : float
+        Probability that the guarantee may fail, in [0, 1).
+    neighbours : Neighbours
+        What "one person more or less" means.
+    schema : Schema
+        What is declared public.
+    assume_public : tuple of str
+        What is taken as public by assumption.
+    noise_seed : int or None
+        Reproducible noise; the model is then not private.
+    rows_per_user : int, optional
+        Most rows of a user that take part; the guarantee is then for all rows of a user.
+    part : (share, parts), optional
+        The fit is one of so many that share the budget, and may spend this share of it.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    schema: Schema
+    assume_public: tuple[str, ...]
+    noise_seed: int | None
+    rows_per_user: int | None = None
+    part: tuple[Fraction, int] | None = None
+
+    @classmethod
+    def validated(
+        cls,
+        owner: str,
+        *,
+        epsilon: Any,
+        delta: Any,
+        neighbours: Any,
+        schema: Any,
+        assume_public: Any,
+        noise_seed: Any,
+        rows_per_user: Any = None,
+        part: tuple[Fraction, int] | None = None,
+    ) -> PrivacyRequest:
+        """Check every part, or raise ``InvalidParameterError``."""
+        relation = check_choice(
+            "neighbours", owner, neighbours, tuple(member.value for member in Neighbours)
+        )
+        listed = isinstance(assume_public, (tuple, list, set, frozenset))
+        if not listed or not all(name in ASSUMPTIONS for name in assume_public):
+            raise InvalidParameterError(
+                f"The 'assume_public' parameter of {owner} must be a tuple of names among "
+                f"{ASSUMPTIONS}. Got {assume_public!r} instead."
+            )
+        if noise_seed is not None:
+            check_integer("noise_seed", owner, noise_seed, low=0)
+        if rows_per_user is not None:
+            check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
+        return cls(
+            epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
+            delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
+            neighbours=Neighbours(relation),
+            schema=Schema.coerce(schema),
+            assume_public=tuple(assume_public),
+            noise_seed=noise_seed,
+            rows_per_user=rows_per_user,
+            part=part,
+        )
+
+    @property
+    def row_epsilon(self) -> float:
+        """About the epsilon that one row of one fit may spend, for rules and limits."""
+        share = 1.0 if self.part is None else float(self.part[0])
+        return self.epsilon * share / (self.rows_per_user or 1)
+
+    def accountant(self, recipe: Recipe) -> Accountant:
+        """Return the recipe's accountant, for the unit that is protected."""
+        accountant = recipe.accountant(self.epsilon, self.delta)
+        if self.part is not None:
+            accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
+        return for_group(accountant, self.rows_per_user or 1)
+
+    def ledger(self, accountant: Accountant) -> Ledger:
+        """Open the books: the only way from private to released numbers."""
+        return Ledger(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            accountant=accountant,
+            entropy=(
+                Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
+            ),
+        )
+
+
+def warn_if_not_private(privacy: PrivacyRequest) -> None:
+    """Say it when the user's parameters give no guarantee."""
+    if privacy.noise_seed is not None:
+        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
+    elif math.isinf(privacy.epsilon):
+        reason = "epsilon is infinite, so there is no noise"
+    else:
+        return
+    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=6)
