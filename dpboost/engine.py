@@ -13,6 +13,7 @@ from dpboost._validation import InvalidParameterError
 from dpboost.data.containers import unpack
 from dpboost.fit_options import Feval
 from dpboost.lightgbm.booster import Booster
+from dpboost.objective import DatasetObjective
 from dpboost.parameters import canonical_names, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
@@ -146,6 +147,9 @@ def build_estimator(
     if not any(names.get(name) == "num_iterations" for name in chosen):
         chosen["n_estimators"] = num_boost_round
     objective = value_of(chosen, "objective")
+    if callable(objective):
+        chosen = {name: each for name, each in chosen.items() if names.get(name) != "objective"}
+        chosen["objective"] = DatasetObjective(objective)
     kind: Any = DPBoostRegressor
     classes: tuple[int, ...] | None = None
     if objective in _BINARY:

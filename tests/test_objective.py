@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 
+import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.data.table import read_table
 from dpboost.objective import ALIASES, OF_TASK, ObjectiveRequest
@@ -333,3 +334,16 @@ def test_label_bounds_may_be_learned():
         assert np.isfinite(model.predict(X)).all()
         learned = "label bounds" in model.privacy_report_.facts["learned"]
         assert learned == (name != "cross_entropy")
+
+
+def of_a_dataset(preds, train_data):
+    assert train_data.get_weight() is None
+    return preds - train_data.get_label(), np.ones_like(preds)
+
+
+def test_a_custom_objective_of_train():
+    X, y, bounds = regression("regression")
+    options = {"epsilon": 4.0, "verbosity": -1, "num_threads": 1, "gradient_bound": 4.0}
+    options["schema"] = {"bounds": BOUNDS, "label_bounds": bounds}
+    booster = dpboost.train({**options, "objective": of_a_dataset}, dpboost.Dataset(X, y), 100)
+    assert np.mean((booster.predict(X) - y) ** 2) < 0.5 * y.var()

@@ -19,6 +19,7 @@ LEAST_WIDTH = 1 / 64
 LARGEST_WIDTH = 2.0
 # What takes the place of the kink of the absolute and the quantile loss.
 KINK_WIDTH = 1 / 32
+ABSOLUTE_WIDTH = 1 / 16  # a symmetric kink moves the median little: go faster
 # Typical step in half-widths of the label range.
 TYPICAL_STEP = 0.04
 
@@ -34,8 +35,8 @@ class RobustLoss(SurfaceLoss):
     loss            gradient                           width
     =============== ================================== ======================================
     huber           :math:`r` clipped to [-1, 1]       ``alpha``
-    regression_l1   the same                           1/32 of the labels' half-width
-    quantile        :math:`r` clipped to [-1, 1], times the same
+    regression_l1   the same                           1/16 of the labels' half-width
+    quantile        :math:`r` clipped to [-1, 1], times 1/32 of the labels' half-width
                     ``alpha`` below zero and
                     ``1 - alpha`` above it
     fair            :math:`r / (1 + |r|)`              ``fair_c``
@@ -66,7 +67,7 @@ class RobustLoss(SurfaceLoss):
     @classmethod
     def absolute(cls, labels: SquaredLoss) -> RobustLoss:
         """Return the absolute error, with its kink rounded off."""
-        return cls._of("regression_l1", labels, KINK_WIDTH, 1.0, 1.0)
+        return cls._of("regression_l1", labels, ABSOLUTE_WIDTH, 1.0, 1.0)
 
     @classmethod
     def huber(cls, labels: SquaredLoss, alpha: float) -> RobustLoss:

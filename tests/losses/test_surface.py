@@ -33,7 +33,7 @@ def rows(low, high, n_rows=3000):
 
 
 ROBUST = {
-    "regression_l1": (RobustLoss.absolute(LABELS), lambda r: np.clip(r / KINK, -1, 1)),
+    "regression_l1": (RobustLoss.absolute(LABELS), lambda r: np.clip(r / KINK / 2, -1, 1)),
     "huber": (RobustLoss.huber(LABELS, 0.9), lambda r: np.clip(r / 0.9, -1, 1)),
     "fair": (RobustLoss.fair(LABELS, 1.5), lambda r: r / (1.5 + np.abs(r))),
     "quantile": (
