@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelEncoder
 
+from dpboost import _estimator_docs
 from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
 from dpboost.data.conform import conform
@@ -25,11 +25,11 @@ from dpboost.fitting import Fitted, fit_ensemble
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.lightgbm.text import model_text
-from dpboost.objective import ObjectiveRequest
 from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Hyperparameters
+from dpboost.row_arguments import RowArguments
 from dpboost.schema import ResolvedSchema
 
 __all__ = ["DPBoostClassifier", "DPBoostRegressor"]
@@ -58,201 +58,6 @@ PRIVACY_PARAMETERS = (
     "noise_seed",
     "rows_per_user",
 )
-
-_PARAMETERS = """    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Privacy budget of one ``fit``: the larger, the more accurate and the less private.
-        ``float("inf")`` switches every noise off; the model is then not private and says so.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail. The recipes ``dpboost``, ``para`` and
-        ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
-    recipe : {"best", "dpboost", "para", "seq"}, default="best"
-        Algorithm: the most accurate one, DPBoost, or one of the two baselines of its paper.
-    schema : Schema, dict, JSON text or path, default=None
-        Public knowledge: bounds, categories, classes, label bounds. What is not declared is
-        assumed public or learned with a tenth of the budget.
-    neighbours : {"add_remove", "replace"}, default="add_remove"
-        Two tables are neighbours when one has one row more, or when one row differs.
-    assume_public : tuple of {"column_types", "classes"}, default=both
-        What is taken as public without being declared: column types with the category lists
-        of pandas categoricals, and the set of labels of a classifier.
-    n_estimators : int, default=None
-        Number of trees. None, here and below, means the rule of the recipe; the value used is
-        stored with an underscore after ``fit``.
-    learning_rate : float, default=None
-        Shrinkage of released leaf values, in (0, 1].
-    max_depth : int, default=None
-        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget.
-    reg_lambda : float, default=None
-        L2 regularisation, greater than 0.
-    max_bin : int, default=None
-        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
-    trees_per_ensemble : int, default=None
-        Trees that divide the rows among them; the next ensemble uses all rows again.
-    selection : {"exponential", "permute_and_flip"}, default=None
-        Mechanism that chooses a split (``dpboost``, ``para``, ``seq``).
-    features_per_tree : int, default=None
-        Features of a random partition, 1 to 3 (``best``).
-    gradient_clip : float, default=None
-        Public clip of a row's gradient, in (0, 1], of scaled labels or probabilities (``best``).
-    step_prior : float, default=None
-        Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
-    hessian_share : float, default=None
-        Part of a tree's budget for the hessian sums of its leaves (``best``).
-    n_jobs : int, default=None
-        Threads, as in LightGBM. The model does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Seeds public randomness only, never noise: the model stays private and two fits
-        differ. The recipes ``dpboost``, ``para`` and ``seq`` draw no public randomness.
-    noise_seed : int, default=None
-        Makes the noise reproducible, for tests and benchmarks. The model is then *not
-        private*: a warning, the report and the model text say so.
-    importance_type : {"split", "gain"}, default="split"
-        As in LightGBM; computed from the released trees.
-    verbosity : int, default=1
-        Zero or less hides the progress bar of long fits.
-    rows_per_user : int, default=None
-        Protect users instead of rows: of each user at most so many rows take part, chosen by
-        secret coins, and the whole fit is private for that many rows. Needs ``user_ids`` in
-        ``fit``.
-"""
-
-_KWARGS = """    **kwargs
-        LightGBM's parameters under any of its names. Those that mean the same here are used,
-        those without a meaning warn once, those that would change the model in a way that is
-        not available are refused; see :mod:`dpboost.parity`.
-"""
-
-_OBJECTIVE = """    objective : str or callable, default=None
-        {objectives} LightGBM's aliases are understood. Only recipe ``best`` learns other
-        objectives than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
-        called before training on a grid of public labels and raw scores, not on rows; see the
-        *Privacy* section and ``gradient_bound``.
-    gradient_bound : float, default=None
-        Public bound of a custom objective's gradient, required with one: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row.
-    hessian_bound : float, default=None
-        Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
-        [0, hessian_bound].
-    score_bounds : (float, float), default=None
-        Raw scores between which a custom objective is tabulated; training starts in their middle.
-        None means {score_bounds}.
-    max_weight : float, default=None
-        Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
-        [0, max_weight]. None means 1, or the largest of the given class weights. Weights are never
-        normalised by their sum. A bound far above most weights costs accuracy.
-"""
-
-_REGRESSION_OBJECTIVES = """    alpha : float, default=None
-        Quantile of ``quantile``, in (0, 1), or residual from which ``huber`` is linear; 0.9 unless
-        given.
-    fair_c : float, default=None
-        Scale of ``fair``; 1 unless given.
-    tweedie_variance_power : float, default=None
-        Of ``tweedie``, in (1, 2); 1.5 unless given.
-    poisson_max_delta_step : float, default=None
-        Of ``poisson``; 0.7 unless given.
-"""
-
-_CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
-        Weight of each class, multiplied with ``sample_weight``. ``"balanced"`` weighs classes
-        inversely to their released sizes, which takes the place of the released start value and
-        costs nothing more.
-    is_unbalance : bool, default=False
-        LightGBM's other name for ``class_weight="balanced"``.
-"""
-
-_ATTRIBUTES = """    Attributes
-    ----------
-    booster_ : dpboost.Booster
-        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
-    privacy_report_ : PrivacyReport
-        Every release and its charge; print it.
-    ensemble_ : Ensemble
-        The released trees, for prediction without LightGBM.
-    schema_ : Schema
-        The public knowledge used: declared, assumed and learned.
-    n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, trees_per_ensemble_, \
-selection_
-        The values used.
-
-    Privacy
-    -------
-    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row. Everything a
-    fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
-    its own budget; so does each score that you compute on private rows and publish.
-
-    Weights and initial scores are attributes of their rows: that each is a function of its own
-    row and of public or released numbers is the user's promise. Of a custom objective nothing has
-    to be promised: it is called with public numbers only and what it returns is clipped, so that
-    one row's part of each sum is bounded whatever the function does. A function that mixes rows is
-    refused, because its table would mean nothing.
-"""
-
-
-OBJECTIVE_PARAMETERS = (
-    "objective",
-    "alpha",
-    "fair_c",
-    "tweedie_variance_power",
-    "poisson_max_delta_step",
-    "gradient_bound",
-    "hessian_bound",
-    "score_bounds",
-    "max_weight",
-    "class_weight",
-)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RowArguments:
-    """What ``fit`` takes beside rows and labels.
-
-    Parameters
-    ----------
-    sample_weight, init_score : array-like or None
-        Private numbers of the rows.
-    init_model : estimator, Booster, str, path or None
-        A released model to continue.
-    """
-
-    sample_weight: Any = None
-    init_score: Any = None
-    init_model: Any = None
-
-    def earlier(self) -> EarlierModel | None:
-        """Read the model that is continued, if there is one."""
-        if self.init_model is None:
-            return None
-        if self.init_score is not None:
-            raise refuse("init_score", "fit", "None together with init_model", "an array")
-        return EarlierModel.of(self.init_model)
-
-    def objective(
-        self,
-        parameters: Mapping[str, Any],
-        task: str,
-        earlier: EarlierModel | None,
-        owner: str,
-    ) -> ObjectiveRequest:
-        """Check what is to be learned, with these rows."""
-        given = {name: parameters[name] for name in OBJECTIVE_PARAMETERS if name in parameters}
-        if parameters.get("is_unbalance"):
-            if given["class_weight"] is not None:
-                raise refuse("is_unbalance", owner, "False where class_weight is given", True)
-            given["class_weight"] = "balanced"
-        return ObjectiveRequest.validated(
-            owner,
-            task=task,
-            **given,
-            sample_weight=self.sample_weight,
-            init_score=self.init_score,
-            continues=earlier is not None,
-            earlier=earlier.report if earlier else None,
-            earlier_objective=earlier.objective if earlier else "",
-            earlier_classes=earlier.classes if earlier else None,
-        )
 
 
 class _PrivateEstimator(BaseEstimator):
@@ -691,27 +496,28 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
 
 _DOCUMENTED = {
     DPBoostRegressor: (
-        _OBJECTIVE.format(
+        _estimator_docs.OBJECTIVE.format(
             objectives="None or ``regression``, ``regression_l1``, ``huber``, ``fair``, "
             "``quantile``,\n        ``poisson``, ``gamma``, ``tweedie``, ``cross_entropy``, "
             "``binary``.",
             score_bounds="the label bounds",
         )
-        + _REGRESSION_OBJECTIVES
+        + _estimator_docs.REGRESSION_OBJECTIVES
     ),
     DPBoostClassifier: (
-        _OBJECTIVE.format(
+        _estimator_docs.OBJECTIVE.format(
             objectives="None or ``binary``, ``multiclass``, ``multiclassova``, ``cross_entropy``.",
             score_bounds="-6 and 6",
         )
-        + _CLASS_WEIGHTS
+        + _estimator_docs.CLASS_WEIGHTS
     ),
 }
 for _estimator, _more in _DOCUMENTED.items():
     _text = _estimator.__doc__ or ""
     _place = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
     _estimator.__doc__ = (
-        f"{_text[:_place]}{_PARAMETERS}{_more}{_KWARGS}\n{_ATTRIBUTES}\n{_text[_place:]}"
+        f"{_text[:_place]}{_estimator_docs.PARAMETERS}{_more}{_estimator_docs.KWARGS}\n"
+        f"{_estimator_docs.ATTRIBUTES}\n{_text[_place:]}"
     )
 
 
