@@ -52,6 +52,9 @@ ROWS_TO_TRUST = 8e3
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
 BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
+# With many features there are so many rounds for each, up to the largest number.
+ROUNDS_PER_FEATURE = 10
+MOST_ROUNDS = 3200
 
 
 def accountant(epsilon: float, delta: float) -> Accountant:
@@ -84,8 +87,22 @@ def defaults(facts: PublicFacts) -> Hyperparameters:
         return replace(_pure_rule(information, squared), **facts.loss.rules)
     rules = replace(_gaussian_rule(information, squared), **facts.loss.rules)
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
-        return replace(rules, step_prior=start_deviation(facts.loss))
+        rules = replace(rules, step_prior=start_deviation(facts.loss))
+        return _rounds_for_features(rules, facts.n_features, facts.epsilon)
     return rules
+
+
+def _rounds_for_features(
+    rules: Hyperparameters, n_features: int, epsilon: float
+) -> Hyperparameters:
+    """Return rules with enough rounds for many features, each of which is cut in few of them."""
+    assert rules.n_estimators is not None
+    drawable = math.floor(400 * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
+    rounds = min(ROUNDS_PER_FEATURE * n_features, MOST_ROUNDS, drawable)
+    if rounds <= rules.n_estimators:
+        return rules
+    faster = rounds >= 2 * rules.n_estimators
+    return replace(rules, n_estimators=rounds, learning_rate=0.3 if faster else rules.learning_rate)
 
 
 def start_deviation(loss: LogisticLoss) -> float:

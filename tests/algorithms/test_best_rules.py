@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from dpboost.algorithms.best import (
     BY_SIGN,
     BY_SIZE,
+    MOST_ROUNDS,
     ROWS_TO_ORDER_CATEGORIES,
     ROWS_TO_TRUST,
     build,
@@ -36,6 +38,28 @@ def test_steps_are_as_large_as_gradients_at_the_released_start(share):
     assert enough.step_prior == pytest.approx(math.sqrt(share * (1 - share)), rel=1e-5)
     assert defaults(facts(ROWS_TO_TRUST - 1, loss)).step_prior == 0.5
     assert defaults(facts(1e6, loss, delta=0.0)).step_prior == 0.7
+
+
+@pytest.mark.parametrize(
+    ("n_features", "epsilon", "rounds", "rate"),
+    [
+        (10, 1.0, 800, 0.2),
+        (123, 1.0, 1230, 0.2),
+        (300, 1.0, 3000, 0.3),
+        (60_000, 1.0, MOST_ROUNDS, 0.3),
+        (60_000, 0.1, 1600, 0.3),  # more could not be drawn
+    ],
+)
+def test_many_features_ask_for_many_rounds(n_features, epsilon, rounds, rate):
+    many = replace(facts(2e4, LogisticLoss(), n_features=n_features), epsilon=epsilon)
+    found = defaults(replace(many, n_rows=2e4 / epsilon))
+    assert (found.n_estimators, found.learning_rate) == (rounds, rate)
+    for other in (
+        facts(2e4, SQUARED, n_features=n_features),
+        facts(ROWS_TO_TRUST - 1, LogisticLoss(), n_features=n_features),
+        facts(2e4, LogisticLoss(), delta=0.0, n_features=n_features),
+    ):
+        assert defaults(other) == defaults(replace(other, n_features=2))
 
 
 def learner(chosen):
