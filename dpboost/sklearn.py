@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelEncoder
 
 from dpboost import _estimator_docs
+from dpboost._threads import effective_n_threads
 from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
+from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
-from dpboost.data.table import read_table
+from dpboost.data.table import Table, read_table
 from dpboost.evaluation import Evaluator
 from dpboost.fit_options import FitOptions
 from dpboost.fitting import Fitted, fit_ensemble
@@ -48,6 +50,9 @@ DECIDED_BY_RECIPE = (
     "step_prior",
     "hessian_share",
 )
+
+# Rows times trees from which predictions go tree by tree.
+LARGE = 5_000_000
 
 PRIVACY_PARAMETERS = (
     "epsilon",
@@ -289,6 +294,23 @@ class _PrivateEstimator(BaseEstimator):
         """Return what LightGBM's predictor may know: none of our parameters is one of its own."""
         return {"verbosity": -1}
 
+    def _large_table(self, X: Any, options: dict[str, Any]) -> Table | None:
+        """Return the rows of a large prediction, None where LightGBM predicts.
+
+        LightGBM goes through all trees row by row, which a cache of a large model cannot follow.
+        The kernel of the ensemble goes tree by tree and returns the same doubles.
+        """
+        asked = {name: value for name, value in options.items() if value}
+        if asked or not getattr(self, "fitted_", False) or self._best_iteration:
+            return None
+        shape = X.shape if hasattr(X, "dtype") or is_frame(X) else ()
+        n_rows = shape[0] if len(shape) == 2 else 0
+        ensemble = self.ensemble_
+        whole = self._Booster.num_trees() == len(ensemble.trees)
+        if not whole or callable(self._objective) or n_rows * len(ensemble.trees) < LARGE:
+            return None
+        return read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
+
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them: declared categories, no integers cut to float32."""
         return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
@@ -380,6 +402,12 @@ class DPBoostRegressor(_PrivateEstimator, lightgbm.LGBMRegressor):
         -------
         ndarray of shape (n_rows,), or (n_rows, ...) for ``pred_leaf`` and ``pred_contrib``
         """
+        table = self._large_table(X, options)
+        if table is not None:
+            n_threads = effective_n_threads(self.n_jobs)
+            ensemble = self.ensemble_
+            predict = ensemble.predict_raw if raw_score else ensemble.predict
+            return predict(table, n_threads)
         return np.asarray(
             lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
         )
@@ -480,6 +508,13 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         ndarray of shape (n_rows, n_classes)
             Functions of released values only.
         """
+        table = self._large_table(X, options)
+        if table is not None:
+            n_threads = effective_n_threads(self.n_jobs)
+            if raw_score:
+                return self.ensemble_.predict_raw(table, n_threads)
+            found = self.ensemble_.predict(table, n_threads)
+            return found if found.ndim == 2 else np.column_stack((1.0 - found, found))
         probability = np.asarray(
             lightgbm.LGBMClassifier.predict_proba(self, self._conformed(X), raw_score, **options)
         )
