@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -171,7 +171,7 @@ def fit_ensemble(
     if monitor is not None:
         classes = known_classes(labels, task, privacy)
         monitor.check(privacy.schema, table.n_features, classes)
-    warn_if_not_private(privacy)
+    warn_if_not_private(privacy, stacklevel=6)
     ledger = privacy.ledger(privacy.accountant(algorithm))
     schema = privacy.schema.resolve(table.feature_names)
     assumed_classes = labels
@@ -320,15 +320,10 @@ def _facts(
     recipe: Recipe, hyper: Hyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
-    declared = [
-        part.name
-        for part in fields(privacy.schema)
-        if getattr(privacy.schema, part.name) not in (None, {})
-    ]
     facts: dict[str, bool | int | float | str] = {
         "recipe": recipe.name,
         **hyper.given(),
-        "declared public": ", ".join(declared) or "nothing",
+        "declared public": privacy.declared,
         "learned": ", ".join(knowledge.learned) or "nothing",
     }
     if privacy.part is not None:

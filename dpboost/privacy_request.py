@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -117,6 +117,16 @@ class PrivacyRequest:
             accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
         return for_group(accountant, self.rows_per_user or 1)
 
+    @property
+    def declared(self) -> str:
+        """Names of the parts of the schema that the user declares, for the report."""
+        given = [
+            part.name
+            for part in fields(self.schema)
+            if getattr(self.schema, part.name) not in (None, {})
+        ]
+        return ", ".join(given) or "nothing"
+
     def ledger(self, accountant: Accountant) -> Ledger:
         """Open the books: the only way from private to released numbers."""
         return Ledger(
@@ -130,12 +140,12 @@ class PrivacyRequest:
         )
 
 
-def warn_if_not_private(privacy: PrivacyRequest) -> None:
-    """Say it when the user's parameters give no guarantee."""
+def warn_if_not_private(privacy: PrivacyRequest, *, stacklevel: int) -> None:
+    """Say it when the user's parameters give no guarantee, at the user's own line."""
     if privacy.noise_seed is not None:
         reason = "noise_seed makes the noise reproducible for whoever knows the seed"
     elif math.isinf(privacy.epsilon):
         reason = "epsilon is infinite, so there is no noise"
     else:
         return
-    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=6)
+    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=stacklevel)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import NotPrivateWarning, PrivacyRequest
+from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.grower import binary_nodes
@@ -127,7 +125,7 @@ def fit_tree(
             "exactly",
             privacy.epsilon,
         )
-    _warn_if_not_private(privacy)
+    warn_if_not_private(privacy, stacklevel=5)
     ledger = privacy.ledger(PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     knowledge = complete_schema(
@@ -283,25 +281,9 @@ def _facts(
     recipe: TreeRecipe, hyper: TreeHyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
-    declared = [
-        part.name
-        for part in fields(privacy.schema)
-        if getattr(privacy.schema, part.name) not in (None, {})
-    ]
     return {
         "recipe": recipe.name,
         **hyper.given(),
-        "declared public": ", ".join(declared) or "nothing",
+        "declared public": privacy.declared,
         "learned": ", ".join(knowledge.learned) or "nothing",
     }
-
-
-def _warn_if_not_private(privacy: PrivacyRequest) -> None:
-    """Say it when the user's parameters give no guarantee."""
-    if privacy.noise_seed is not None:
-        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
-    elif math.isinf(privacy.epsilon):
-        reason = "epsilon is infinite, so there is no noise"
-    else:
-        return
-    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=5)
