@@ -2,83 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._threads import effective_n_threads
-from dpboost._validation import (
-    InvalidParameterError,
-    refuse,
-)
+from dpboost._validation import refuse
 from dpboost.algorithms import ALGORITHMS
-from dpboost.boosting.ensemble import Ensemble
-from dpboost.boosting.loop import Watch
-from dpboost.boosting.rows import TrainingRows
-from dpboost.data.labels import (
-    encode_classes,
-)
-from dpboost.data.learning import Knowledge, complete_schema
-from dpboost.lesson import Lesson
-from dpboost.objective import ObjectiveRequest, RowExtras
-from dpboost.preparation import prepare
-from dpboost.privacy.report import PrivacyReport
+from dpboost.data.column_facts import ColumnFacts
+from dpboost.data.raw_rows import RawRows
+from dpboost.objective import ObjectiveRequest
+from dpboost.privacy.source import LocalSource
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
-from dpboost.progress import tree_progress
 from dpboost.reading import (
     Reading,
-    check_number_of_classes,
     known_classes,
     nominal_columns,
     read,
     read_labels,
     users_of,
 )
-from dpboost.recipe import Hyperparameters, Recipe, Setting
-from dpboost.schema import ResolvedSchema, Schema
-from dpboost.tree.layout import Layout
+from dpboost.recipe import Hyperparameters
+from dpboost.training import Fitted, Monitor, TrainingRequest, train
 from dpboost.users import first_rows, sample_rows, take_rows
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """The public outcome of a fit.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Released trees and public bins.
-    recipe : Recipe
-        The algorithm.
-    hyperparameters : Hyperparameters
-        The values used.
-    knowledge : Knowledge
-        The completed schema and where it comes from.
-    report : PrivacyReport
-        Every release and its charge.
-    """
-
-    ensemble: Ensemble
-    recipe: Recipe
-    hyperparameters: Hyperparameters
-    knowledge: Knowledge
-    report: PrivacyReport
-
-
-class Monitor(Protocol):
-    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
-
-    @property
-    def facts(self) -> dict[str, bool | int | float | str]:
-        """Public facts for the report."""
-
-    def check(self, schema: Schema, n_features: int, classes: Any) -> None:
-        """Refuse what cannot be used, before anything is drawn."""
-
-    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Watch:
-        """Prepare with released bins and start values."""
 
 
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
@@ -167,15 +115,13 @@ def fit_ensemble(
     labels = read_labels(y, table, task, algorithm, privacy, objective, extras)
     nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
     users = users_of(reading, privacy, table, owner)
-    n_bins = hyperparameters.max_bin or algorithm.max_bin
+    classes = known_classes(labels, task, privacy)
     if monitor is not None:
-        classes = known_classes(labels, task, privacy)
         monitor.check(privacy.schema, table.n_features, classes)
-    warn_if_not_private(privacy, stacklevel=6)
+    warn_if_not_private(privacy)
     ledger = privacy.ledger(privacy.accountant(algorithm))
     schema = privacy.schema.resolve(table.feature_names)
-    assumed_classes = labels
-    counted = None
+    counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)
         chosen = sample_rows(users, privacy.rows_per_user, coins)
@@ -183,117 +129,33 @@ def fit_ensemble(
         extras = extras.take(chosen)
         table = read(X, privacy.schema, reading)
         counted = first_rows(users)
-    knowledge = complete_schema(
-        schema,
-        table,
-        labels,
-        task=task,
-        assume_public=privacy.assume_public,
-        n_bins=n_bins,
-        ledger=ledger,
-        assumed_classes=assumed_classes,
-        nominal=nominal,
+    rows = RawRows(
+        table=table,
+        labels=labels,
+        extras=extras,
         counted=counted,
-    )
-    # The order of a pandas type is public where column types are; learned categories have none.
-    ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
-    table = read(X, knowledge.schema, reading)
-    lesson = _encode(labels, task, algorithm, knowledge.schema, objective, extras)
-    prepared = prepare(
-        algorithm, table, ordered, lesson, knowledge, privacy, n_bins, ledger, n_threads
-    )
-    hyper = hyperparameters.filled(algorithm.defaults(prepared.facts))
-    setting = Setting(
-        hyper=hyper,
-        loss=prepared.facts.loss,
-        binner=prepared.binner,
-        facts=prepared.facts,
-        public=public,
+        read_again=lambda schema: read(X, schema, reading),
         n_threads=n_threads,
     )
-    rows = TrainingRows(
-        prepared.binner.transform(table, n_threads),
-        lesson.targets,
-        lesson.present,
-        prepared.facts.loss,
-        Layout.of(prepared.binner),
-        n_threads,
-        weights=prepared.weights,
-        init_scores=lesson.init_scores,
-    )
-    loop = algorithm.build(setting)
-    with (
-        tree_progress(loop.n_rounds, show=show_progress) as on_tree,
-        ledger.sequential("training"),
-    ):
-        watch = monitor.begin(setting, knowledge.schema, loop.n_rounds) if monitor else None
-        trees = loop.boost(
-            rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
-        )
-    report = PrivacyReport.from_ledger(
-        ledger,
-        assumed_public=knowledge.assumed,
-        facts=_facts(algorithm, hyper, knowledge, privacy)
-        | objective.facts()
-        | (monitor.facts if monitor else {}),
-        rows_per_user=privacy.rows_per_user,
-        continues=objective.continues,
-        earlier=objective.earlier,
-    )
-    starts = np.atleast_1d(np.asarray(setting.loss.start_units, dtype=np.int64))
-    ensemble = Ensemble(
-        trees=trees,
-        binner=prepared.binner,
-        start=tuple((starts * setting.loss.unit).tolist()),
-        unit=setting.loss.unit,
-        objective=setting.loss.objective,
-        report=report.to_dict(),
-    )
-    return Fitted(
-        ensemble=ensemble,
-        recipe=algorithm,
-        hyperparameters=hyper,
-        knowledge=knowledge,
-        report=report,
-    )
-
-
-def _encode(
-    labels: NDArray[Any],
-    task: str,
-    recipe: Recipe,
-    schema: ResolvedSchema,
-    objective: ObjectiveRequest,
-    extras: RowExtras,
-) -> Lesson:
-    """Loss of the task, labels on its grid, and which rows take part."""
-    classes: tuple[Any, ...] = ()
-    if task == "regression":
-        indices, present = np.zeros(len(labels), dtype=np.int64), np.ones(len(labels), dtype=bool)
-        targets: NDArray[Any] = labels
-    else:
-        assert schema.classes is not None
-        if not schema.classes:
-            raise InvalidParameterError(
-                "No class label passed the threshold of its release: declare the classes with "
-                "Schema(classes=...)."
-            )
-        check_number_of_classes(len(schema.classes), recipe)
-        # In the order of ``classes_``, which scikit-learn wants sorted.
-        classes = tuple(sorted(schema.classes))
-        indices, present = encode_classes(labels, classes)
-        targets = indices
-    if classes:
-        objective.check_classes(classes, extras)
-    loss = objective.loss(schema, len(classes))
-    return Lesson(
-        loss=loss,
-        targets=loss.encode_labels(targets),
-        present=present,
-        classes=classes,
-        indices=indices,
-        objective=objective,
+    return train(
+        LocalSource(rows),
+        ColumnFacts.of(table),
+        schema,
+        request=TrainingRequest(
+            task=task,
+            recipe=algorithm,
+            hyperparameters=hyperparameters,
+            privacy=privacy,
+            objective=objective,
+            assumed_classes=tuple(classes or ()),
+            nominal=nominal,
+        ),
         extras=extras,
+        ledger=ledger,
+        public=public,
+        n_threads=n_threads,
+        show_progress=show_progress,
+        monitor=monitor,
     )
 
 
@@ -314,20 +176,3 @@ def _check_unit(objective: ObjectiveRequest, privacy: PrivacyRequest, owner: str
                 f"{before!r} as in the report of init_model, so that the budgets add up",
                 now,
             )
-
-
-def _facts(
-    recipe: Recipe, hyper: Hyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
-) -> dict[str, bool | int | float | str]:
-    """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
-    facts: dict[str, bool | int | float | str] = {
-        "recipe": recipe.name,
-        **hyper.given(),
-        "declared public": privacy.declared,
-        "learned": ", ".join(knowledge.learned) or "nothing",
-    }
-    if privacy.part is not None:
-        facts["part of"] = (
-            f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
-        )
-    return facts

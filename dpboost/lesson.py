@@ -1,4 +1,4 @@
-"""What the rows are to teach: a loss, labels on its grid, weights and where scores begin."""
+"""What the rows are to teach: a loss, its classes, weights and where scores begin."""
 
 from __future__ import annotations
 
@@ -7,91 +7,107 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpboost._validation import InvalidParameterError
 from dpboost.boosting.start import release_class_sizes, release_start
+from dpboost.boosting.taught_rows import Teach
+from dpboost.data.row_extras import RowExtras, Weighting
 from dpboost.losses import ClassLoss, CustomLoss, Loss
-from dpboost.objective import ObjectiveRequest, RowExtras
+from dpboost.objective import ObjectiveRequest
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.source import Source
+from dpboost.reading import check_number_of_classes
+from dpboost.recipe import Recipe
+from dpboost.schema import ResolvedSchema
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lesson:
-    """What rows are to teach: loss, labels on its grid, who takes part, weights.
+    """What rows are to teach; public.
 
     Parameters
     ----------
     loss : Loss
-    targets : ndarray of shape (n_rows,), int64
-        Private.
-    present : ndarray of shape (n_rows,), bool
-        Rows with a label that counts; private.
     classes : tuple
         Public classes in their order, empty for a regression.
-    indices : ndarray of shape (n_rows,), int64
-        Private class of each row.
     objective : ObjectiveRequest
-    extras : RowExtras
-        Private weights and initial scores.
     """
 
     loss: Loss
-    targets: NDArray[np.int64]
-    present: NDArray[np.bool_]
     classes: tuple[Any, ...]
-    indices: NDArray[np.int64]
     objective: ObjectiveRequest
-    extras: RowExtras
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        recipe: Recipe,
+        schema: ResolvedSchema,
+        objective: ObjectiveRequest,
+        extras: RowExtras,
+    ) -> Lesson:
+        """Choose the loss for released or declared classes or label bounds."""
+        classes: tuple[Any, ...] = ()
+        if task != "regression":
+            assert schema.classes is not None
+            if not schema.classes:
+                raise InvalidParameterError(
+                    "No class label passed the threshold of its release: declare the classes with "
+                    "Schema(classes=...)."
+                )
+            check_number_of_classes(len(schema.classes), recipe)
+            # In the order of ``classes_``, which scikit-learn wants sorted.
+            classes = tuple(sorted(schema.classes))
+            objective.check_classes(classes, extras)
+        return cls(loss=objective.loss(schema, len(classes)), classes=classes, objective=objective)
 
     @property
-    def init_scores(self) -> NDArray[np.float64] | None:
-        """Where the scores of rows begin, beside the start of the loss; private."""
-        return self.extras.scores_for(self.loss.n_outputs)
+    def order(self) -> Teach:
+        """What rows are told to learn it."""
+        return Teach(loss=self.loss, classes=self.classes)
+
+    @property
+    def begins_elsewhere(self) -> bool:
+        """Whether rows have initial scores of their own."""
+        return self.objective.init_score is not None
 
     def release(
-        self, budget: Budget, ledger: Ledger
-    ) -> tuple[Loss, NDArray[np.int32] | None, float]:
-        """Release a start value and a row count, or class sizes; return weights by row."""
+        self, source: Source, budget: Budget, ledger: Ledger
+    ) -> tuple[Loss, Weighting | None, float]:
+        """Release a start value and a row count, or class sizes; return how rows are weighted."""
         objective, loss = self.objective, self.loss
         fixed = isinstance(loss, CustomLoss)
-        if self.init_scores is not None:
+        if self.begins_elsewhere:
             # LightGBM does not boost from an average either where scores are given.
-            zeros = (0,) * loss.n_outputs
-            loss = loss.starting_from(zeros)
+            loss = loss.starting_from((0,) * loss.n_outputs)
             fixed = True
+        weighted = objective.sample_weight is not None
         if objective.class_weight != "balanced":
-            weights = self.extras.weight_units(objective.max_weight, self._factors())
+            factors = self._factors()
+            weighting = None
+            if weighted or factors is not None:
+                weighting = Weighting(max_weight=objective.max_weight, factors=factors)
             loss, n_rows = release_start(
-                loss,
-                self.targets,
-                self.present,
-                budget=budget,
-                ledger=ledger,
-                weights=weights,
-                fixed=fixed,
+                loss, source, budget=budget, ledger=ledger, weighting=weighting, fixed=fixed
             )
-            return loss, weights, n_rows
+            return loss, weighting, n_rows
         n_classes = len(self.classes)
-        sizes = release_class_sizes(
-            n_classes, self.indices, self.present, budget=budget, ledger=ledger
-        )
-        factors = sizes.min() / sizes
-        weights = self.extras.weight_units(
-            objective.max_weight if self.extras.sample_weight is not None else 1.0,
-            factors[self.indices],
+        sizes = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
+        weighting = Weighting(
+            max_weight=objective.max_weight if weighted else 1.0,
+            factors=tuple((sizes.min() / sizes).tolist()),
         )
         if not fixed:
             if isinstance(loss, ClassLoss):
                 loss = loss.starting_at(np.full(n_classes, 1 / n_classes))
             else:
                 loss = loss.starting_at(0.5)
-        return loss, weights, float(sizes.min() * n_classes)
+        return loss, weighting, float(sizes.min() * n_classes)
 
-    def _factors(self) -> NDArray[np.float64] | None:
-        """Return the weight of each row's class where the user gives some."""
+    def _factors(self) -> tuple[float, ...] | None:
+        """Return the weight of each class where the user gives some."""
         given = self.objective.class_weight
         if not isinstance(given, Mapping):
             return None
-        factors = np.array([given.get(label, 1.0) for label in self.classes], dtype=np.float64)
-        return factors[self.indices]
+        return tuple(float(given.get(label, 1.0)) for label in self.classes)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_real, refuse
-from dpboost.boosting.start import WEIGHT_ONE
 from dpboost.data.labels import check_same_length
+from dpboost.data.row_extras import RowExtras
 from dpboost.losses import (
     CustomLoss,
     LogisticLoss,
@@ -342,61 +342,6 @@ class ObjectiveRequest:
         if self.init_score is not None and not self.continues:
             facts["initial scores"] = "an attribute of each row, or a public function of it"
         return facts
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RowExtras:
-    """Private arrays beside rows and labels, checked.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_rows,) or None
-    init_scores : ndarray of shape (n_outputs, n_rows) or None
-    """
-
-    sample_weight: NDArray[np.float64] | None
-    init_scores: NDArray[np.float64] | None
-
-    def take(self, rows: NDArray[np.intp]) -> RowExtras:
-        """Return those of some rows."""
-        weights, scores = self.sample_weight, self.init_scores
-        return RowExtras(
-            sample_weight=None if weights is None else weights[rows],
-            init_scores=None if scores is None else np.ascontiguousarray(scores[:, rows]),
-        )
-
-    def weight_units(
-        self, max_weight: float, factors: NDArray[np.float64] | None
-    ) -> NDArray[np.int32] | None:
-        """Return each row's weight in units of 2^-16 of the largest one; None for equal weights.
-
-        Parameters
-        ----------
-        max_weight : float
-            Weights are clipped to [0, max_weight], then divided by it.
-        factors : ndarray of shape (n_rows,) or None
-            Weight of each row's class.
-
-        Privacy
-        -------
-        A row-wise map with a public bound.
-        """
-        if self.sample_weight is None and factors is None:
-            return None
-        weights = 1.0 if self.sample_weight is None else self.sample_weight
-        weights = weights * (1.0 if factors is None else factors)
-        units = np.clip(weights, 0.0, max_weight) / max_weight * WEIGHT_ONE
-        return np.rint(units).astype(np.int32)
-
-    def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:
-        """Return the initial scores, or raise when there are not as many as outputs."""
-        scores = self.init_scores
-        if scores is not None and len(scores) != n_outputs:
-            raise InvalidParameterError(
-                "The 'init_score' parameter of fit must have one number for each row"
-                + (f" and each of {n_outputs} classes." if n_outputs > 1 else ".")
-            )
-        return scores
 
 
 class DatasetObjective:

@@ -6,17 +6,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpboost.data.binner import Binner
+from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.learning import Knowledge
 from dpboost.data.noisy_bins import release_bins
-from dpboost.data.table import Table
+from dpboost.data.row_extras import Weighting
 from dpboost.lesson import Lesson
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.source import Source
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import PublicFacts, Recipe
 
@@ -33,34 +32,53 @@ class Prepared:
         With the released row count and the loss at its start value.
     budget : Fraction or inf
         What is left for the trees.
-    weights : ndarray of shape (n_rows,), int32, or None
-        Private weights of the rows, in units of the largest one.
+    weighting : Weighting or None
+        How the weights of rows are made.
     """
 
     binner: Binner
     facts: PublicFacts
     budget: Budget
-    weights: NDArray[np.int32] | None
+    weighting: Weighting | None
 
 
 def prepare(
     recipe: Recipe,
-    table: Table,
-    ordered: frozenset[int],
+    columns: ColumnFacts,
+    source: Source,
     lesson: Lesson,
     knowledge: Knowledge,
     privacy: PrivacyRequest,
     n_bins: int,
     ledger: Ledger,
-    n_threads: int,
 ) -> Prepared:
-    """Release start value, row count and bins where the recipe asks for them."""
+    """Release start value, row count and bins where the recipe asks for them.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    columns : ColumnFacts
+        Under the complete schema.
+    source : Source
+        Of ``TaughtRows``.
+    lesson : Lesson
+    knowledge : Knowledge
+    privacy : PrivacyRequest
+    n_bins : int
+        Bins of a numeric feature.
+    ledger : Ledger
+        The gate.
+
+    Returns
+    -------
+    Prepared
+    """
     binner = Binner.from_schema(
         knowledge.schema,
         n_bins=n_bins,
-        categorical=table.categorical,
-        ordered=ordered,
-        zero_as_missing=table.zero_as_missing,
+        categorical=columns.categorical,
+        ordered=columns.ordered,
+        zero_as_missing=columns.zero_as_missing,
     )
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
@@ -71,26 +89,20 @@ def prepare(
     start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
     n_rows: float | None = None
     loss = lesson.loss
-    row_weights: NDArray[np.int32] | None = None
+    weighting: Weighting | None = None
     with ledger.sequential("preparation"):
         if start:
-            loss, row_weights, n_rows = lesson.release(start, ledger)
+            loss, weighting, n_rows = lesson.release(source, start, ledger)
             n_rows = min(n_rows, knowledge.schema.max_rows or math.inf)
         if bins and n_rows is not None:
             binner = release_bins(
-                binner,
-                table,
-                n_bins=n_bins,
-                n_rows=n_rows,
-                budget=bins,
-                ledger=ledger,
-                n_threads=n_threads,
+                binner, source, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
             )
     facts = PublicFacts(
         epsilon=privacy.row_epsilon,
         delta=privacy.delta,
         n_rows=n_rows,
-        n_features=table.n_features,
+        n_features=columns.n_features,
         loss=loss,
     )
-    return Prepared(binner=binner, facts=facts, budget=rest, weights=row_weights)
+    return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -14,6 +13,7 @@ from dpboost._validation import (
     check_integer,
     check_real,
 )
+from dpboost._warnings import warn_user
 from dpboost.data.learning import ASSUMPTIONS
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.arithmetic import as_fraction
@@ -140,7 +140,7 @@ class PrivacyRequest:
         )
 
 
-def warn_if_not_private(privacy: PrivacyRequest, *, stacklevel: int) -> None:
+def warn_if_not_private(privacy: PrivacyRequest) -> None:
     """Say it when the user's parameters give no guarantee, at the user's own line."""
     if privacy.noise_seed is not None:
         reason = "noise_seed makes the noise reproducible for whoever knows the seed"
@@ -148,4 +148,4 @@ def warn_if_not_private(privacy: PrivacyRequest, *, stacklevel: int) -> None:
         reason = "epsilon is infinite, so there is no noise"
     else:
         return
-    warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=stacklevel)
+    warn_user(f"This model is not private: {reason}.", NotPrivateWarning)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.row_extras import RowExtras
 from dpboost.data.table import Table, read_table
 from dpboost.losses.softmax import MOST_CLASSES
-from dpboost.objective import ObjectiveRequest, RowExtras
+from dpboost.objective import ObjectiveRequest
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Recipe
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
@@ -91,7 +92,7 @@ def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> A
     """Return the classes that are declared or assumed public, None where they are neither."""
     if task == "regression" or privacy.schema.classes is not None:
         return privacy.schema.classes if task != "regression" else None
-    return tuple(np.unique(labels)) if "classes" in privacy.assume_public else None
+    return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
 
 
 def read_labels(

@@ -23,7 +23,7 @@ from dpboost.data.learning import ASSUMPTIONS
 from dpboost.data.table import Table, read_table
 from dpboost.evaluation import Evaluator
 from dpboost.fit_options import FitOptions
-from dpboost.fitting import Fitted, fit_ensemble
+from dpboost.fitting import fit_ensemble
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.lightgbm.text import model_text
@@ -33,6 +33,7 @@ from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 from dpboost.schema import ResolvedSchema
+from dpboost.training import Fitted
 
 __all__ = ["DPBoostClassifier", "DPBoostRegressor"]
 

@@ -13,8 +13,10 @@ from dpboost._validation import InvalidParameterError, refuse
 from dpboost.algorithms.trees import TREE_ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
 from dpboost.data.binner import Binner
+from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
 from dpboost.data.learning import Knowledge, complete_schema
+from dpboost.data.raw_rows import RawRows
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
 from dpboost.privacy.accounting import PureAccountant
@@ -23,6 +25,7 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy.source import LocalSource
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.tree.class_statistics import ClassStatistics
@@ -125,21 +128,24 @@ def fit_tree(
             "exactly",
             privacy.epsilon,
         )
-    warn_if_not_private(privacy, stacklevel=5)
+    warn_if_not_private(privacy)
     ledger = privacy.ledger(PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
+    assumed = "classes" in privacy.assume_public
     knowledge = complete_schema(
         privacy.schema.resolve(table.feature_names),
-        table,
-        labels,
+        ColumnFacts.of(table),
+        LocalSource(RawRows(table=table, labels=labels)),
         task="classification",
         assume_public=privacy.assume_public,
         n_bins=n_bins,
         ledger=ledger,
+        assumed_classes=tuple(np.unique(labels).tolist()) if assumed else (),
     )
     # The order of a pandas type is public where column types are; learned categories have none.
     ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
-    table = read_table(X, schema=knowledge.schema)
+    if "categories" in knowledge.learned:
+        table = read_table(X, schema=knowledge.schema)
     binner = Binner.from_schema(
         knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
     )

@@ -5,30 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses import ClassLoss, Loss, OneOutputLoss
+from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
+from dpboost.data.row_extras import Weighting
+from dpboost.losses import ClassLoss, Loss
 from dpboost.privacy.arithmetic import Budget
-from dpboost.privacy.constants import counts, newton_sums
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.reach import Reach
-from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.source import Question, Source
 
-# One row, and a scaled label of one, in units of the released vector.
-ROW_UNITS = 2**18
-# The largest weight in units of weights.
-WEIGHT_ONE = 2**16
 # A mean of fewer rows than this is pulled towards zero.
 LEAST_ROWS = 10.0
 
 
 def release_start(
     loss: Loss,
-    labels: NDArray[np.int64],
-    present: NDArray[np.bool_],
+    source: Source,
     *,
     budget: Budget,
     ledger: Ledger,
-    weights: NDArray[np.int32] | None = None,
+    weighting: Weighting | None = None,
     fixed: bool = False,
 ) -> tuple[Loss, float]:
     """Release where the scores start and a noisy number of rows.
@@ -37,16 +31,14 @@ def release_start(
     ----------
     loss : Loss
         Turns a mean of scaled labels, or the shares of several classes, into a start value.
-    labels : ndarray of shape (n_rows,), int64
-        Private labels on the loss's grid.
-    present : ndarray of shape (n_rows,), bool
-        Rows that take part.
+    source : Source
+        Of ``TaughtRows``.
     budget : Fraction or inf
         In the currency of the ledger's accountant.
     ledger : Ledger
         The gate.
-    weights : ndarray of shape (n_rows,), int32, optional
-        Of each row, in units of 2^-16 of the largest one; a row then counts as its weight.
+    weighting : Weighting, optional
+        A row then counts as its weight, in units of the largest one.
     fixed : bool, default=False
         Whether the start of the loss stays as it is, so that only rows are counted.
 
@@ -64,42 +56,30 @@ def release_start(
     (``constants.counts``). Fixed: the number of rows alone. A weight is at most 1 here, so none
     of these bounds changes; a row's part is rounded after it was multiplied.
     """
-    labels = labels[present]
-    rows = np.full(len(labels), ROW_UNITS, dtype=np.int64)
-    if weights is not None:
-        rows = weights[present].astype(np.int64) * (ROW_UNITS // WEIGHT_ONE)
     if fixed:
-        total = np.array([int(rows.sum())], dtype=np.int64)
-        bound = counts(ledger.neighbours, ROW_UNITS)
-        released = _release(Sensitive(total, bound, unit=1 / ROW_UNITS), budget, ledger)
+        released = _release(RowCount(weighting=weighting), source, budget, ledger)
         return loss, max(float(released[0]), 1.0)
     if isinstance(loss, ClassLoss):
-        sizes = _class_sizes(loss.n_outputs, labels, rows, ledger.neighbours)
-        released = _release(sizes, budget, ledger)
+        sizes = ClassSizes(n_classes=loss.n_outputs, weighting=weighting)
+        released = _release(sizes, source, budget, ledger)
         n_rows = max(float(released.sum()), 1.0)
         return loss.starting_at(released / max(n_rows, LEAST_ROWS)), n_rows
-    total, n_rows = _release(_mean_and_rows(loss, labels, rows, ledger), budget, ledger).tolist()
+    question = MeanAndRows(loss=loss, weighting=weighting)
+    total, n_rows = _release(question, source, budget, ledger).tolist()
     n_rows = max(n_rows, 1.0)
     return loss.starting_at(total / max(n_rows, LEAST_ROWS)), n_rows
 
 
 def release_class_sizes(
-    n_classes: int,
-    indices: NDArray[np.int64],
-    present: NDArray[np.bool_],
-    *,
-    budget: Budget,
-    ledger: Ledger,
+    n_classes: int, source: Source, *, budget: Budget, ledger: Ledger
 ) -> NDArray[np.float64]:
     """Release the number of rows of each class, for weights that balance them.
 
     Parameters
     ----------
     n_classes : int
-    indices : ndarray of shape (n_rows,), int64
-        Private class of each row.
-    present : ndarray of shape (n_rows,), bool
-        Rows that take part.
+    source : Source
+        Of ``TaughtRows``.
     budget : Fraction or inf
         In the currency of the ledger's accountant.
     ledger : Ledger
@@ -115,34 +95,15 @@ def release_class_sizes(
     One release of the counts (``constants.counts``). It takes the place of the start value: with
     balanced weights all classes have the same share.
     """
-    rows = np.full(int(present.sum()), ROW_UNITS, dtype=np.int64)
-    sizes = _class_sizes(n_classes, indices[present], rows, ledger.neighbours)
-    return np.maximum(_release(sizes, budget, ledger), 1.0)
+    released = _release(ClassSizes(n_classes=n_classes), source, budget, ledger)
+    return np.maximum(released, 1.0)
 
 
-def _release(sensitive: Sensitive, budget: Budget, ledger: Ledger) -> NDArray[np.float64]:
+def _release(
+    question: Question, source: Source, budget: Budget, ledger: Ledger
+) -> NDArray[np.float64]:
     """Release a vector in rows instead of units."""
-    noise = ledger.accountant.noise(budget)
-    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS
-
-
-def _mean_and_rows(
-    loss: OneOutputLoss, labels: NDArray[np.int64], rows: NDArray[np.int64], ledger: Ledger
-) -> Sensitive:
-    """Sum of scaled labels and number of rows."""
-    scaled = np.rint(loss.scaled_labels(labels) * rows).astype(np.int64)
-    vector = np.array([int(scaled.sum()), int(rows.sum())], dtype=np.int64)
-    reach = Reach.single(ROW_UNITS)
-    return Sensitive(vector, newton_sums(reach, reach, ledger.neighbours), unit=1 / ROW_UNITS)
-
-
-def _class_sizes(
-    n_classes: int,
-    labels: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    neighbours: Neighbours,
-) -> Sensitive:
-    """Count the rows of each class."""
-    sizes = np.zeros(n_classes, dtype=np.int64)
-    np.add.at(sizes, labels, rows)
-    return Sensitive(sizes, counts(neighbours, ROW_UNITS), unit=1 / ROW_UNITS)
+    sensitive = source.sensitive(question, ledger.neighbours)
+    return ledger.release(ledger.accountant.noise(budget), sensitive, label="start value") / (
+        ROW_UNITS
+    )

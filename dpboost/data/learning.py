@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
+from dpboost._warnings import warn_user
 from dpboost.data.bins import EdgeBins
-from dpboost.data.columns import object_number
-from dpboost.data.table import Table
+from dpboost.data.column_facts import ColumnFacts
+from dpboost.data.raw_rows import CategoryTally, ClassTally
 from dpboost.privacy.bounds import release_bounds, release_magnitude
 from dpboost.privacy.budget import FitBudget, split_fit
 from dpboost.privacy.categories import release_categories
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.source import Source
 from dpboost.schema import ResolvedSchema
 
 ASSUMPTIONS = ("column_types", "classes")
@@ -30,8 +30,6 @@ LEAST_PER_COLUMN = {
 }
 # What a stability histogram may take of delta.
 DELTA_SHARE = Fraction(1, 10)
-# Largest category in a column of numbers.
-LARGEST_CODE = 65535
 # Where nothing is known of the labels, not even after asking.
 FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
 # The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
@@ -66,34 +64,17 @@ class Knowledge:
     epsilon: Fraction | float
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Asked:
-    """What the caller says about the columns and rows.
-
-    Parameters
-    ----------
-    nominal : frozenset of int
-        Columns of numbers that hold categories.
-    counted : slice or ndarray of intp
-        Rows that stability histograms count.
-    """
-
-    nominal: frozenset[int]
-    counted: slice | NDArray[np.intp]
-
-
 def complete_schema(
     schema: ResolvedSchema,
-    table: Table,
-    labels: NDArray[Any],
+    columns: ColumnFacts,
+    source: Source,
     *,
     task: str,
     assume_public: tuple[str, ...],
     n_bins: int,
     ledger: Ledger,
-    assumed_classes: NDArray[Any] | None = None,
+    assumed_classes: tuple[Any, ...] = (),
     nominal: frozenset[int] = frozenset(),
-    counted: NDArray[np.intp] | None = None,
 ) -> Knowledge:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
 
@@ -101,10 +82,10 @@ def complete_schema(
     ----------
     schema : ResolvedSchema
         What the user declares, by position.
-    table : Table
-        Private rows.
-    labels : ndarray of shape (n_rows,)
-        Private labels: float64 for regression, class labels otherwise.
+    columns : ColumnFacts
+        Names and kinds of the columns.
+    source : Source
+        Of ``RawRows``.
     task : {"regression", "classification"}
         Whether label bounds or classes are needed.
     assume_public : tuple of str
@@ -113,12 +94,10 @@ def complete_schema(
         Bins of a numeric column, for grids without bounds of their own.
     ledger : Ledger
         The gate, with the budget of the whole fit.
-    assumed_classes : ndarray, optional
-        Labels whose set is public by assumption, where ``labels`` are a secret sample of them.
+    assumed_classes : tuple
+        The set of labels, where it is public by assumption.
     nominal : frozenset of int
         Columns of numbers that hold categories, which are to be learned.
-    counted : ndarray of intp, optional
-        One row of each user: what stability histograms count.
 
     Returns
     -------
@@ -143,17 +122,15 @@ def complete_schema(
     assumed = []
     if "column_types" in assume_public:
         assumed.append("column types and category lists")
-        types = {place: tuple(values) for place, values in table.categorical.items()}
+        types = {place: tuple(values) for place, values in columns.categorical.items()}
         schema = replace(schema, categories={**types, **schema.categories})
     if task != "regression" and schema.classes is None and "classes" in assume_public:
         assumed.append("set of class labels")
-        found = np.unique(labels if assumed_classes is None else assumed_classes)
-        schema = replace(schema, classes=tuple(found.tolist()))
-    asked = _Asked(nominal=nominal, counted=slice(None) if counted is None else counted)
-    steps = _undeclared(schema, table, task, ledger, asked)
+        schema = replace(schema, classes=assumed_classes)
+    steps = _undeclared(schema, columns, task, ledger, nominal)
     _refuse_without_delta(steps, ledger)
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
-    schema = _learn(schema, table, labels, steps, budget, n_bins, ledger, asked)
+    schema = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
     _warn(steps)
     return Knowledge(
         schema=schema,
@@ -170,20 +147,31 @@ def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
     return ledger.accountant.capacity(ledger.epsilon, left)
 
 
-def _numeric_columns(schema: ResolvedSchema, table: Table, asked: _Asked) -> list[int]:
+def _numeric_columns(
+    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
+) -> list[int]:
     """Positions of numeric columns of which nothing is known."""
-    known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical, *asked.nominal}
-    return [place for place in range(table.n_features) if place not in known]
+    known = {*schema.bounds, *schema.edges, *schema.categories, *columns.categorical, *nominal}
+    return [place for place in range(columns.n_features) if place not in known]
 
 
-def _nominal_columns(schema: ResolvedSchema, table: Table, asked: _Asked) -> list[int]:
-    """Positions of nominal columns whose categories are not known."""
-    places = [*table.categorical, *sorted(asked.nominal)]
-    return [place for place in places if place not in schema.categories]
+def _category_tally(
+    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
+) -> CategoryTally:
+    """Return the question for the nominal columns whose categories are not known."""
+    known = schema.categories
+    return CategoryTally(
+        listed={place: own for place, own in columns.categorical.items() if place not in known},
+        nominal=tuple(place for place in sorted(nominal) if place not in known),
+    )
 
 
 def _undeclared(
-    schema: ResolvedSchema, table: Table, task: str, ledger: Ledger, asked: _Asked
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    task: str,
+    ledger: Ledger,
+    nominal: frozenset[int],
 ) -> dict[str, str]:
     """Name what has to be learned, each with its words for the report; public facts only."""
     steps = {}
@@ -191,9 +179,9 @@ def _undeclared(
         steps["label_bounds"] = "label bounds"
     if task != "regression" and schema.classes is None:
         steps["classes"] = "class labels"
-    if _nominal_columns(schema, table, asked):
+    if _category_tally(schema, columns, nominal).places:
         steps["categories"] = "categories"
-    n_columns = len(_numeric_columns(schema, table, asked))
+    n_columns = len(_numeric_columns(schema, columns, nominal))
     if n_columns:
         share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
         least = LEAST_PER_COLUMN[ledger.accountant.currency]
@@ -219,52 +207,52 @@ def _warn(steps: dict[str, str]) -> None:
     if steps:
         arguments = {name: name for name in steps} | {"common_bound": "bounds"}
         names = sorted({arguments[name] for name in steps})
-        warnings.warn(
+        warn_user(
             f"One tenth of the privacy budget went into learning {', '.join(steps.values())}. "
             "Declare what is public knowledge to save it: "
             f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
             UndeclaredWarning,
-            stacklevel=7,
         )
 
 
 def _learn(
     schema: ResolvedSchema,
-    table: Table,
-    labels: NDArray[Any],
+    columns: ColumnFacts,
+    source: Source,
     steps: dict[str, str],
     budget: FitBudget,
     n_bins: int,
     ledger: Ledger,
-    asked: _Asked,
+    nominal: frozenset[int],
 ) -> ResolvedSchema:
     """Run the charged releases that fill the schema."""
     with ledger.sequential("preparation"):
         for name in steps:
             share = budget.preparation[name]
             if name == "label_bounds":
-                bounds = release_bounds(ledger, labels, budget=share, label="label bounds")
+                bounds = release_bounds(ledger, source, None, budget=share, label="label bounds")
                 schema = replace(schema, label_bounds=_label_bounds(bounds))
             elif name == "classes":
-                values = labels[asked.counted]
+                (counted,) = source.tally(ClassTally())
                 classes = release_categories(
                     ledger,
-                    {"label": values if values.dtype.kind == "U" else values.astype(np.float64)},
+                    {"label": counted},
                     budget=share,
                     delta=ledger.delta * DELTA_SHARE,
                     label="class labels",
                 )
                 schema = replace(schema, classes=tuple(map(_whole, classes["label"])))
             elif name == "categories":
-                learned = _learn_categories(schema, table, share, ledger, asked)
+                tally = _category_tally(schema, columns, nominal)
+                learned = _learn_categories(tally, source, share, ledger)
                 schema = replace(schema, categories={**schema.categories, **learned})
             elif name == "bounds":
-                places = _numeric_columns(schema, table, asked)
-                learned_bounds = _learn_bounds(places, table, share, ledger)
+                places = _numeric_columns(schema, columns, nominal)
+                learned_bounds = _learn_bounds(places, source, share, ledger)
                 schema = replace(schema, bounds={**schema.bounds, **learned_bounds})
             else:
-                places = _numeric_columns(schema, table, asked)
-                edges = _learn_common_grid(places, table, share, n_bins, ledger)
+                places = _numeric_columns(schema, columns, nominal)
+                edges = _learn_common_grid(places, source, share, n_bins, ledger)
                 schema = replace(schema, edges={**schema.edges, **edges})
     return schema
 
@@ -277,46 +265,15 @@ def _label_bounds(bounds: tuple[float, float] | None) -> tuple[float, float]:
 
 
 def _learn_categories(
-    schema: ResolvedSchema,
-    table: Table,
-    budget: Fraction | float,
-    ledger: Ledger,
-    asked: _Asked,
+    tally: CategoryTally, source: Source, budget: Fraction | float, ledger: Ledger
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
-    places = {str(place): place for place in _nominal_columns(schema, table, asked)}
-    columns = {}
-    for name, place in places.items():
-        values = table.column(place)[asked.counted]
-        if place in asked.nominal:
-            columns[name] = _codes(values)
-            continue
-        listed = np.array([*map(_double, table.categorical[place]), None], dtype=object)
-        codes = np.nan_to_num(values, nan=len(listed) - 1).astype(np.intp)
-        columns[name] = listed[codes].tolist()
+    places = {str(place): place for place in tally.places}
+    columns = dict(zip(places, source.tally(tally), strict=True))
     released = release_categories(
         ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
     )
     return {places[name]: tuple(map(_whole, values)) for name, values in released.items()}
-
-
-def _codes(values: NDArray[np.float64]) -> list[Any]:
-    """Return numbers as LightGBM reads them in a nominal column, None where they are no codes."""
-    whole = np.trunc(values)
-    return [
-        value if 0 <= value <= LARGEST_CODE else None for value in whole.astype(object).tolist()
-    ]
-
-
-def _double(value: Any) -> Any:
-    """Return a number as a double, anything else as it is.
-
-    Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
-    either type would tell whether such a row exists.
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return object_number(value)
-    return value
 
 
 def _whole(value: Any) -> Any:
@@ -325,13 +282,13 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    places: list[int], table: Table, budget: Fraction | float, ledger: Ledger
+    places: list[int], source: Source, budget: Fraction | float, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
     for place in places:
         bounds = release_bounds(
-            ledger, table.column(place), budget=budget / len(places), label="feature bounds"
+            ledger, source, place, budget=budget / len(places), label="feature bounds"
         )
         if bounds is not None:
             learned[place] = bounds
@@ -340,14 +297,13 @@ def _learn_bounds(
 
 def _learn_common_grid(
     places: list[int],
-    table: Table,
+    source: Source,
     budget: Fraction | float,
     n_bins: int,
     ledger: Ledger,
 ) -> dict[int, tuple[float, ...]]:
     """Release one bound for all numeric columns and lay an arcsinh grid under it."""
-    largest = table.largest(places)[:, np.newaxis]
-    bound = release_magnitude(ledger, largest, budget=budget, label="common feature bound")
+    bound = release_magnitude(ledger, source, places, budget=budget, label="common feature bound")
     if bound is None or bound == 0:
         return {}
     grid = EdgeBins.arcsinh(n_bins, scale=bound * COMMON_BOUND_SCALE)

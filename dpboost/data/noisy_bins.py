@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from dpboost.data.table import Table
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.constants import counts
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.source import Source
 
 N_CELLS = 1024
 # One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
@@ -34,15 +36,82 @@ FLOOR = 0.2
 HALVINGS = 12
 
 
+class HasTable(Protocol):
+    """The state of a place of rows that have a table."""
+
+    @property
+    def table(self) -> Table | None:
+        """The private table."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the kernels."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FineCounts:
+    """Rows in every fine cell of some features; missing values are in none.
+
+    The cells are those of the kernel that bins the rows later.
+
+    Parameters
+    ----------
+    fine : dict of int to AffineBins
+        Cells of each feature.
+    zero_as_missing : bool
+    units : int
+        Units that a row is worth.
+    """
+
+    fine: Mapping[int, AffineBins]
+    zero_as_missing: bool
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (len(self.fine), N_CELLS)
+
+    def answer(self, rows: HasTable) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        assert rows.table is not None
+        places = np.array(list(self.fine), dtype=np.int32)
+        lower = np.array([bins.lower for bins in self.fine.values()])
+        scale = np.array([bins.scale for bins in self.fine.values()])
+        zero = np.full(len(places), np.nan if self.zero_as_missing else 0.0)
+        counted = np.zeros((len(places), N_CELLS + 1), dtype=np.intp)
+        for first, values in _pieces(rows.table, places):
+            here = slice(*np.searchsorted(places, [first, first + values.shape[1]]))
+            columns = places[here] - np.int32(first)
+            binning.count_cells(
+                values,
+                columns,
+                lower[here],
+                scale[here],
+                zero[here],
+                counted[here],
+                rows.n_threads,
+            )
+        return counted[:, :N_CELLS].astype(np.int64) * self.units
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in at most one cell of each feature."""
+        return counts(neighbours, self.units, histograms=len(self.fine))
+
+
 def release_bins(
     binner: Binner,
-    table: Table,
+    source: Source,
     *,
     n_bins: int,
     n_rows: float,
     budget: Budget,
     ledger: Ledger,
-    n_threads: int = 1,
 ) -> Binner:
     """Merge fine cells into bins by the square root of their noisy mass.
 
@@ -50,8 +119,8 @@ def release_bins(
     ----------
     binner : Binner
         Public bins; those of features with bounds are replaced.
-    table : Table
-        Private rows.
+    source : Source
+        Of rows with a ``table``.
     n_bins : int
         Bins of a feature, 2 to 255.
     n_rows : float
@@ -60,7 +129,6 @@ def release_bins(
         In the currency of the ledger's accountant.
     ledger : Ledger
         The gate.
-    n_threads : int
 
     Returns
     -------
@@ -80,11 +148,10 @@ def release_bins(
     if not places or len(places) > MOST_FEATURES:
         return binner
     fine = {place: _fine(binner.features[place]) for place in places}
-    histograms = _histograms(fine, table, binner.zero_as_missing, n_threads)
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
-    bounds = counts(ledger.neighbours, units, histograms=len(places))
-    sensitive = Sensitive(histograms * units, bounds, unit=1 / units)
+    question = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
+    sensitive = source.sensitive(question, ledger.neighbours)
     deviation = noise.deviation(sensitive.bound(noise.needs)) / units
     released = ledger.release(noise, sensitive, label="fine histograms") / units
     features = list(binner.features)
@@ -194,27 +261,6 @@ def _fine(bins: object) -> AffineBins:
     """Return the fine cells over the bounds of a feature."""
     assert isinstance(bins, AffineBins)
     return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=bytes(N_CELLS))
-
-
-def _histograms(
-    fine: Mapping[int, AffineBins], table: Table, zero_as_missing: bool, n_threads: int
-) -> NDArray[np.int64]:
-    """Count rows by fine cell of each feature; missing values are in none.
-
-    The cells are those of the kernel that bins the rows later.
-    """
-    places = np.array(list(fine), dtype=np.int32)
-    lower = np.array([bins.lower for bins in fine.values()])
-    scale = np.array([bins.scale for bins in fine.values()])
-    zero = np.full(len(places), np.nan if zero_as_missing else 0.0)
-    counted = np.zeros((len(places), N_CELLS + 1), dtype=np.intp)
-    for first, values in _pieces(table, places):
-        here = slice(*np.searchsorted(places, [first, first + values.shape[1]]))
-        columns = places[here] - np.int32(first)
-        binning.count_cells(
-            values, columns, lower[here], scale[here], zero[here], counted[here], n_threads
-        )
-    return counted[:, :N_CELLS].astype(np.int64)
 
 
 def _pieces(table: Table, places: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:

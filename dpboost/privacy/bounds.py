@@ -7,7 +7,10 @@ rows, never a value of the table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +19,9 @@ from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.constants import counts
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.source import Source
 
 #: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of range belong to the
 #: first and the last cell. The square of the distance between any two edges is finite.
@@ -64,8 +69,63 @@ def cell_edges(cell: int) -> tuple[float, float]:
     return (inner, outer) if cell > _PER_SIGN else (-outer, -inner)
 
 
+class HasColumns(Protocol):
+    """The state of a place of rows whose columns can be read."""
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Labels of the rows."""
+
+    def column(self, feature: int) -> NDArray[np.floating]:
+        """Return a column of numbers."""
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.floating]:
+        """Return the largest absolute value of every row among some columns."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Magnitudes:
+    """Rows in every cell: of one column, of the labels, or of each row's largest number.
+
+    Parameters
+    ----------
+    columns : int, tuple of int, or None
+        One column; several, of which a row's largest absolute value counts; None for labels.
+    units : int
+        Units that a row is worth.
+    """
+
+    columns: int | tuple[int, ...] | None
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (N_CELLS,)
+
+    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+        """Count the rows of one place; NaN is in no cell."""
+        if self.columns is None:
+            values = rows.labels
+        elif isinstance(self.columns, int):
+            values = rows.column(self.columns)
+        else:
+            values = rows.largest(self.columns)
+        histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
+        return histogram.astype(np.int64) * self.units
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in one cell at most."""
+        return counts(neighbours, self.units)
+
+
 def release_bounds(
-    ledger: Ledger, values: NDArray[np.floating], *, budget: Budget, label: str
+    ledger: Ledger, source: Source, column: int | None, *, budget: Budget, label: str
 ) -> tuple[float, float] | None:
     """Release bounds that hold nearly all of the numbers of a column.
 
@@ -73,8 +133,10 @@ def release_bounds(
     ----------
     ledger : Ledger
         Charged once.
-    values : ndarray of shape (n_rows,), float64 or float32
-        The private column. NaN is missing.
+    source : Source
+        Of rows with columns and labels. NaN is missing.
+    column : int or None
+        The private column; None for the labels.
     budget : Fraction or inf
         In the currency of the ledger's accountant.
     label : str
@@ -98,25 +160,24 @@ def release_bounds(
     them by one, or two when it is replaced. A cell passes when its noisy count exceeds what the
     noise alone reaches in any of the cells with probability 1/1000; this is post-processing.
     """
-    occupied = _occupied_cells(ledger, values, budget, label)
+    occupied = _occupied_cells(ledger, source, column, budget, label)
     if occupied.size == 0:
         return None
     return cell_edges(int(occupied[0]))[0], cell_edges(int(occupied[-1]))[1]
 
 
 def release_magnitude(
-    ledger: Ledger, values: NDArray[np.floating], *, budget: Budget, label: str
+    ledger: Ledger, source: Source, columns: Sequence[int], *, budget: Budget, label: str
 ) -> float | None:
-    """Release one bound of the absolute value of nearly all numbers of a table.
+    """Release one bound of the absolute value of nearly all numbers of some columns.
 
     For tables of so many columns that bounds for each of them would cost too much.
 
     Parameters
     ----------
-    ledger, budget, label
+    ledger, source, budget, label
         As in :func:`release_bounds`.
-    values : ndarray of shape (n_rows, n_columns), float64 or float32
-        The private table. NaN is missing.
+    columns : sequence of int
 
     Returns
     -------
@@ -134,21 +195,19 @@ def release_magnitude(
     A row counts once, in the cell of its largest absolute value; else as
     :func:`release_bounds`.
     """
-    largest = np.fmax(np.fmax.reduce(values, axis=1), -np.fmin.reduce(values, axis=1))
-    occupied = _occupied_cells(ledger, largest, budget, label)
+    occupied = _occupied_cells(ledger, source, tuple(columns), budget, label)
     return cell_edges(int(occupied[-1]))[1] if occupied.size else None
 
 
 def _occupied_cells(
-    ledger: Ledger, values: NDArray[np.floating], budget: Budget, label: str
+    ledger: Ledger,
+    source: Source,
+    columns: int | tuple[int, ...] | None,
+    budget: Budget,
+    label: str,
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)
-    units = SMALLEST_SIGMA if noise.needs == "l2" else 1
-    histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
-    sensitive = Sensitive(
-        histogram.astype(np.int64) * units,
-        bounds=counts(ledger.neighbours, units),
-        unit=1 / units,
-    )
+    question = Magnitudes(columns=columns, units=SMALLEST_SIGMA if noise.needs == "l2" else 1)
+    sensitive = source.sensitive(question, ledger.neighbours)
     threshold = noise.tail(sensitive.bound(noise.needs), FALSE_ALARM / N_CELLS)
     return np.flatnonzero(ledger.release(noise, sensitive, label=label) >= threshold)

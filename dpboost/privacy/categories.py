@@ -17,12 +17,13 @@ from dpboost.privacy.constants import counts
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive
 
-_Key = tuple[str, str, Any]
+#: Type, something to sort by, and the value itself.
+Key = tuple[str, str, Any]
 
 
 def release_categories(
     ledger: Ledger,
-    columns: Mapping[str, Iterable[Hashable]],
+    columns: Mapping[str, Counter[Key]],
     *,
     budget: Budget,
     delta: Fraction | float,
@@ -34,9 +35,9 @@ def release_categories(
     ----------
     ledger : Ledger
         Charged once, with ``budget`` and ``delta``.
-    columns : mapping of str to iterable
-        The private columns by name, :math:`q` of them. None and NaN are missing. Numbers of
-        different types are different categories.
+    columns : mapping of str to Counter
+        Private counts of the values of each column by name, :math:`q` of them, from
+        `count_values`.
     budget : Fraction or inf
         In the currency of the ledger's accountant; shared by the columns.
     delta : Fraction or float
@@ -52,7 +53,7 @@ def release_categories(
     Raises
     ------
     InvalidParameterError
-        If delta is 0, or a column holds something that cannot be hashed.
+        If delta is 0.
     BudgetExceededError
         If budget or delta is not covered.
 
@@ -100,7 +101,7 @@ def release_categories(
         )
     if not columns:
         return {}
-    tables = [_count(values) for values in columns.values()]
+    tables = list(columns.values())
     keys = [sorted(table) for table in tables]
     noise = ledger.accountant.noise(budget)
     units = SMALLEST_SIGMA if noise.needs == "l2" else 1
@@ -122,8 +123,24 @@ def release_categories(
     }
 
 
-def _count(values: Iterable[Hashable]) -> Counter[_Key]:
-    """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win."""
+def count_values(values: Iterable[Hashable]) -> Counter[Key]:
+    """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win.
+
+    Parameters
+    ----------
+    values : iterable
+        Private values; None and NaN are missing.
+
+    Returns
+    -------
+    Counter
+        Private; counts of several places add up.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value cannot be hashed.
+    """
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     try:
         return Counter(_key(value) for value in listed if not _missing(value))
@@ -133,7 +150,7 @@ def _count(values: Iterable[Hashable]) -> Counter[_Key]:
         ) from None
 
 
-def _key(value: Hashable) -> _Key:
+def _key(value: Hashable) -> Key:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

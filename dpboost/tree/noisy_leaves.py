@@ -13,7 +13,7 @@ from dpboost.losses.grid import GRADIENT_ONE
 from dpboost.privacy.constants import newton_sums
 from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Bound
 
 # Gradients are multiplied by this before the release, so that the smaller factor of the
 # hessians, which sets their share of the budget, is still a good integer.
@@ -68,25 +68,24 @@ class SumScale:
         """What one released unit of a hessian sum is worth."""
         return self.hessian_unit / self.hessian_factor
 
-    def sensitive(self, sums: NDArray[np.int64], neighbours: Neighbours) -> Sensitive:
-        """Wrap the sums of all leaves and outputs as one vector.
+    def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Multiply the sums of all leaves and outputs by their factors, in place.
 
         Parameters
         ----------
         sums : ndarray of shape (2, n_outputs, n_leaves), int64
-            Gradient sums and hessian sums; multiplied in place.
-        neighbours : Neighbours
+            Gradient sums and hessian sums.
         """
         sums[0] *= GRADIENT_FACTOR
         sums[1] *= self.hessian_factor
-        return Sensitive(sums, self.bounds(neighbours), unit=self.gradient_worth)
+        return sums
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
         """Return the L1 and L2 sensitivity of the vector."""
-        return newton_sums(*self._scaled, neighbours)
+        return newton_sums(*self._reaches, neighbours)
 
     @cached_property
-    def _scaled(self) -> tuple[Reach, Reach]:
+    def _reaches(self) -> tuple[Reach, Reach]:
         """Reaches of a row in units of the released vector."""
         return (
             self.gradient_reach.scaled(GRADIENT_FACTOR),

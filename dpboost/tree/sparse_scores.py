@@ -17,14 +17,15 @@ _CELLS_AT_ONCE = 1 << 17
 _SCORES_AT_ONCE = 1 << 24
 
 
-def node_groups(bins: object, layout: Layout, n_nodes: int) -> list[slice]:
+def node_groups(layout: Layout, n_nodes: int, *, sparse: bool) -> list[slice]:
     """Return which nodes of a level are scored together: of dense bins all, else public groups.
 
     Parameters
     ----------
-    bins : ndarray or SparseBins
     layout : Layout
     n_nodes : int
+    sparse : bool
+        Whether bins are sparse.
 
     Returns
     -------
@@ -32,7 +33,7 @@ def node_groups(bins: object, layout: Layout, n_nodes: int) -> list[slice]:
         Neighbouring nodes, all of them once. A function of public numbers only.
     """
     size = n_nodes
-    if isinstance(bins, SparseBins):
+    if sparse:
         size = max(1, _SCORES_AT_ONCE // layout.n_candidates)
     return [slice(first, min(first + size, n_nodes)) for first in range(0, n_nodes, size)]
 

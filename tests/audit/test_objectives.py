@@ -134,10 +134,10 @@ def test_the_first_leaf_sums_reach_most_of_their_charge(name, neighbours):
 
 
 def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
-    def units(self, max_weight, factors):
+    def units(self, weighting, classes):
         return np.rint(self.sample_weight * 65536).astype(np.int32)
 
-    monkeypatch.setattr("dpboost.objective.RowExtras.weight_units", units)
+    monkeypatch.setattr("dpboost.data.row_extras.RowExtras.weight_units", units)
     violations = [
         violation
         for audit in audits.__wrapped__("weights", DELTA, Neighbours.ADD_REMOVE)

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from dpboost.algorithms import ALGORITHMS
+from dpboost.boosting.holding import Holding
 from dpboost.boosting.rows import TrainingRows
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.recipe import Hyperparameters, PublicFacts, Setting
 from dpboost.tree.layout import Layout
@@ -61,7 +63,7 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
         n_threads=2,
     )
     present = np.ones(bins.shape[1], dtype=bool)
-    rows = TrainingRows(bins, labels, present, loss, layout(), 2)
+    rows = TrainingRows(LocalSource(Holding(bins, labels, present, loss, layout(), 2)), layout())
     loop = algorithm.build(setting)
     return loop.boost(rows, budget=math.inf, ledger=books, on_tree=lambda: None)
 
@@ -202,7 +204,9 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         public=np.random.default_rng(0),
         n_threads=1,
     )
-    rows = TrainingRows(bins, labels, np.ones(400, dtype=bool), loss, layout(), 1)
+    rows = TrainingRows(
+        LocalSource(Holding(bins, labels, np.ones(400, dtype=bool), loss, layout(), 1)), layout()
+    )
     books = ledger(Fraction(12))
     trees = algorithm.build(setting).boost(
         rows, budget=Fraction(12), ledger=books, on_tree=lambda: None, watch=watcher

@@ -10,6 +10,7 @@ import pytest
 
 from dpboost.boosting.feature_queue import FeatureQueue, Preference
 from dpboost.boosting.forest import Forest
+from dpboost.boosting.holding import Holding
 from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.boosting.rows import TrainingRows
 from dpboost.boosting.schedule import EnsemblePlan
@@ -17,6 +18,7 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.tree.layout import Layout
 from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
@@ -82,7 +84,9 @@ def training_rows(loss, n_threads=1, present=None):
         is_categorical=CATEGORICAL,
     )
     present = np.ones(N_ROWS, bool) if present is None else present
-    return TrainingRows(bins, labels, present, loss, layout, n_threads)
+    return TrainingRows(
+        LocalSource(Holding(bins, labels, present, loss, layout, n_threads)), layout
+    )
 
 
 def run(rows, steps, books, n_rounds, share=1):
@@ -139,16 +143,18 @@ def test_scores_that_rounds_keep_are_those_of_the_trees(name):
     # A round of some rows needs the scores of these up to date; dealt to one round, that is all.
     rows.deal(EnsemblePlan(n_trees=1, shares=(Fraction(1),)), books)
     rows.take(0)
-    moved = sum(scores_of(tree, rows.bins) for tree in trees)
+    moved = sum(scores_of(tree, rows.source._rows.bins) for tree in trees)
     assert np.abs(moved).max() > 0
-    np.testing.assert_array_equal(rows.scores[0], loss.start_units + moved)
+    np.testing.assert_array_equal(rows.source._rows.scores[0], loss.start_units + moved)
 
 
 def test_rows_that_take_no_part_leave_no_trace():
     loss = LOSSES["logistic"]
     present = np.arange(N_ROWS) % 3 == 0
     rows = training_rows(loss, present=present)
-    rows.labels = np.where(present, rows.labels, 1 - rows.labels)
+    rows.source._rows.labels = np.where(
+        present, rows.source._rows.labels, 1 - rows.source._rows.labels
+    )
     same = run(rows, learner(loss), ledger(), 2)
     other = run(training_rows(loss, present=present), learner(loss), ledger(), 2)
     everybody = run(training_rows(loss), learner(loss), ledger(), 2)

@@ -6,15 +6,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost.boosting.holding import Holding
 from dpboost.boosting.rows import TrainingRows
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import _reveal
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
+from dpboost.tree.noisy_leaves import SumScale
+from dpboost.tree.partitions import PartitionGrid
 from dpboost.tree.structure import Tree, threshold_sets
 
 N_ROWS = 400
@@ -58,7 +63,7 @@ def table(seed=0):
 
 def training_rows(bins, labels, present=None, loss=LOSS):
     present = np.ones(bins.shape[1], bool) if present is None else present
-    return TrainingRows(bins, labels, present, loss, LAYOUT, 1)
+    return TrainingRows(LocalSource(Holding(bins, labels, present, loss, LAYOUT, 1)), LAYOUT)
 
 
 def histogram(rows, index, books, gradient_bound=1.0):
@@ -180,3 +185,41 @@ def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
     data = rows.take(0).node_statistics(1.0, books.neighbours)
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
     assert data.split_scores(criterion).bounds == (criterion.bound(neighbours),)
+
+
+def test_a_question_that_is_asked_twice_gets_the_same_answer():
+    bins, labels = table()
+    books = ledger()
+    grid = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
+    scale = SumScale(
+        gradient_limit=1.0,
+        gradient_reach=LOSS.gradient_reach(1.0),
+        hessian_reach=LOSS.hessian_reach,
+        hessian_unit=LOSS.hessian_unit,
+        hessian_share=0.3,
+        norm="l1",
+    )
+    for plan in (ALL, THREE):
+        rows = training_rows(bins, labels)
+        rows.deal(plan, books)
+        for seed in range(3):
+            partition = grid.random(np.array([0, 1]), 3, np.random.default_rng(seed))
+            taken = rows.take(0)
+            first, second = (
+                _reveal(taken.leaf_sums(partition, scale, books.neighbours)) for _ in range(2)
+            )
+            assert first.any()
+            assert np.array_equal(first, second)
+            values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
+            taken.add(values)
+            rows.append(
+                (
+                    Tree(
+                        feature=partition.feature,
+                        left_bins=partition.left_bins,
+                        left=partition.left,
+                        right=partition.right,
+                        leaf_value=values[0],
+                    ),
+                )
+            )

@@ -8,17 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.boosting.start import (
-    LEAST_ROWS,
-    ROW_UNITS,
-    WEIGHT_ONE,
-    release_class_sizes,
-    release_start,
-)
+from dpboost.boosting.start import LEAST_ROWS, release_class_sizes, release_start
+from dpboost.boosting.start_questions import ROW_UNITS
+from dpboost.boosting.taught_rows import TaughtRows
+from dpboost.data.row_extras import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.losses import LogisticLoss, LogLinkLoss, SeparateLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 
 LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
@@ -34,12 +32,23 @@ def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE, seed=3):
     )
 
 
+def source(labels, present=None, sample_weight=None):
+    present = np.ones(len(labels), bool) if present is None else present
+    rows = TaughtRows(
+        table=None,
+        targets=labels,
+        present=present,
+        indices=np.asarray(labels),
+        extras=RowExtras(sample_weight=sample_weight),
+    )
+    return LocalSource(rows)
+
+
 def release(loss, labels, books=None, present=None, budget=None):
     books = books or ledger()
-    present = np.ones(len(labels), bool) if present is None else present
     budget = books.capacity if budget is None else budget
     with books.sequential("preparation"):
-        return release_start(loss, labels, present, budget=budget, ledger=books)
+        return release_start(loss, source(labels, present), budget=budget, ledger=books)
 
 
 def test_without_noise_the_start_is_the_mean():
@@ -122,11 +131,10 @@ def test_a_weighted_start_is_the_weighted_mean():
     with books.sequential("preparation"):
         started, n_rows = release_start(
             LOSS,
-            LOSS.encode_labels(y),
-            np.ones(3000, bool),
+            source(LOSS.encode_labels(y), sample_weight=units / WEIGHT_ONE),
             budget=books.capacity,
             ledger=books,
-            weights=units,
+            weighting=Weighting(max_weight=1.0),
         )
     assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
     assert n_rows == pytest.approx(weights.sum(), rel=1e-4)
@@ -139,7 +147,11 @@ def test_weighted_shares_of_classes(make):
     loss = make(n_outputs=3)
     with books.sequential("preparation"):
         started, n_rows = release_start(
-            loss, labels, np.ones(300, bool), budget=books.capacity, ledger=books, weights=units
+            loss,
+            source(labels, sample_weight=units / WEIGHT_ONE),
+            budget=books.capacity,
+            ledger=books,
+            weighting=Weighting(max_weight=1.0),
         )
     assert n_rows == 175
     raw = np.array([started.start_units]) * started.unit
@@ -152,8 +164,7 @@ def test_a_fixed_start_counts_rows_only():
     with books.sequential("preparation"):
         started, n_rows = release_start(
             loss,
-            loss.encode_labels(np.ones(5000)),
-            np.ones(5000, bool),
+            source(loss.encode_labels(np.ones(5000))),
             budget=books.capacity,
             ledger=books,
             fixed=True,
@@ -168,6 +179,6 @@ def test_class_sizes_are_released_without_absent_rows():
     labels = np.repeat([0, 1], [30, 70])
     present = np.arange(100) % 10 != 0
     with books.sequential("preparation"):
-        sizes = release_class_sizes(3, labels, present, budget=books.capacity, ledger=books)
+        sizes = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
     assert sizes.tolist() == [27, 63, 1]
     assert len(books.entries) == 1

@@ -9,16 +9,19 @@ import pandas as pd
 import pytest
 
 from dpboost import InvalidParameterError, Schema
+from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.learning import (
     ASSUMPTIONS,
     FALLBACK_LABEL_BOUNDS,
     UndeclaredWarning,
     complete_schema,
 )
+from dpboost.data.raw_rows import RawRows
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 
 DELTA = Fraction(1, 10**6)
@@ -50,12 +53,13 @@ def complete(X, y, books, *, task="regression", schema=None, assume_public=ASSUM
     resolved = Schema.coerce(schema).resolve(table.feature_names)
     return complete_schema(
         resolved,
-        table,
-        np.asarray(y),
+        ColumnFacts.of(table),
+        LocalSource(RawRows(table=table, labels=np.asarray(y))),
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
         ledger=books,
+        assumed_classes=tuple(np.unique(y).tolist()),
     )
 
 
@@ -403,8 +407,8 @@ def test_categories_in_columns_of_numbers_are_learned():
     with pytest.warns(UndeclaredWarning, match="categories"):
         knowledge = complete_schema(
             Schema(label_bounds=(0, 1)).resolve(table.feature_names),
-            table,
-            np.zeros(2000),
+            ColumnFacts.of(table),
+            LocalSource(RawRows(table=table, labels=np.zeros(2000))),
             task="regression",
             assume_public=ASSUMPTIONS,
             n_bins=16,
@@ -422,14 +426,15 @@ def test_histograms_count_the_rows_they_are_told_to():
     with pytest.warns(UndeclaredWarning):
         knowledge = complete_schema(
             Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
-            table,
-            np.zeros(3000),
+            ColumnFacts.of(table),
+            LocalSource(
+                RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
+            ),
             task="regression",
             assume_public=ASSUMPTIONS,
             n_bins=16,
             ledger=books,
             nominal=frozenset({1}),
-            counted=np.arange(1501),
         )
     assert knowledge.schema.categories == {1: (3,)}
 
@@ -438,12 +443,12 @@ def test_the_set_of_classes_is_that_of_all_rows():
     table = read_table(np.zeros((4, 1)))
     knowledge = complete_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
-        table,
-        np.array([1, 1, 1, 1]),
+        ColumnFacts.of(table),
+        LocalSource(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
         task="classification",
         assume_public=ASSUMPTIONS,
         n_bins=16,
         ledger=ledger(),
-        assumed_classes=np.array([0, 1, 2]),
+        assumed_classes=(0, 1, 2),
     )
     assert knowledge.schema.classes == (0, 1, 2)

@@ -10,10 +10,12 @@ import pytest
 from dpboost.data import noisy_bins
 from dpboost.data.binner import Binner
 from dpboost.data.noisy_bins import N_CELLS, ROW_UNITS, denoise, merge_cells, release_bins
+from dpboost.data.raw_rows import RawRows
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.schema import Schema
 
@@ -42,6 +44,10 @@ def data(n_rows=20_000):
 SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
 
 
+def source(table):
+    return LocalSource(RawRows(table=table, labels=np.zeros(table.n_rows)))
+
+
 def released(books, X=None, n_bins=16):
     X = data() if X is None else X
     names = tuple(f"Column_{i}" for i in range(X.shape[1]))
@@ -50,7 +56,12 @@ def released(books, X=None, n_bins=16):
     before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
     with books.sequential("preparation"):
         after = release_bins(
-            before, table, n_bins=n_bins, n_rows=len(X), budget=books.capacity, ledger=books
+            before,
+            source(table),
+            n_bins=n_bins,
+            n_rows=len(X),
+            budget=books.capacity,
+            ledger=books,
         )
     return before, after, table
 
@@ -110,7 +121,7 @@ def test_nothing_numeric_is_nothing_released():
     table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
     binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
     with books.sequential("preparation"):
-        same = release_bins(binner, table, n_bins=4, n_rows=5.0, budget=1, ledger=books)
+        same = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=books)
     assert same is binner
     assert books.spent == 0
 

@@ -12,7 +12,6 @@ from dpboost._validation import InvalidParameterError
 from dpboost.losses import SoftmaxLoss, exponential_table
 from dpboost.privacy.constants import newton_sums
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.sensitive import _reveal
 from dpboost.tree.noisy_leaves import SumScale
 
 ONE = 65536
@@ -123,7 +122,7 @@ def largest_change(loss, scale, neighbours, order):
     for row in sums:
         leaves = np.zeros((2, k, 2), dtype=np.int64)
         leaves[:, :, 0] = row
-        value = _reveal(scale.sensitive(leaves, neighbours))
+        value = scale.scaled(leaves)
         vectors.append(value.reshape(2 * k, 2).astype(float))
     vectors = np.array(vectors)
     moved = vectors[:, :, ::-1]

@@ -16,23 +16,36 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost import fitting, lesson
+from dpboost import lesson, training
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.failure import lone_category
 from dpboost.audit.recipes import category_learner, stale_noise
-from dpboost.boosting import loop, rows, start
+from dpboost.boosting import holding, loop, rows, start_questions, taught_rows
 from dpboost.data import learning, noisy_bins
 from dpboost.privacy import bounds, constants, ledger, mechanisms
 from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
-from dpboost.tree import criteria, grower, leaves, noisy_leaves, selectors, statistics
+from dpboost.tree import (
+    criteria,
+    grower,
+    leaves,
+    node_rows,
+    noisy_leaves,
+    selectors,
+    statistics,
+)
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 ONE = Reach.single(1)
 BANNED = -(1 << 44)
 
 Patches = list[tuple[Any, str, Any]]
+
+
+def rows_of(source):
+    """Rows of a source in one process, where no mechanism may look."""
+    return source._rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +165,8 @@ def scale_from_exact_count():
 
     def leaf_values(self, leaf):
         bound = leaf.bound(self._neighbours)
-        smaller = replace(bound, constant=max(1, bound.constant // max(1, len(self._order))))
+        n_rows = len(rows_of(self._source).nodes._order)
+        smaller = replace(bound, constant=max(1, bound.constant // max(1, n_rows)))
         return original(self, leaf).map(lambda values: values, bounds=(smaller,))
 
     return [(statistics.NodeStatistics, "leaf_values", leaf_values)]
@@ -187,8 +201,8 @@ def one_histogram_for_all():
 
 
 def start_of_add_remove():
-    original = start.newton_sums
-    return [(start, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+    original = start_questions.newton_sums
+    return [(start_questions, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
 
 
 def histograms_of_add_remove():
@@ -239,10 +253,10 @@ def half_the_threshold():
 def start_of_exact_rows():
     original = lesson.release_start
 
-    def release_start(loss, labels, present, **options):
-        released, n_rows = original(loss, labels, present, **options)
+    def release_start(loss, source, **options):
+        released, n_rows = original(loss, source, **options)
         # One row more or less is then on the other side of a rule, wherever its border lies.
-        return released, 1e3 if present.sum() % 2 else 1e6
+        return released, 1e3 if rows_of(source).present.sum() % 2 else 1e6
 
     return [(lesson, "release_start", release_start)]
 
@@ -275,11 +289,11 @@ def whole_budget_for_every_ensemble():
 def features_side_by_side():
     original = learning.release_bounds
 
-    def release_bounds(ledger, values, *, budget, label):
+    def release_bounds(ledger, source, column, *, budget, label):
         names = ledger._scope.children.get("features")
         number = len(names.children) if names else 0
         with ledger.parallel("features"), ledger.sequential(f"feature {number}"):
-            return original(ledger, values, budget=2 * budget, label=label)
+            return original(ledger, source, column, budget=2 * budget, label=label)
 
     return [(learning, "release_bounds", release_bounds)]
 
@@ -331,7 +345,7 @@ def no_split_without_gain():
 
 def empty_nodes_skipped():
     def release(self, statistics, *, epsilon, ledger):
-        occupied = np.diff(statistics._starts) > 0
+        occupied = np.diff(rows_of(statistics._source).nodes._starts) > 0
         values = statistics.leaf_values(self)
         some = values.map(lambda array: array[occupied], bounds=values.bounds)
         outcome = np.zeros(len(occupied), dtype=np.int64)
@@ -346,48 +360,50 @@ def empty_nodes_skipped():
 
 
 def blocks_of_fixed_size():
-    def deal(self, plan, ledger):
+    def deal(self, shares, coins):
         n_rows = len(self.labels)
         self._order = np.arange(n_rows, dtype=np.int32)
-        self._starts = np.arange(plan.n_trees + 1) * n_rows // plan.n_trees
+        self._starts = np.arange(len(shares) + 1) * n_rows // len(shares)
 
-    return [(rows.TrainingRows, "deal", deal)]
+    return [(holding.Holding, "deal", deal)]
 
 
 def a_coin_for_every_tree():
     def deal(self, plan, ledger):
         coins = [ledger.row_coins() for _ in plan.shares]
+        place = rows_of(self.source)
         members = [
-            np.flatnonzero(coin.blocks((share,), len(self.labels)) == 0)
+            np.flatnonzero(coin.blocks((share,), len(place.labels)) == 0)
             for coin, share in zip(coins, plan.shares, strict=True)
         ]
-        self._order = np.concatenate(members).astype(np.int32)
-        self._starts = np.cumsum([0, *map(len, members)])
+        place._order = np.concatenate(members).astype(np.int32)
+        place._starts = np.cumsum([0, *map(len, members)])
 
     return [(rows.TrainingRows, "deal", deal)]
 
 
 def refill_after_the_filter():
-    original = statistics.NodeStatistics.__init__
+    original = node_rows.NodeRows.__init__
 
-    def init(self, bins, words, layout, neighbours, n_threads):
+    def init(self, bins, words, layout, n_threads):
         kept = np.cumsum(words != 0)
-        original(self, bins, np.where(kept <= 1, words, 0), layout, neighbours, n_threads)
+        original(self, bins, np.where(kept <= 1, words, 0), layout, n_threads)
 
-    return [(statistics.NodeStatistics, "__init__", init)]
+    return [(node_rows.NodeRows, "__init__", init)]
 
 
 # -- what leaves the process --------------------------------------------------------------------
 
 
 def learned_exactly(change):
-    original = fitting.complete_schema
+    original = training.complete_schema
 
-    def complete_schema(schema, table, labels, **options):
-        knowledge = original(schema, table, labels, **options)
-        return replace(knowledge, schema=change(knowledge.schema, table, labels))
+    def complete_schema(schema, columns, source, **options):
+        knowledge = original(schema, columns, source, **options)
+        raw = rows_of(source)
+        return replace(knowledge, schema=change(knowledge.schema, raw.table, raw.labels))
 
-    return [(fitting, "complete_schema", complete_schema)]
+    return [(training, "complete_schema", complete_schema)]
 
 
 def quantile_bins():
@@ -409,14 +425,15 @@ def label_bounds_from_data():
 
 
 def exact_start():
-    original = fitting._encode
+    original = training.prepare
 
-    def encode(labels, *rest):
-        learning = original(labels, *rest)
-        start = round(learning.targets.mean())
-        return replace(learning, loss=replace(learning.loss, start_units=start))
+    def prepare(*arguments):
+        prepared = original(*arguments)
+        start = round(rows_of(arguments[2]).targets.mean())
+        loss = replace(prepared.facts.loss, start_units=start)
+        return replace(prepared, facts=replace(prepared.facts, loss=loss))
 
-    return [(fitting, "_encode", encode)]
+    return [(training, "prepare", prepare)]
 
 
 def exact_leaf_counts():
@@ -424,40 +441,45 @@ def exact_leaf_counts():
 
     def grow(self, statistics, **options):
         tree = original(self, statistics, **options)
-        return replace(tree, leaf_count=np.diff(statistics._starts).astype(np.int64))
+        starts = rows_of(statistics._source).nodes._starts
+        return replace(tree, leaf_count=np.diff(starts).astype(np.int64))
 
     return [(grower.LevelwiseGrower, "grow", grow)]
 
 
 def categories_that_occur():
     def release_categories(ledger, columns, **options):
-        return {name: sorted({v for v in values if v}) for name, values in columns.items()}
+        return {
+            name: sorted({key[-1] for key in counted if key[-1]})
+            for name, counted in columns.items()
+        }
 
     return [(learning, "release_categories", release_categories)]
 
 
 def after_encoding(act):
-    original = fitting._encode
+    original = taught_rows.Teach.carry_out
 
-    def encode(labels, *rest):
-        act(labels)
-        return original(labels, *rest)
+    def carry_out(self, rows):
+        act(rows.labels)
+        return original(self, rows)
 
-    return lambda: [(fitting, "_encode", encode)]
+    return lambda: [(taught_rows.Teach, "carry_out", carry_out)]
 
 
 def number_of_rows_in_the_report():
-    original = fitting._facts
+    original = training._facts
+    teach = taught_rows.Teach.carry_out
     seen = []
 
-    def encode(labels, *rest, encode=fitting._encode):
-        seen.append(len(labels))
-        return encode(labels, *rest)
+    def carry_out(self, rows):
+        seen.append(len(rows.labels))
+        return teach(self, rows)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}
 
-    return [(fitting, "_encode", encode), (fitting, "_facts", facts)]
+    return [(taught_rows.Teach, "carry_out", carry_out), (training, "_facts", facts)]
 
 
 def complain(labels):

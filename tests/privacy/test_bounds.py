@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dpboost.data.raw_rows import RawRows
+from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.bounds import (
     LARGEST_EXPONENT,
@@ -17,9 +20,20 @@ from dpboost.privacy.bounds import (
     release_magnitude,
 )
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 
 ZERO = N_CELLS // 2
 DELTA = Fraction(1, 10**6)
+
+
+def labelled(values):
+    """Rows whose labels are these numbers."""
+    return LocalSource(SimpleNamespace(labels=values))
+
+
+def tabled(values):
+    """Rows of a table of numbers."""
+    return LocalSource(RawRows(table=read_table(values), labels=np.zeros(len(values))))
 
 
 def cell(x):
@@ -93,7 +107,9 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
     make, (low, high) = COLUMNS[name]
     ledger = open_ledger(accountant=accountant, delta=DELTA)
     values = make(np.random.default_rng(0))
-    found = release_bounds(ledger, values, budget=ledger.capacity / 10, label="bounds")
+    found = release_bounds(
+        ledger, labelled(values), None, budget=ledger.capacity / 10, label="bounds"
+    )
     assert ledger.spent == ledger.capacity / 10
     inside = np.mean((values >= found[0]) & (values <= found[1]) | np.isnan(values))
     assert inside > 0.98
@@ -104,34 +120,46 @@ def test_bounds_of_typical_columns(open_ledger, name, accountant):
 
 def test_bounds_of_a_heavy_tail_do_not_follow_single_rows(open_ledger):
     values = np.concatenate([np.random.default_rng(0).pareto(1.5, 30_000), [1e30, -1e30]])
-    low, high = release_bounds(open_ledger(), values, budget=Fraction(1, 10), label="bounds")
+    low, high = release_bounds(
+        open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="bounds"
+    )
     assert low >= 0
     assert 2 <= high <= 1024
 
 
 def test_infinities_count_in_the_outermost_cell(open_ledger):
-    found = release_bounds(open_ledger(), np.full(5000, -np.inf), budget=1, label="bounds")
+    found = release_bounds(
+        open_ledger(), labelled(np.full(5000, -np.inf)), None, budget=1, label="bounds"
+    )
     assert found == (-(2.0**LARGEST_EXPONENT), -(2.0 ** (LARGEST_EXPONENT - 1)))
 
 
 def test_nothing_is_learned_from_a_few_rows(open_ledger):
     for values in (np.full(20, 5.0), np.empty(0), np.full(5000, np.nan)):
         ledger = open_ledger()
-        assert release_bounds(ledger, values, budget=Fraction(1, 10), label="x") is None
+        assert (
+            release_bounds(ledger, labelled(values), None, budget=Fraction(1, 10), label="x")
+            is None
+        )
         assert ledger.spent == Fraction(1, 10)
 
 
 def test_without_noise_every_row_counts(open_ledger):
     ledger = open_ledger(epsilon=math.inf)
     values = np.array([-7.0, 0.3, 1e9, np.nan])
-    assert release_bounds(ledger, values, budget=math.inf, label="x") == (-8, 2.0**30)
+    assert release_bounds(ledger, labelled(values), None, budget=math.inf, label="x") == (
+        -8,
+        2.0**30,
+    )
 
 
 def test_an_empty_cell_is_rarely_taken_for_an_occupied_one(open_ledger):
     alarms = 0
     for _ in range(300):
         ledger = open_ledger(epsilon=1)
-        alarms += release_bounds(ledger, np.empty(0), budget=1, label="x") is not None
+        alarms += (
+            release_bounds(ledger, labelled(np.empty(0)), None, budget=1, label="x") is not None
+        )
     assert alarms <= 8  # less than 1e-8 for the promised rate of at most 1/1000
 
 
@@ -144,7 +172,9 @@ def test_magnitude_of_a_table_is_that_of_its_largest_column(open_ledger, shape_o
     else:
         table[:, 4] = np.nan
     ledger = open_ledger()
-    assert release_magnitude(ledger, table, budget=Fraction(1, 10), label="x") == 64
+    assert (
+        release_magnitude(ledger, tabled(table), range(5), budget=Fraction(1, 10), label="x") == 64
+    )
     assert len(ledger.entries) == 1
 
 
@@ -153,7 +183,7 @@ def test_a_row_moves_the_histogram_by_its_bound(open_ledger, neighbours):
     histograms = []
     for values in ([1.0, 5.0], [1.0, 5.0, 9.0], [1.0, 5.0, np.inf], [1.0, 5.0, np.nan]):
         ledger = open_ledger(neighbours=neighbours)
-        release_bounds(ledger, np.array(values), budget=1, label="x")
+        release_bounds(ledger, labelled(np.array(values)), None, budget=1, label="x")
         histograms.append(ledger.values[0])
         constant = ledger.entries[0].bound.constant
     assert np.abs(histograms[1] - histograms[0]).sum() == 1

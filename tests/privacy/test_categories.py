@@ -8,7 +8,7 @@ import pytest
 
 from dpboost._validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.categories import release_categories
+from dpboost.privacy.categories import count_values, release_categories
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.relation import Neighbours
 
@@ -16,6 +16,7 @@ DELTA = Fraction(1, 10**5)
 
 
 def learn(ledger, columns, budget=Fraction(1, 2), delta=DELTA):
+    columns = {name: count_values(values) for name, values in columns.items()}
     return release_categories(ledger, columns, budget=budget, delta=delta)
 
 

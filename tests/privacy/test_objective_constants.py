@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from dpboost._kernels import newton
-from dpboost.boosting.start import _class_sizes, _mean_and_rows
+from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows
+from dpboost.boosting.taught_rows import TaughtRows
+from dpboost.data.row_extras import RowExtras, Weighting
 from dpboost.losses import (
     CustomLoss,
     LogLinkLoss,
@@ -18,13 +20,11 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.constants import newton_sums
-from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import _reveal
-from dpboost.random import Entropy
+from dpboost.privacy.source import LocalSource
 from dpboost.tree.noisy_leaves import GRADIENT_FACTOR, SumScale
 
 LABELS = SquaredLoss.from_label_bounds(-1.0, 1.0)
@@ -130,7 +130,7 @@ def test_a_row_moves_the_released_sums_by_the_bound_and_not_more(name, limit, ne
     for norm, order in (("l1", 1), ("l2", 2)):
         scale = scale_of(loss, limit, norm)
         bound = dict(zip(("l1", "l2"), scale.bounds(neighbours), strict=True))[norm]
-        released = _reveal(scale.sensitive(vectors.copy(), neighbours))
+        released = scale.scaled(vectors.copy())
         truth = largest_change(released, neighbours, order)
         assert truth <= bound.constant
         tight = bound.constant
@@ -162,14 +162,16 @@ def test_the_difference_of_gradients_of_unequal_sides_is_what_they_span():
     assert reach.scaled(3).difference == 9 * reach.difference
 
 
-def books(neighbours):
-    return Ledger(
-        epsilon=1,
-        delta=0,
-        neighbours=neighbours,
-        accountant=PureAccountant(),
-        entropy=Entropy.seeded(0),
+def asked(question, label, weight, neighbours):
+    """The answer for one row, whose weight is given in units of the released vector."""
+    row = TaughtRows(
+        table=None,
+        targets=np.array([label]),
+        present=np.ones(1, bool),
+        indices=np.array([label]),
+        extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
+    return LocalSource(row).sensitive(question, neighbours)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -180,9 +182,8 @@ def test_a_weighted_row_moves_the_start_value_by_the_bound(name, neighbours):
     rows = [(label, weight * 4) for label in grid for weight in WEIGHTS.tolist()]
     values = []
     for label, weight in rows:
-        sensitive = _mean_and_rows(
-            loss, np.array([label]), np.array([weight], dtype=np.int64), books(neighbours)
-        )
+        question = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
+        sensitive = asked(question, label, weight, neighbours)
         values.append(_reveal(sensitive).astype(float))
     values = np.array(values)
     changes = values
@@ -200,9 +201,8 @@ def test_a_weighted_row_moves_class_sizes_by_the_bound(neighbours):
     rows = [(label, 4 * weight) for label in range(3) for weight in WEIGHTS.tolist()]
     sizes = []
     for label, weight in rows:
-        sensitive = _class_sizes(
-            3, np.array([label]), np.array([weight], dtype=np.int64), neighbours
-        )
+        question = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
+        sensitive = asked(question, label, weight, neighbours)
         sizes.append(_reveal(sensitive).astype(float))
     changes = np.array(sizes)
     if neighbours is Neighbours.REPLACE:

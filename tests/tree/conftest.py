@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dpboost.data.sparse import SparseBins
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.tree.candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
 from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.layout import Layout
+from dpboost.tree.node_rows import NodeRows
 from dpboost.tree.sketch import Splits
 from dpboost.tree.statistics import NodeStatistics
 
@@ -65,7 +69,14 @@ def rows():
 def statistics(layout):
     def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
-        return NodeStatistics(bins, words, layout, neighbours, n_threads)
+        place = SimpleNamespace(nodes=NodeRows(bins, words, layout, n_threads))
+        return NodeStatistics(
+            LocalSource(place),
+            layout,
+            neighbours,
+            sparse=isinstance(bins, SparseBins),
+            n_threads=n_threads,
+        )
 
     return build
 

@@ -1,0 +1,131 @@
+"""The rows of one place as they come: a table, labels and what goes with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.data.columns import object_number
+from dpboost.data.row_extras import RowExtras
+from dpboost.data.table import Table
+from dpboost.privacy.categories import count_values
+from dpboost.schema import ResolvedSchema
+
+# Largest category in a column of numbers.
+LARGEST_CODE = 65535
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawRows:
+    """Private rows before anything is known of them.
+
+    Parameters
+    ----------
+    table : Table
+    labels : ndarray of shape (n_rows,)
+        float64 for regression, class labels otherwise.
+    extras : RowExtras, optional
+    counted : slice or ndarray of intp, optional
+        Rows that stability histograms count: one of each user.
+    read_again : callable, optional
+        ``read_again(schema)`` reads the table with other lists of categories.
+    first_row : int, default=0
+        Number of the first row among the rows of all places.
+    n_threads : int, default=1
+        Threads of the kernels.
+    """
+
+    table: Table
+    labels: NDArray[Any]
+    extras: RowExtras = field(default_factory=RowExtras)
+    counted: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None))
+    read_again: Callable[[ResolvedSchema], Table] | None = None
+    first_row: int = 0
+    n_threads: int = 1
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return a column of numbers."""
+        return self.table.column(feature)
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row among some columns of numbers."""
+        return self.table.largest(features)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CategoryTally:
+    """Counts of the categories of nominal columns whose lists are not known.
+
+    Parameters
+    ----------
+    listed : dict of int to list
+        Columns that are read by position in a list, which is not to be published.
+    nominal : tuple of int
+        Columns of numbers that hold categories.
+    """
+
+    listed: Mapping[int, Sequence[Any]]
+    nominal: tuple[int, ...]
+
+    @property
+    def places(self) -> list[int]:
+        """Positions of the columns in the order of the counts."""
+        return [*self.listed, *self.nominal]
+
+    def count(self, rows: RawRows) -> list[Counter[Any]]:
+        """Return one table of counts for each column."""
+        tables = []
+        for place, values in self.listed.items():
+            categories = np.array([*map(_double, values), None], dtype=object)
+            codes = np.nan_to_num(rows.column(place)[rows.counted], nan=len(values))
+            tables.append(count_values(categories[codes.astype(np.intp)].tolist()))
+        return tables + [
+            count_values(_codes(rows.column(place)[rows.counted])) for place in self.nominal
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassTally:
+    """Counts of class labels."""
+
+    def count(self, rows: RawRows) -> list[Counter[Any]]:
+        """Return one table of counts."""
+        labels = rows.labels[rows.counted]
+        kept = labels if labels.dtype.kind == "U" else labels.astype(np.float64)
+        return [count_values(kept)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadAgain:
+    """Tables are read once more, with the categories of a complete schema."""
+
+    schema: ResolvedSchema
+
+    def carry_out(self, rows: RawRows) -> RawRows:
+        """Read the table of one place."""
+        assert rows.read_again is not None
+        return replace(rows, table=rows.read_again(self.schema))
+
+
+def _codes(values: NDArray[np.float64]) -> list[Any]:
+    """Return numbers as LightGBM reads them in a nominal column, None where they are no codes."""
+    whole = np.trunc(values)
+    return [
+        value if 0 <= value <= LARGEST_CODE else None for value in whole.astype(object).tolist()
+    ]
+
+
+def _double(value: Any) -> Any:
+    """Return a number as a double, anything else as it is.
+
+    Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
+    either type would tell whether such a row exists.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return object_number(value)
+    return value

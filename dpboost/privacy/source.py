@@ -1,0 +1,117 @@
+"""Where private rows are: what may be asked of them, and what they may be told.
+
+A fit works with rows through a `Source` alone. Rows may lie in this process, in partitions on
+other machines, or at parties that show them to nobody; the fit is the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound, Sensitive
+
+
+class Sum(Protocol):
+    """An integer array that adds up over rows; public itself, and picklable.
+
+    Privacy
+    -------
+    It is made of public and released numbers. Its answer is private.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+
+    def answer(self, rows: Any) -> NDArray[np.int64]:
+        """Return the array for the rows of one place.
+
+        The answer for all rows is the sum of the answers of the places, exactly. Asking twice
+        gives the same answer and changes nothing that a later one depends on.
+        """
+
+
+class Question(Sum, Protocol):
+    """A sum that may be released, with proof of how far one row can move it."""
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit of the answer."""
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivities of the answer, from public numbers."""
+
+
+class Tally(Protocol):
+    """Counts by values that nobody has listed; only for sources that may be looked into."""
+
+    def count(self, rows: Any) -> list[Counter[Any]]:
+        """Return one table of counts for each column; adds up over places."""
+
+
+class Order(Protocol):
+    """What rows are told: released splits and leaves, the next round; picklable."""
+
+    def carry_out(self, rows: Any) -> Any:
+        """Return the next state of the rows of one place, maybe the same object."""
+
+
+class Source(Protocol):
+    """Private rows, wherever they are."""
+
+    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return what the gate takes."""
+
+    def exact(self, question: Sum) -> NDArray[np.int64]:
+        """Return the sum over all rows, on the private side.
+
+        Scores of splits and clipped leaves are no sums: whoever computes them from this wraps
+        them as `Sensitive` at once. A source of parties has no such sum to give.
+        """
+
+    def tally(self, question: Tally) -> list[Counter[Any]]:
+        """Return counts over all rows, on the private side, as `exact` does."""
+
+    def tell(self, order: Order) -> None:
+        """Have an order carried out wherever rows are."""
+
+
+class LocalSource:
+    """Rows of this process.
+
+    Parameters
+    ----------
+    rows : object
+        Their state, as questions and orders know it.
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return what the gate takes."""
+        return wrapped(self, question, neighbours)
+
+    def exact(self, question: Sum) -> NDArray[np.int64]:
+        """Return the sum over all rows, on the private side."""
+        return question.answer(self._rows)
+
+    def tally(self, question: Tally) -> list[Counter[Any]]:
+        """Return counts over all rows, on the private side."""
+        return question.count(self._rows)
+
+    def tell(self, order: Order) -> None:
+        """Carry out an order."""
+        self._rows = order.carry_out(self._rows)
+
+
+def wrapped(source: Source, question: Question, neighbours: Neighbours) -> Sensitive:
+    """Return the exact answer of a trusted source as what the gate takes."""
+    return Sensitive(source.exact(question), question.bounds(neighbours), unit=question.unit)

@@ -1,0 +1,235 @@
+"""From rows, wherever they are, to a trained ensemble: the steps that follow the reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpboost.boosting.ensemble import Ensemble
+from dpboost.boosting.loop import Watch
+from dpboost.boosting.rows import TrainingRows
+from dpboost.boosting.taught_rows import BinRows
+from dpboost.data.column_facts import ColumnFacts
+from dpboost.data.learning import Knowledge, complete_schema
+from dpboost.data.raw_rows import ReadAgain
+from dpboost.data.row_extras import RowExtras
+from dpboost.lesson import Lesson
+from dpboost.objective import ObjectiveRequest
+from dpboost.preparation import prepare
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy.source import Source
+from dpboost.privacy_request import PrivacyRequest
+from dpboost.progress import tree_progress
+from dpboost.recipe import Hyperparameters, Recipe, Setting
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.tree.layout import Layout
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """The public outcome of a fit.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Released trees and public bins.
+    recipe : Recipe
+        The algorithm.
+    hyperparameters : Hyperparameters
+        The values used.
+    knowledge : Knowledge
+        The completed schema and where it comes from.
+    report : PrivacyReport
+        Every release and its charge.
+    """
+
+    ensemble: Ensemble
+    recipe: Recipe
+    hyperparameters: Hyperparameters
+    knowledge: Knowledge
+    report: PrivacyReport
+
+
+class Monitor(Protocol):
+    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
+
+    @property
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+
+    def check(self, schema: Schema, n_features: int, classes: Any) -> None:
+        """Refuse what cannot be used, before anything is drawn."""
+
+    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Watch:
+        """Prepare with released bins and start values."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingRequest:
+    """What is to be trained; public, and validated before.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+    recipe : Recipe
+    hyperparameters : Hyperparameters
+        What the user has set.
+    privacy : PrivacyRequest
+        The guarantee asked for.
+    objective : ObjectiveRequest
+        What to learn.
+    assumed_classes : tuple
+        The set of labels, where it is public by assumption.
+    nominal : frozenset of int
+        Columns of numbers that hold categories, which are to be learned.
+    """
+
+    task: str
+    recipe: Recipe
+    hyperparameters: Hyperparameters
+    privacy: PrivacyRequest
+    objective: ObjectiveRequest
+    assumed_classes: tuple[Any, ...] = ()
+    nominal: frozenset[int] = frozenset()
+
+
+# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+@np.errstate(all="ignore")
+def train(
+    source: Source,
+    columns: ColumnFacts,
+    schema: ResolvedSchema,
+    *,
+    request: TrainingRequest,
+    extras: RowExtras,
+    ledger: Ledger,
+    public: np.random.Generator,
+    n_threads: int,
+    show_progress: bool,
+    monitor: Monitor | None = None,
+) -> Fitted:
+    """Train a private ensemble on rows that have been read and checked.
+
+    Parameters
+    ----------
+    source : Source
+        Of ``RawRows``.
+    columns : ColumnFacts
+        Names and kinds of the columns.
+    schema : ResolvedSchema
+        What the user declares, by position.
+    request : TrainingRequest
+    extras : RowExtras
+        Weights and initial scores; only asked whether they are there and how many outputs they
+        are for.
+    ledger : Ledger
+        The gate, with the budget of the whole fit.
+    public : numpy.random.Generator
+        Public randomness: random partitions, order of features.
+    n_threads : int
+    show_progress : bool
+        Whether a long fit draws a progress bar.
+    monitor : Monitor, optional
+        Looks on, and may end training.
+
+    Returns
+    -------
+    Fitted
+
+    Privacy
+    -------
+    Everything in the result is public, declared, assumed public or released by ``ledger``.
+    """
+    algorithm, privacy, objective = request.recipe, request.privacy, request.objective
+    n_bins = request.hyperparameters.max_bin or algorithm.max_bin
+    knowledge = complete_schema(
+        schema,
+        columns,
+        source,
+        task=request.task,
+        assume_public=privacy.assume_public,
+        n_bins=n_bins,
+        ledger=ledger,
+        assumed_classes=request.assumed_classes,
+        nominal=request.nominal,
+    )
+    if "categories" in knowledge.learned:
+        source.tell(ReadAgain(schema=knowledge.schema))
+    # The order of a pandas type is public where column types are; learned categories have none.
+    columns = columns.under(knowledge.schema, keep_order="column_types" in privacy.assume_public)
+    lesson = Lesson.of(request.task, algorithm, knowledge.schema, objective, extras)
+    source.tell(lesson.order)
+    prepared = prepare(algorithm, columns, source, lesson, knowledge, privacy, n_bins, ledger)
+    loss, binner = prepared.facts.loss, prepared.binner
+    hyper = request.hyperparameters.filled(algorithm.defaults(prepared.facts))
+    setting = Setting(
+        hyper=hyper,
+        loss=loss,
+        binner=binner,
+        facts=prepared.facts,
+        public=public,
+        n_threads=n_threads,
+    )
+    source.tell(BinRows(binner=binner, loss=loss, weighting=prepared.weighting))
+    rows = TrainingRows(
+        source,
+        Layout.of(binner),
+        n_outputs=loss.n_outputs,
+        sparse=columns.sparse,
+        n_threads=n_threads,
+    )
+    loop = algorithm.build(setting)
+    with (
+        tree_progress(loop.n_rounds, show=show_progress) as on_tree,
+        ledger.sequential("training"),
+    ):
+        watch = monitor.begin(setting, knowledge.schema, loop.n_rounds) if monitor else None
+        trees = loop.boost(
+            rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
+        )
+    report = PrivacyReport.from_ledger(
+        ledger,
+        assumed_public=knowledge.assumed,
+        facts=_facts(algorithm, hyper, knowledge, privacy)
+        | objective.facts()
+        | (monitor.facts if monitor else {}),
+        rows_per_user=privacy.rows_per_user,
+        continues=objective.continues,
+        earlier=objective.earlier,
+    )
+    starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64))
+    ensemble = Ensemble(
+        trees=trees,
+        binner=binner,
+        start=tuple((starts * loss.unit).tolist()),
+        unit=loss.unit,
+        objective=loss.objective,
+        report=report.to_dict(),
+    )
+    return Fitted(
+        ensemble=ensemble,
+        recipe=algorithm,
+        hyperparameters=hyper,
+        knowledge=knowledge,
+        report=report,
+    )
+
+
+def _facts(
+    recipe: Recipe, hyper: Hyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
+) -> dict[str, bool | int | float | str]:
+    """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
+    facts: dict[str, bool | int | float | str] = {
+        "recipe": recipe.name,
+        **hyper.given(),
+        "declared public": privacy.declared,
+        "learned": ", ".join(knowledge.learned) or "nothing",
+    }
+    if privacy.part is not None:
+        facts["part of"] = (
+            f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
+        )
+    return facts

@@ -1,0 +1,125 @@
+"""The rows of one tree at one place, grouped by the nodes of its current level."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import histogram, partition
+from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
+from dpboost.tree.criteria import GradientGain
+from dpboost.tree.layout import Layout
+from dpboost.tree.sparse_scores import sparse_scores
+
+
+class NodeRows:
+    """Private rows of one tree, which released splits send from node to node.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
+        Bins of the tree's rows, by column.
+    words : ndarray of shape (n_rows,), int64
+        Packed gradient and count of each row; zero for a row that the filter drops.
+    layout : Layout
+        Public positions of cells and candidates.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    All that it returns is private.
+    """
+
+    __slots__ = ("_bins", "_layout", "_n_threads", "_order", "_starts", "_words")
+
+    def __init__(
+        self, bins: BinnedRows, words: NDArray[np.int64], layout: Layout, n_threads: int
+    ) -> None:
+        n_rows = bins.shape[1]
+        self._bins = bins
+        self._words = words
+        self._layout = layout
+        self._n_threads = n_threads
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts = np.array([0, n_rows], dtype=np.int32)
+
+    def histograms(self, step: int) -> NDArray[np.int64]:
+        """Return sums and counts in the cells of every ``step``-th node of the level.
+
+        Returns
+        -------
+        ndarray of shape (2, n_asked, n_cells), int64
+        """
+        bins, n_nodes = self._bins, len(self._starts) - 1
+        assert not isinstance(bins, SparseBins)
+        built = np.empty((2, n_nodes, self._layout.n_cells), dtype=np.int64)
+        histogram.build(
+            bins,
+            self._order,
+            self._starts,
+            np.arange(0, n_nodes, step, dtype=np.int32),
+            self._words,
+            self._layout.cell_offsets,
+            built[0],
+            built[1],
+            self._n_threads,
+        )
+        return built[:, ::step]
+
+    def totals(self, nodes: slice | None = None) -> NDArray[np.int64]:
+        """Return sums and counts of the nodes of the level, or of some; shape (2, n_nodes)."""
+        starts = self._starts
+        if nodes is not None:
+            starts = starts[nodes.start : nodes.stop + 1]
+        totals = np.empty((2, len(starts) - 1), dtype=np.int64)
+        histogram.node_totals(
+            self._order, starts, self._words, totals[0], totals[1], self._n_threads
+        )
+        return totals
+
+    def sparse_scores(self, criterion: GradientGain, nodes: slice) -> NDArray[np.int64]:
+        """Return scores of some nodes, without the histograms of a level in memory."""
+        bins = self._bins
+        assert isinstance(bins, SparseBins)
+        starts = self._starts[nodes.start : nodes.stop + 1]
+        members = self._order[starts[0] : starts[-1]]
+        numbers = np.arange(len(starts) - 1, dtype=np.int32)
+        sums, counts = self.totals(nodes)
+        return sparse_scores(
+            bins.take(members),
+            np.repeat(numbers, np.diff(starts)),
+            self._words[members],
+            (sums, counts),
+            criterion,
+            self._layout,
+            self._n_threads,
+        )
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level."""
+        order = np.empty_like(self._order)
+        starts = np.empty(2 * len(self._starts) - 1, dtype=np.int32)
+        columns, lines = dense_columns(self._bins, feature)
+        is_categorical = np.zeros(len(columns), dtype=np.uint8)
+        is_categorical[lines] = self._layout.is_categorical[feature]
+        partition.split_rows(
+            columns,
+            self._order,
+            self._starts,
+            lines,
+            split_bin,
+            is_categorical,
+            order,
+            starts,
+            self._n_threads,
+        )
+        self._order, self._starts = order, starts
+
+
+class HasNodes(Protocol):
+    """The state of a place whose rows are in the nodes of a tree."""
+
+    nodes: NodeRows
