@@ -9,23 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, newton, predict, rounds
+from dpboost._kernels import gradient, predict
 from dpboost._validation import InvalidParameterError
-from dpboost.losses import grid
 from dpboost.losses.grid import (
     GRADIENT_ONE,
     HESSIAN_UNIT,
     SCORE_BITS,
-    PassArrays,
     filter_units,
     gradient_units,
 )
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
 from dpboost.privacy.reach import Reach
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogisticLoss:
+class LogisticLoss(NewtonLoss):
     """Logistic loss of two classes.
 
     The gradient is ``probability - label`` and the hessian the constant 1/4 that dominates
@@ -49,6 +48,7 @@ class LogisticLoss:
     """
 
     name: ClassVar[str] = "logistic"
+    kernel: ClassVar[str] = "logistic"
     rules: ClassVar[dict[str, Any]] = {}
     hessian: ClassVar[float] = 0.25
     n_outputs: ClassVar[int] = 1
@@ -155,75 +155,13 @@ class LogisticLoss:
         )
         return words
 
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        return two_sided_table(), gradient_units(gradient_limit)
+
     def gradient_reach(self, gradient_limit: float) -> Reach:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         return Reach.single(gradient_units(gradient_limit))
-
-    def newton_words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        gradient_limit: float,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed clipped gradients and hessians of some rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (1, n_rows), int64
-            The one output's.
-        labels, rows
-            As in :meth:`words`.
-        gradient_limit : float
-            Gradients are clipped to +- this, at most 1.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (1, n_selected), int64
-            ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
-            ``hessian_unit``, within ``gradient_reach`` and ``hessian_reach``.
-        """
-        words = np.empty(len(rows), dtype=np.int64)
-        newton.logistic(
-            scores[0],
-            labels,
-            rows,
-            two_sided_table(),
-            gradient_units(gradient_limit),
-            words,
-            n_threads,
-        )
-        return words[np.newaxis]
-
-    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
-        """Bring scores up to date, find leaves and sum, in one pass over all rows.
-
-        The same words as :meth:`newton_words`, without a table of them.
-        """
-        rounds.logistic(*arrays, n_threads, two_sided_table(), gradient_units(gradient_limit))
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in log-odds.
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of class 1 from raw scores, the same doubles as LightGBM's."""

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, predict, rounds
+from dpboost._kernels import predict
 from dpboost._validation import check_integer
-from dpboost.losses import grid
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, PassArrays, gradient_units
+from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.losses.softmax import MOST_CLASSES, SoftmaxLoss
 from dpboost.losses.table import two_sided_table
 from dpboost.privacy.reach import Reach
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeparateLoss:
+class SeparateLoss(NewtonLoss):
     r"""LightGBM's ``multiclassova``: a logistic loss of each class against the rest.
 
     Parameters
@@ -48,6 +48,7 @@ class SeparateLoss:
     start_units: tuple[int, ...] = ()
 
     name: ClassVar[str] = "one against the rest"
+    kernel: ClassVar[str] = "separate"
     rules: ClassVar[dict[str, Any]] = {}
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
@@ -70,6 +71,10 @@ class SeparateLoss:
         bound = round(0.25 / HESSIAN_UNIT)
         return self._reach(bound, self.n_outputs * bound * bound)
 
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        return two_sided_table(), gradient_units(gradient_limit)
+
     def gradient_reach(self, gradient_limit: float) -> Reach:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         bound = gradient_units(gradient_limit)
@@ -91,72 +96,6 @@ class SeparateLoss:
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
         """Check that class indices are 0 to ``n_outputs - 1``, or raise."""
         return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)
-
-    def newton_words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        gradient_limit: float,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed clipped gradients and hessians of some rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_outputs, n_rows), int64
-            In units of 2^-20.
-        labels : ndarray of shape (n_rows,), int64
-            Class of each row.
-        rows : ndarray of shape (n_selected,), int32
-        gradient_limit : float
-            Each gradient is clipped to +- this, at most 1.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_selected), int64
-            ``(gradient << 32) + hessian``, both in units of 2^-16.
-        """
-        words = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
-        newton.separate(
-            scores,
-            labels,
-            rows,
-            two_sided_table(),
-            gradient_units(gradient_limit),
-            words,
-            n_threads,
-        )
-        return words
-
-    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
-        """Bring scores up to date, find leaves and sum, in one pass over all rows.
-
-        The same words as :meth:`newton_words`, without a table of them.
-        """
-        rounds.separate(*arrays, n_threads, two_sided_table(), gradient_units(gradient_limit))
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in log-odds.
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of each class against the rest, not normalised, as LightGBM's."""

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, predict, rounds
+from dpboost._kernels import predict
 from dpboost._validation import InvalidParameterError, check_integer
-from dpboost.losses import grid
-from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, PassArrays, gradient_units
+from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.losses.table import exponential_table
 from dpboost.privacy.reach import Reach
 
@@ -23,7 +23,7 @@ MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoftmaxLoss:
+class SoftmaxLoss(NewtonLoss):
     r"""Multinomial log-likelihood: one raw score and one tree a round for each class.
 
     The gradient of class :math:`k` is :math:`p_k - [y = k]` and its hessian
@@ -55,6 +55,7 @@ class SoftmaxLoss:
     start_units: tuple[int, ...] = ()
 
     name: ClassVar[str] = "softmax"
+    kernel: ClassVar[str] = "softmax"
     rules: ClassVar[dict[str, Any]] = {}
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
@@ -79,6 +80,10 @@ class SoftmaxLoss:
         return Reach(
             l1=one * (self.n_outputs - 1) // self.n_outputs, squares=squares, entries=self.n_outputs
         )
+
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        return exponential_table(), gradient_units(gradient_limit)
 
     def gradient_reach(self, gradient_limit: float) -> Reach:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
@@ -124,78 +129,6 @@ class SoftmaxLoss:
                 "than the number of classes."
             )
         return labels.astype(np.int64)
-
-    def newton_words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        gradient_limit: float,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed clipped gradients and hessians of some rows, for every class.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_outputs, n_rows), int64
-            In units of 2^-20.
-        labels : ndarray of shape (n_rows,), int64
-            Class indices.
-        rows : ndarray of shape (n_selected,), int32
-        gradient_limit : float
-            Clip of the gradient of a row's own class, at most 1; the others shrink with it.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_selected), int64
-            ``(gradient << 32) + hessian``, both in units of 2^-16, within ``gradient_reach`` and
-            ``hessian_reach``.
-        """
-        words = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
-        newton.softmax(
-            scores,
-            labels,
-            rows,
-            exponential_table(),
-            gradient_units(gradient_limit),
-            words,
-            n_threads,
-        )
-        return words
-
-    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
-        """Bring scores up to date, find leaves and sum, in one pass over all rows.
-
-        The same words as :meth:`newton_words`, without a table of them.
-        """
-        rounds.softmax(
-            *arrays,
-            n_threads,
-            exponential_table(),
-            gradient_units(gradient_limit),
-        )
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in logarithms of odds.
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Class probabilities from raw scores of shape (n_rows, n_outputs), as LightGBM's."""

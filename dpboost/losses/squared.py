@@ -10,17 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import gradient, newton, rounds
+from dpboost._kernels import gradient
 from dpboost._validation import check_real, refuse
-from dpboost.losses import grid
 from dpboost.losses.grid import (
     COUNT_UNIT,
     GRADIENT_ONE,
     SCORE_BITS,
-    PassArrays,
     filter_units,
     gradient_units,
 )
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.reach import Reach
 
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
@@ -30,7 +29,7 @@ LARGEST_LABEL = 1e300
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredLoss:
+class SquaredLoss(NewtonLoss):
     """Half the squared error of labels scaled to [-1, 1] by public bounds.
 
     The gradient is ``(score - label) / half_width`` and the hessian 1. A raw score is an integer
@@ -63,6 +62,7 @@ class SquaredLoss:
     half_units: int
 
     name: ClassVar[str] = "squared"
+    kernel: ClassVar[str] = "squared"
     rules: ClassVar[dict[str, Any]] = {}
     objective: ClassVar[str] = "regression"
     hessian: ClassVar[float] = 1.0
@@ -234,80 +234,13 @@ class SquaredLoss:
         )
         return words
 
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        return GRADIENT_ONE / self.half_units, gradient_units(gradient_limit)
+
     def gradient_reach(self, gradient_limit: float) -> Reach:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         return Reach.single(gradient_units(gradient_limit))
-
-    def newton_words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        gradient_limit: float,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed clipped gradients and hessians of some rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (1, n_rows), int64
-            The one output's.
-        labels, rows
-            As in :meth:`words`.
-        gradient_limit : float
-            Gradients are clipped to +- this, at most 1.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (1, n_selected), int64
-            ``(gradient << 32) + hessian``, gradients in units of 2^-16 and hessians in units of
-            ``hessian_unit``, within ``gradient_reach`` and ``hessian_reach``.
-        """
-        words = np.empty(len(rows), dtype=np.int64)
-        newton.squared(
-            scores[0],
-            labels,
-            rows,
-            GRADIENT_ONE / self.half_units,
-            gradient_units(gradient_limit),
-            words,
-            n_threads,
-        )
-        return words[np.newaxis]
-
-    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
-        """Bring scores up to date, find leaves and sum, in one pass over all rows.
-
-        The same words as :meth:`newton_words`, without a table of them.
-        """
-        rounds.squared(
-            *arrays,
-            n_threads,
-            GRADIENT_ONE / self.half_units,
-            gradient_units(gradient_limit),
-        )
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in scaled labels ([-1, 1]).
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.half_units)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions from raw scores: the scores themselves."""

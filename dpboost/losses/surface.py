@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, rounds
 from dpboost.losses import grid
-from dpboost.losses.grid import HESSIAN_UNIT, PassArrays
+from dpboost.losses.grid import HESSIAN_UNIT
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.losses.table import TABLE_BITS
 from dpboost.privacy.reach import Reach
 
@@ -72,7 +72,7 @@ class Surface:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SurfaceLoss:
+class SurfaceLoss(NewtonLoss):
     """A loss of one output, any function of a row's score and label.
 
     Its tables are in units of a public bound of the gradient and one of the hessian, which the
@@ -110,6 +110,7 @@ class SurfaceLoss:
     start_units: int
     rules: dict[str, Any] = field(default_factory=dict)
 
+    kernel: ClassVar[str] = "surface"
     n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
@@ -145,70 +146,10 @@ class SurfaceLoss:
         bound = max(-low, high)
         return Reach(l1=bound, squares=bound * bound, difference=(high - low) ** 2)
 
-    def newton_words(
-        self,
-        scores: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        *,
-        gradient_limit: float,
-        n_threads: int = 1,
-    ) -> NDArray[np.int64]:
-        """Packed clipped gradients and hessians of some rows.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (1, n_rows), int64
-            The one output's.
-        labels : ndarray of shape (n_rows,), int64
-            From :meth:`encode_labels`.
-        rows : ndarray of shape (n_selected,), int32
-        gradient_limit : float
-            Part of the gradient's bound that is kept, at most 1.
-        n_threads : int
-
-        Returns
-        -------
-        ndarray of shape (1, n_selected), int64
-            ``(gradient << 32) + hessian``, both in units of 2^-16 of their bounds.
-        """
-        words = np.empty(len(rows), dtype=np.int64)
-        newton.surface(scores[0], labels, rows, *self._numbers(gradient_limit), words, n_threads)
-        return words[np.newaxis]
-
-    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
-        """Bring scores up to date, find leaves and sum, in one pass over all rows.
-
-        The same words as :meth:`newton_words`, without a table of them.
-        """
-        rounds.surface(*arrays, n_threads, *self._numbers(gradient_limit))
-
-    def to_score_units(
-        self, value_units: ArrayLike, value_unit: float, learning_rate: float
-    ) -> NDArray[np.int64]:
-        """Turn released leaf values into score units, learning rate included.
-
-        Parameters
-        ----------
-        value_units : array-like of int64
-            Released leaf values, counted in ``value_unit``.
-        value_unit : float
-            One such unit, in steps of one.
-        learning_rate : float
-
-        Returns
-        -------
-        ndarray of int64
-            Rounded to nearest, saturated at +-2^40 units.
-        """
-        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
-
-    def _numbers(
-        self, gradient_limit: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int, int, bool, int, int]:
-        """Return what the kernels take, in their order."""
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
         surface = self.surface
-        gradients, hessians = self._tables  # type: ignore[attr-defined]
+        gradients, hessians = self._tables
         return (
             gradients,
             hessians,

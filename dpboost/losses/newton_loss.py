@@ -1,0 +1,110 @@
+"""What all losses do alike: only the kernel and the numbers that it takes differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost._kernels import newton, rounds
+from dpboost.losses import grid
+from dpboost.losses.grid import PassArrays
+
+
+class NewtonLoss:
+    """The base of a loss, with one kernel for some rows and one for a pass over all of them.
+
+    Attributes
+    ----------
+    kernel : str
+        Name of both kernels, in ``newton`` and ``rounds``.
+    n_outputs : int
+        Raw scores of a row.
+    units_per_one : int
+        Score units in a leaf value of one.
+
+    Privacy
+    -------
+    One row decides its own words, by public numbers only.
+    """
+
+    kernel: ClassVar[str]
+
+    if TYPE_CHECKING:
+        # What a subclass has as a field, a property or a constant of the class.
+        def __getattr__(self, name: str) -> Any:
+            """Return the attribute of the subclass."""
+
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return the public numbers and tables that the kernels take, in their order."""
+        raise NotImplementedError
+
+    def newton_words(
+        self,
+        scores: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        *,
+        gradient_limit: float,
+        n_threads: int = 1,
+    ) -> NDArray[np.int64]:
+        """Packed clipped gradients and hessians of some rows.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_outputs, n_rows), int64
+            In units of ``unit``.
+        labels : ndarray of shape (n_rows,), int64
+            From ``encode_labels``.
+        rows : ndarray of shape (n_selected,), int32
+        gradient_limit : float
+            Part of the gradient's bound that is kept, at most 1.
+        n_threads : int
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_selected), int64
+            ``(gradient << 32) + hessian``, gradients in units of 2^-16 of their bound and
+            hessians in units of ``hessian_unit``, within ``gradient_reach`` and
+            ``hessian_reach``.
+        """
+        words = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
+        one = self.n_outputs == 1
+        getattr(newton, self.kernel)(
+            scores[0] if one else scores,
+            labels,
+            rows,
+            *self.kernel_numbers(gradient_limit),
+            words[0] if one else words,
+            n_threads,
+        )
+        return words
+
+    def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
+        """Bring scores up to date, find leaves and sum, in one pass over all rows.
+
+        The same words as :meth:`newton_words`, without a table of them.
+        """
+        numbers = self.kernel_numbers(gradient_limit)
+        getattr(rounds, self.kernel)(*arrays, n_threads, *numbers)
+
+    def to_score_units(
+        self, value_units: ArrayLike, value_unit: float, learning_rate: float
+    ) -> NDArray[np.int64]:
+        """Turn released leaf values into score units, learning rate included.
+
+        Parameters
+        ----------
+        value_units : array-like of int64
+            Released leaf values, counted in ``value_unit``.
+        value_unit : float
+            One such unit, in steps of one: scaled labels, or log-odds.
+        learning_rate : float
+
+        Returns
+        -------
+        ndarray of int64
+            Rounded to nearest, saturated at +-2^40 units.
+        """
+        return grid.to_score_units(value_units, value_unit, learning_rate, self.units_per_one)
