@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
@@ -18,7 +18,7 @@ from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError
 from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.sensitive import Bound, Sensitive, _reveal
+from dpboost.privacy.sensitive import Bound, Distant, Sensitive, _reveal
 from dpboost.random import Entropy, RowCoins
 
 
@@ -93,6 +93,29 @@ class Entry:
     bound: Bound
     unit: float
     charge: Charge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """One of several releases that are booked one by one and fetched together.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What to draw, with its budget.
+    value : Distant
+        The value.
+    label : str
+        Kind of release, for the report.
+    branch : tuple of str
+        Names of the nested parts of the rows that the value is about, from the outside. Parts
+        of one part hold disjoint rows.
+    """
+
+    mechanism: Mechanism
+    value: Distant
+    label: str
+    branch: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -257,6 +280,21 @@ class Ledger:
         return self._opened(name, parallel=True)
 
     @contextmanager
+    def branch(self, names: Sequence[str]) -> Iterator[None]:
+        """Open the scopes of a part of the rows inside parts of the rows.
+
+        Parameters
+        ----------
+        names : sequence of str
+            From the outside. Parts with different names inside the same part hold disjoint rows.
+        """
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(self.parallel("parts"))
+                stack.enter_context(self.sequential(name))
+            yield
+
+    @contextmanager
     def _opened(self, name: str, *, parallel: bool) -> Iterator[None]:
         self._check_usable()
         if not isinstance(name, str) or not name:
@@ -320,6 +358,45 @@ class Ledger:
         -------
         Releases the outcome of ``mechanism``; event and charge are the entry's.
         """
+        entry = self._charged(mechanism, sensitive, label, delta)
+        if isinstance(sensitive, Distant):
+            return sensitive.holder.fetch([(entry, sensitive)])[0]
+        return self._draw(entry, _reveal(sensitive))
+
+    def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
+        """Book releases of values that lie elsewhere, then fetch their outcomes at once.
+
+        Parameters
+        ----------
+        releases : sequence of Release
+            All with one holder.
+
+        Returns
+        -------
+        list of ndarray
+            As `release` returns them.
+
+        Raises
+        ------
+        As `release`. What was booked before the error stays booked; nothing was drawn.
+
+        Privacy
+        -------
+        As `release`, each in the scopes of its branch.
+        """
+        drawn: list[tuple[Entry, Distant]] = []
+        for one in releases:
+            with self.branch(one.branch):
+                drawn.append((self._charged(one.mechanism, one.value, one.label, 0), one.value))
+        holders = {id(value.holder): value.holder for _, value in drawn}
+        if len(holders) > 1:
+            raise InvalidParameterError("Releases that are fetched together have one holder.")
+        return [outcome for holder in holders.values() for outcome in holder.fetch(drawn)]
+
+    def _charged(
+        self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
+    ) -> Entry:
+        """Check a release and book it."""
         self._check_usable()
         if not isinstance(sensitive, Sensitive):
             raise InvalidParameterError(
@@ -331,7 +408,11 @@ class Ledger:
         if failure < 0:
             raise refuse("delta", "Ledger.release", "not negative", delta)
         bound = sensitive.bound(mechanism.needs)
-        value = _reveal(sensitive)
+        if isinstance(sensitive, Distant):
+            sensitive.holder.check(mechanism, sensitive)
+            value = sensitive.placeholder()
+        else:
+            value = _reveal(sensitive)
         mechanism.check(value)
         mechanism.parameters(bound)  # raises now, and not after booking, where it has to
         charge = Charge(
@@ -348,7 +429,29 @@ class Ledger:
             charge=charge,
         )
         self._book(entry)
-        return self._draw(entry, value)
+        return entry
+
+    def resume(self, root: Scope) -> None:
+        """Go on with the books of an earlier process, which `root` returned there.
+
+        Parameters
+        ----------
+        root : Scope
+            With every charge so far; nothing is drawn again.
+
+        Raises
+        ------
+        ScopeError
+            If something was booked here already.
+        """
+        self._check_usable()
+        if self._entries or self._root.children:
+            raise ScopeError("Only new books can be resumed.")
+        self._root = self._scope = root
+        waiting = [root]
+        for scope in waiting:
+            self._entries += scope.entries
+            waiting += scope.children.values()
 
     def row_coins(self) -> RowCoins:
         """Return new secret coins for rows; they look at no row and cost nothing."""

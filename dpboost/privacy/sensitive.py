@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+
+if TYPE_CHECKING:
+    from dpboost.privacy.ledger import Entry
+    from dpboost.privacy.mechanisms import Mechanism
 
 Kind = Literal["range", "l1", "l2"]
 _KINDS = ("range", "l1", "l2")
@@ -153,6 +157,68 @@ class Sensitive:
     __int__ = __float__ = __index__ = __complex__ = __round__ = _refusal
     __array__ = __array_ufunc__ = __array_function__ = _refusal
     __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = _refusal
+
+
+class Holder(Protocol):
+    """Whoever can have the outcome of a booked release drawn where the rows are."""
+
+    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+        """Raise, before anything is booked, where the mechanism cannot be drawn there."""
+
+    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+        """Return the outcome of each booked release, all in one exchange."""
+
+
+class Distant(Sensitive):
+    """An integer array that nobody in this process holds.
+
+    Its rows lie elsewhere, with somebody who adds noise before anything is sent. The gate books
+    the release as any other and then asks the holder for the outcome.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Public shape of the value.
+    bounds : tuple of Bound
+        How far one row can move it.
+    holder : Holder
+        Has the outcomes drawn.
+    question : object
+        Public: what the holder asks the rows.
+    unit : float, default=1.0
+        What one unit of the value is worth; public.
+    """
+
+    __slots__ = ("holder", "question", "shape")
+
+    shape: tuple[int, ...]
+    holder: Holder
+    question: Any
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        bounds: tuple[Bound, ...],
+        *,
+        holder: Holder,
+        question: Any,
+        unit: float = 1.0,
+    ) -> None:
+        super().__init__(np.empty(0, dtype=np.int64), bounds, unit)
+        object.__setattr__(self, "shape", tuple(shape))
+        object.__setattr__(self, "holder", holder)
+        object.__setattr__(self, "question", question)
+
+    def placeholder(self) -> NDArray[np.int64]:
+        """Return zeros of the public shape, which take no memory: shapes are checked on them."""
+        return np.broadcast_to(np.int64(0), self.shape)
+
+    def map(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: nobody can compute with a value that lies elsewhere."""
+        raise SensitiveValueError(
+            "This value lies with the parties, who answer by sums alone: ask a question whose "
+            "answer adds up, and compute with what is released."
+        )
 
 
 def _reveal(sensitive: Sensitive) -> NDArray[np.int64]:

@@ -1,0 +1,251 @@
+"""The coordinator: a source whose rows lie with parties."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.federated import messages as m
+from dpboost.federated import wire
+from dpboost.federated.agreement import Agreement
+from dpboost.federated.channel import Channel, PartyLostError, RefusedError
+from dpboost.federated.question import branch_of
+from dpboost.privacy.ledger import Entry, Ledger, Release
+from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Distant
+from dpboost.privacy.shares import check_shared
+
+T = TypeVar("T")
+
+
+class Coordinator:
+    """Asks parties for sums that arrive noisy, and tells them what was released.
+
+    It books every release in a ledger of its own, for the report; the parties do not rely on it.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        The terms.
+    channel : Channel
+        Reaches the parties.
+    resends : int, default=2
+        How often a message is sent again, with the same bytes, before a party counts as lost.
+
+    Raises
+    ------
+    RefusedError, PartyLostError
+        If the session cannot be opened.
+
+    Examples
+    --------
+    ``ledger.release(mechanism, coordinator.sensitive(question), label="...")`` books and then
+    obtains the noisy sum. ``coordinator.release([(mechanism, question), ...], label="...")`` does
+    it for several questions in one exchange, as for the nodes of a level.
+    ``ledger.release(mechanism, coordinator.each(question), label="...")`` obtains one outcome
+    of every party, released by its own gate, as an array with a first axis of parties.
+    """
+
+    def __init__(self, agreement: Agreement, channel: Channel, *, resends: int = 2) -> None:
+        if channel.n_parties != agreement.n_parties:
+            raise RefusedError("The channel does not reach as many parties as have agreed.")
+        self._agreement = agreement
+        self._channel = channel
+        self._resends = resends
+        self._ledger = agreement.ledger()
+        self._session = secrets.token_bytes(16)
+        self._number = 0
+        self._attempt = 0
+        self._sums, self._own = _Sums(self), _Each(self)
+        self._open()
+
+    @property
+    def agreement(self) -> Agreement:
+        """The terms."""
+        return self._agreement
+
+    @property
+    def ledger(self) -> Ledger:
+        """The coordinator's books."""
+        return self._ledger
+
+    @property
+    def n_parties(self) -> int:
+        """How many parties there are."""
+        return self._agreement.n_parties
+
+    # -- a source -------------------------------------------------------------------------------
+
+    def sensitive(self, question: Any, neighbours: Neighbours | None = None) -> Distant:
+        """Return the sum of the parties' answers, which only the gate can obtain, with noise."""
+        return Distant(
+            tuple(question.shape),
+            question.bounds(neighbours or self._agreement.relation),
+            holder=self._sums,
+            question=question,
+            unit=question.unit,
+        )
+
+    def each(self, question: Any, neighbours: Neighbours | None = None) -> Distant:
+        """Return the answer of every party, each of which releases its own outcome.
+
+        ``shape`` of the question is that of one party's answer; the outcome has a first axis of
+        parties. Parties hold disjoint rows: all outcomes together cost what one costs.
+        """
+        return Distant(
+            tuple(question.shape),
+            question.bounds(neighbours or self._agreement.relation),
+            holder=self._own,
+            question=question,
+            unit=question.unit,
+        )
+
+    def release(
+        self, questions: Sequence[tuple[Mechanism, Any]], *, label: str, each: bool = False
+    ) -> list[NDArray[Any]]:
+        """Book releases, each in the part of the rows it is about, and obtain all at once.
+
+        Parameters
+        ----------
+        questions : sequence of (Mechanism, Question)
+            A level of a tree, for instance: one question for each node, in branches of their own
+            and with budgets of their own.
+        label : str
+            Kind of release, for the report.
+        each : bool, default=False
+            Whether every party releases its own outcomes, as with `each`.
+
+        Returns
+        -------
+        list of ndarray
+            The outcome of each question.
+        """
+        ask = self.each if each else self.sensitive
+        return self._ledger.release_together(
+            [
+                Release(
+                    mechanism=mechanism,
+                    value=ask(question),
+                    label=label,
+                    branch=branch_of(question),
+                )
+                for mechanism, question in questions
+            ]
+        )
+
+    def tell(self, order: Any) -> None:
+        """Tell all parties something public or released."""
+        message = m.Tell(turn=self._turn(), order=order)
+        self._exchange(wire.encode(message), m.Done)
+        self._number += 1
+
+    # -- exchanges ------------------------------------------------------------------------------
+
+    def _turn(self) -> m.Turn:
+        return m.Turn(session=self._session, number=self._number, attempt=self._attempt)
+
+    def _open(self) -> None:
+        invite = m.Invite(session=self._session, terms=self._agreement.digest)
+        joined = self._exchange(wire.encode(invite), m.Joined)
+        introduction = m.Introduce(
+            session=self._session,
+            keys=tuple(one.key for one in joined),
+            signatures=tuple(one.signature for one in joined),
+        )
+        self._exchange(wire.encode(introduction), m.Done)
+
+    def _ask(self, asked: Sequence[m.Asked]) -> list[tuple[Any, ...]]:
+        """Return the parts of every party's answer, by question."""
+        turn = self._turn()
+        # An attempt that fails is charged at every party that has seen it; the next is another.
+        self._attempt += 1
+        answers = self._exchange(wire.encode(m.Ask(turn=turn, asked=tuple(asked))), m.Answers)
+        for answer in answers:
+            if answer.turn != turn or len(answer.parts) != len(asked):
+                raise RefusedError(f"The answer of party {answer.party} is not to this question.")
+        self._number, self._attempt = self._number + 1, 0
+        return list(zip(*(answer.parts for answer in answers), strict=True))
+
+    def _exchange(self, message: bytes, expected: type[T]) -> list[T]:
+        """Send a message until every party has replied, and return the replies in their order."""
+        replies: dict[int, T] = {}
+        for _ in range(1 + self._resends):
+            missing = [index for index in range(self.n_parties) if index not in replies]
+            if not missing:
+                break
+            for index, reply in self._channel.exchange(message, missing).items():
+                replies[index] = _read(reply, index, expected)
+        missing = [index for index in range(self.n_parties) if index not in replies]
+        if missing:
+            raise PartyLostError(
+                f"No answer from party {missing[0]}: the release is aborted. It stays charged."
+            )
+        return [replies[index] for index in range(self.n_parties)]
+
+
+def _read(reply: bytes, index: int, expected: type[T]) -> T:
+    """Return the reply of a party, or raise when it is not the expected one."""
+    try:
+        content: Any = wire.decode(reply, object)
+    except wire.MalformedMessageError as error:
+        raise RefusedError(f"The reply of party {index} is malformed.") from error
+    if isinstance(content, m.Refused):
+        raise RefusedError(f"Party {index} refused a message: {content.code}.")
+    if not isinstance(content, expected) or content.party != index:  # type: ignore[attr-defined]
+        raise RefusedError(f"The reply of party {index} is not one to this message.")
+    return content
+
+
+class _Sums:
+    """Has sums over all parties drawn."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+        """Raise where noise of this kind cannot be added in shares."""
+        check_shared(mechanism)
+
+    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+        """Add the masked words of all parties: the masks go away and noisy sums are left."""
+        asked = [_asked(entry, distant, each=False) for entry, distant in drawn]
+        outcomes = []
+        for (_, distant), parts in zip(drawn, self._coordinator._ask(asked), strict=True):
+            total = np.zeros(distant.shape, dtype=np.uint64)
+            for part in parts:
+                if not isinstance(part, m.Masked) or part.words.shape != distant.shape:
+                    raise RefusedError("An answer has another shape than its question.")
+                total += part.words
+            outcomes.append(total.view(np.int64))
+        return outcomes
+
+
+class _Each:
+    """Has an outcome drawn by every party."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+        """Accept every mechanism."""
+
+    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+        """Stack the outcomes of the parties."""
+        asked = [_asked(entry, distant, each=True) for entry, distant in drawn]
+        outcomes = []
+        for parts in self._coordinator._ask(asked):
+            if not all(isinstance(part, m.Released) for part in parts):
+                raise RefusedError("An answer is not the outcome that was asked for.")
+            outcomes.append(np.stack([part.outcome for part in parts]))
+        return outcomes
+
+
+def _asked(entry: Entry, distant: Distant, *, each: bool) -> m.Asked:
+    return m.Asked(
+        mechanism=entry.mechanism, question=distant.question, label=entry.label, each=each
+    )

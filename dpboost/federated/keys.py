@@ -1,0 +1,192 @@
+"""Keys: who a party is, and what two parties share that the coordinator does not know."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+_CONTEXT = b"dpboost secure sum 1"
+_AT_ONCE = 1 << 20
+
+
+class UntrustedKeyError(ValueError):
+    """A key does not carry the signature of the party that it is said to come from."""
+
+
+class Identity:
+    """A party's long-lived signing key (Ed25519).
+
+    The data holder makes it once, keeps the secret and gives ``public`` to the others before the
+    agreement is written.
+
+    Parameters
+    ----------
+    secret : bytes of length 32, optional
+        A new one without it.
+    """
+
+    __slots__ = ("_key",)
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._key = (
+            Ed25519PrivateKey.generate()
+            if secret is None
+            else Ed25519PrivateKey.from_private_bytes(secret)
+        )
+
+    @property
+    def public(self) -> str:
+        """The public key in hexadecimal, for ``Agreement(identities=...)``."""
+        return self._key.public_key().public_bytes_raw().hex()
+
+    @property
+    def secret(self) -> bytes:
+        """The secret key, for the holder's own safe."""
+        return self._key.private_bytes_raw()
+
+    def sign(self, content: bytes) -> bytes:
+        """Return the signature of some bytes."""
+        return self._key.sign(content)
+
+    def __repr__(self) -> str:
+        return f"Identity({self.public})"
+
+
+class SessionKey:
+    """A party's key for one session (X25519), and what it says about itself.
+
+    Parameters
+    ----------
+    index : int
+        The party.
+    terms : bytes
+        Digest of the agreement together with the session.
+    identity : Identity, optional
+        Signs the public key; unsigned without it.
+    """
+
+    __slots__ = ("_index", "_key", "_terms", "public", "signature")
+
+    def __init__(self, index: int, terms: bytes, identity: Identity | None) -> None:
+        self._index = index
+        self._terms = terms
+        self._key = X25519PrivateKey.generate()
+        self.public = self._key.public_key().public_bytes_raw()
+        content = signed_content(terms, index, self.public)
+        self.signature = b"" if identity is None else identity.sign(content)
+
+    def pair(self, publics: Sequence[bytes]) -> Pairs:
+        """Return what this party shares with every other one.
+
+        Parameters
+        ----------
+        publics : sequence of bytes
+            The public keys of all parties, by number.
+        """
+        secrets = {}
+        for other, public in enumerate(publics):
+            if other == self._index:
+                continue
+            low, high = sorted((self._index, other))
+            shared = self._key.exchange(X25519PublicKey.from_public_bytes(public))
+            between = publics[low] + publics[high] + bytes(f"{low} {high}", "ascii")
+            derivation = HKDF(
+                algorithm=hashes.SHA256(), length=32, salt=self._terms, info=_CONTEXT + between
+            )
+            secrets[other] = derivation.derive(shared)
+        return Pairs(self._index, secrets)
+
+
+def signed_content(terms: bytes, index: int, public: bytes) -> bytes:
+    """Return the bytes that a party signs: its key for this agreement and session."""
+    return _CONTEXT + terms + index.to_bytes(4, "big") + public
+
+
+def check_signature(
+    identity: str, terms: bytes, index: int, public: bytes, signature: bytes
+) -> None:
+    """Raise unless the key is signed by the party's identity.
+
+    Raises
+    ------
+    UntrustedKeyError
+    """
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(identity))
+        key.verify(signature, signed_content(terms, index, public))
+    except (InvalidSignature, ValueError) as error:
+        raise UntrustedKeyError(f"The key of party {index} is not signed by it.") from error
+
+
+class Pairs:
+    """Secrets that one party shares with each of the others.
+
+    Parameters
+    ----------
+    index : int
+        The party.
+    secrets : mapping of int to bytes
+        By the number of the other party.
+
+    Privacy
+    -------
+    Masks of all parties for the same nonce add up to zero modulo 2^64. As long as one other party
+    keeps its secrets, a mask is as good as uniform for anybody else (ChaCha20 under a key that is
+    used for one array).
+    """
+
+    __slots__ = ("_index", "_secrets")
+
+    def __init__(self, index: int, secrets: Mapping[int, bytes]) -> None:
+        self._index = index
+        self._secrets = dict(secrets)
+
+    def mask(self, nonce: bytes, size: int) -> NDArray[np.uint64]:
+        """Return this party's mask.
+
+        Algorithm 1 of Gubler et al. with the modulus 2^64 of the integers that are summed: party
+        i adds the stream it shares with j where i < j, and subtracts it where i > j.
+
+        Parameters
+        ----------
+        nonce : bytes
+            Names one array of one message of one session; never used for two arrays.
+        size : int
+            Entries of the array.
+        """
+        total = np.zeros(size, dtype=np.uint64)
+        for other, secret in self._secrets.items():
+            words = _stream(hmac.digest(secret, nonce, hashlib.sha256), size)
+            if self._index < other:
+                total += words
+            else:
+                total -= words
+        return total
+
+    def __repr__(self) -> str:
+        return "Pairs()"
+
+
+def _stream(key: bytes, size: int) -> NDArray[np.uint64]:
+    """Return the first words of a ChaCha20 stream."""
+    words = np.zeros(size, dtype="<u8")
+    target = words.data.cast("B") if size else memoryview(b"")
+    cipher = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
+    for start in range(0, len(target), _AT_ONCE):
+        chunk = target[start : start + _AT_ONCE]
+        cipher.update_into(bytes(len(chunk)), chunk)
+    return words.astype(np.uint64, copy=False)

@@ -1,0 +1,187 @@
+"""The messages. What a party may send is a masked array, a released outcome, a key, or a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.federated.wire import known
+
+# Why a party refuses; a refusal says nothing else.
+MALFORMED = "malformed"
+OTHER_TERMS = "other terms"
+OTHER_SESSION = "other session"
+LATE = "late"
+EARLY = "early"
+CHANGED = "changed"
+KEYS = "keys"
+BUDGET = "budget"
+QUESTION = "question"
+CODES = (MALFORMED, OTHER_TERMS, OTHER_SESSION, LATE, EARLY, CHANGED, KEYS, BUDGET, QUESTION)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The place of a message in a session: nobody answers one place with two contents.
+
+    Parameters
+    ----------
+    session : bytes
+        Random, of length 16.
+    number : int
+        Counts orders and releases from 0.
+    attempt : int
+        Counts the attempts at one release from 0; each is charged.
+    """
+
+    session: bytes
+    number: int
+    attempt: int = 0
+
+    def __post_init__(self) -> None:
+        numbers = (self.number, self.attempt)
+        if not isinstance(self.session, bytes) or len(self.session) != 16:
+            raise ValueError("session")
+        if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+            raise ValueError("number")
+
+
+# -- from the coordinator to every party: the same bytes for all of them --------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invite:
+    """Opens a session under an agreement that the party has as well."""
+
+    session: bytes
+    terms: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.session, bytes) or len(self.session) != 16:
+            raise ValueError("session")
+        if not isinstance(self.terms, bytes):
+            raise ValueError("terms")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Introduce:
+    """Relays the keys of all parties, in the order of their numbers."""
+
+    session: bytes
+    keys: tuple[bytes, ...]
+    signatures: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One question and the noise its answer gets.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With its budget.
+    question : Question
+    label : str
+        Kind of release, for the party's report.
+    each : bool
+        Whether every party releases an outcome of its own, instead of a sum over all.
+    """
+
+    mechanism: Any
+    question: Any
+    label: str
+    each: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """Asks for one release, or for several at once."""
+
+    turn: Turn
+    asked: tuple[Asked, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tell:
+    """Tells rows something public or released."""
+
+    turn: Turn
+    order: Any
+
+
+# -- from a party to the coordinator ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """The party's key for the session."""
+
+    party: int
+    key: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """A message was taken in; says nothing about rows."""
+
+    party: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Masked:
+    """An answer with noise under a mask.
+
+    Words of 64 bits without a sign: an answer, which is int64, does not fit, masked or not.
+    """
+
+    words: NDArray[np.uint64]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, np.ndarray) or self.words.dtype != np.uint64:
+            raise TypeError("Only masked words leave a party.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """The outcome of a release of the party's own gate."""
+
+    outcome: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.outcome, np.ndarray) or self.outcome.dtype.kind != "i":
+            raise TypeError("Only outcomes of the gate leave a party.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What a party sends for an `Ask`."""
+
+    party: int
+    turn: Turn
+    parts: tuple[Masked | Released, ...]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(part, (Masked, Released)) for part in self.parts):
+            raise TypeError("Only masked words and released outcomes leave a party.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """The message was not taken in. A code and nothing else."""
+
+    party: int
+    code: str
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError("code")
+
+
+_KINDS: tuple[type, ...] = (Turn, Invite, Introduce, Asked, Ask, Tell)
+_KINDS += (Joined, Done, Masked, Released, Answers, Refused)
+for _kind in _KINDS:
+    known(_kind.__name__.lower(), _kind)

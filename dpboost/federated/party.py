@@ -1,0 +1,290 @@
+"""A data holder: its rows, its own books, and what it sends."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost.data.labels import check_same_length
+from dpboost.data.table import Table, read_table
+from dpboost.federated import messages as m
+from dpboost.federated import wire
+from dpboost.federated.agreement import Agreement
+from dpboost.federated.keys import (
+    Identity,
+    Pairs,
+    SessionKey,
+    UntrustedKeyError,
+    check_signature,
+)
+from dpboost.federated.question import branch_of
+from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.shares import MaskedShare, OneTimePad
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldRows:
+    """The first state of a party's rows, before any order.
+
+    Parameters
+    ----------
+    table : Table
+        Private.
+    labels : ndarray of shape (n_rows,)
+        Private, as given.
+    agreement : Agreement
+        The public terms.
+    first_row : int
+        Number of the first row, for coins.
+    """
+
+    table: Table
+    labels: NDArray[Any]
+    agreement: Agreement
+    first_row: int = 0
+
+
+class _RefusalError(Exception):
+    """Ends the handling of a message with a code."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+
+class Party:
+    """One data holder.
+
+    Parameters
+    ----------
+    index : int
+        Its number, from 0.
+    X : table of shape (n_rows, n_features)
+        Its rows; there may be none.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    agreement : Agreement
+        The terms that the data holder has read and approves.
+    identity : Identity, optional
+        Its signing key; needed where the agreement lists identities.
+    first_row : int, default=0
+        Number of the first row among those of all parties; matters only to noise from a seed.
+
+    Raises
+    ------
+    InvalidParameterError
+        For rows or keys that do not fit the agreement, before anything is drawn.
+
+    Privacy
+    -------
+    All that leaves is what `receive` returns. Before an answer is sent it is charged to this
+    party's own ledger, with the bound that the party itself computes from the question, and
+    carries a share of the noise and a mask that only goes away in the sum over all parties that
+    were asked exactly the same.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        X: Any,
+        y: Any,
+        *,
+        agreement: Agreement,
+        identity: Identity | None = None,
+        first_row: int = 0,
+    ) -> None:
+        self._index = check_integer("index", "Party", index, low=0, high=agreement.n_parties - 1)
+        own = identity.public if identity is not None else None
+        if agreement.identities and own != agreement.identities[index]:
+            raise InvalidParameterError(
+                f"The 'identity' of party {index} must hold the key that the agreement lists."
+            )
+        table = _read(X, agreement)
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise refuse("y", "Party", "an array of one dimension", labels.shape[1:])
+        check_same_length(table.n_rows, labels)
+        self._agreement = agreement
+        self._identity = identity
+        self._rows: Any = HeldRows(
+            table=table, labels=labels, agreement=agreement, first_row=first_row
+        )
+        self._ledger = agreement.ledger()
+        self._session: bytes | None = None
+        self._key: SessionKey | None = None
+        self._pairs: Pairs | None = None
+        self._chain = b""
+        self._turn: m.Turn | None = None
+        self._last = (b"", b"")
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+        return self._index
+
+    @property
+    def ledger(self) -> Ledger:
+        """Its own books: everything that was charged, whether or not it arrived."""
+        return self._ledger
+
+    @property
+    def agreement(self) -> Agreement:
+        """The terms."""
+        return self._agreement
+
+    def receive(self, message: bytes) -> bytes:
+        """Take in a message and return the reply.
+
+        The same message again gets the same bytes again, and costs nothing. Whatever else goes
+        wrong gets a code that depends on public things only.
+        """
+        if message == self._last[0]:
+            return self._last[1]
+        try:
+            reply = wire.encode(self._handle(message))
+        except _RefusalError as refusal:
+            return wire.encode(m.Refused(party=self._index, code=refusal.code))
+        self._last = (message, reply)
+        return reply
+
+    # -- messages -------------------------------------------------------------------------------
+
+    def _handle(self, message: bytes) -> Any:
+        try:
+            content = wire.decode(message, object)
+        except wire.MalformedMessageError:
+            raise _RefusalError(m.MALFORMED) from None
+        if isinstance(content, m.Invite):
+            return self._join(content)
+        if isinstance(content, m.Introduce):
+            return self._meet(content)
+        if isinstance(content, (m.Ask, m.Tell)):
+            self._check_turn(content.turn)
+            if isinstance(content, m.Ask):
+                return self._answer(content, hashlib.sha256(message).digest())
+            return self._obey(content, hashlib.sha256(message).digest())
+        raise _RefusalError(m.MALFORMED)
+
+    def _join(self, invite: m.Invite) -> m.Joined:
+        if invite.terms != self._agreement.digest:
+            raise _RefusalError(m.OTHER_TERMS)
+        if self._session is not None:
+            # Rows, books and masks belong to one session: a new one is a new party.
+            raise _RefusalError(m.OTHER_SESSION)
+        self._session = invite.session
+        self._key = SessionKey(self._index, invite.terms + invite.session, self._identity)
+        return m.Joined(party=self._index, key=self._key.public, signature=self._key.signature)
+
+    def _meet(self, introduction: m.Introduce) -> m.Done:
+        if self._key is None or introduction.session != self._session:
+            raise _RefusalError(m.OTHER_SESSION)
+        keys, signatures = introduction.keys, introduction.signatures
+        terms = self._agreement.digest + introduction.session
+        try:
+            if {len(keys), len(signatures)} != {self._agreement.n_parties}:
+                raise UntrustedKeyError("A key for each party is needed.")
+            if len(set(keys)) < len(keys) or keys[self._index] != self._key.public:
+                raise UntrustedKeyError("Every party has a key of its own.")
+            for index, identity in enumerate(self._agreement.identities):
+                check_signature(identity, terms, index, keys[index], signatures[index])
+            self._pairs = self._key.pair(keys)
+        except (UntrustedKeyError, TypeError, ValueError):
+            raise _RefusalError(m.KEYS) from None
+        self._key = None
+        self._chain = hashlib.sha256(terms + b"".join(keys)).digest()
+        return m.Done(party=self._index)
+
+    def _check_turn(self, turn: Any) -> None:
+        """Refuse everything but the next place of the session."""
+        if not isinstance(turn, m.Turn):
+            raise _RefusalError(m.MALFORMED)
+        if self._pairs is None or turn.session != self._session:
+            raise _RefusalError(m.OTHER_SESSION)
+        last = (-1, 0) if self._turn is None else (self._turn.number, self._turn.attempt)
+        if (turn.number, turn.attempt) == last:
+            raise _RefusalError(m.CHANGED)
+        if (turn.number, turn.attempt) < last:
+            raise _RefusalError(m.LATE)
+        if turn.number > last[0] + 1:
+            raise _RefusalError(m.EARLY)
+
+    def _obey(self, tell: m.Tell, digest: bytes) -> m.Done:
+        carry_out = getattr(tell.order, "carry_out", None)
+        if carry_out is None:
+            raise _RefusalError(m.MALFORMED)
+        try:
+            self._rows = carry_out(self._rows)
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
+        self._turn = tell.turn
+        self._chain = hashlib.sha256(self._chain + digest).digest()
+        return m.Done(party=self._index)
+
+    # -- answers --------------------------------------------------------------------------------
+
+    def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
+        if not ask.asked or not all(isinstance(asked, m.Asked) for asked in ask.asked):
+            raise _RefusalError(m.MALFORMED)
+        nonce = self._chain + digest
+        # Whatever happens now, this place of the session is taken.
+        self._turn = ask.turn
+        try:
+            parts = tuple(
+                self._release(asked, nonce + place.to_bytes(8, "big"))
+                for place, asked in enumerate(ask.asked)
+            )
+        except BudgetExceededError:
+            raise _RefusalError(m.BUDGET) from None
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
+        return m.Answers(party=self._index, turn=ask.turn, parts=parts)
+
+    def _release(self, asked: m.Asked, nonce: bytes) -> m.Masked | m.Released:
+        """Charge this party's own ledger, then draw."""
+        question = asked.question
+        bounds = question.bounds(self._agreement.relation)
+        answer = question.answer(self._rows)
+        if not asked.each and answer.shape != tuple(question.shape):
+            raise ScopeError("An answer has the shape that its question says.")
+        sensitive = Sensitive(answer, bounds, unit=question.unit)
+        mechanism = asked.mechanism
+        if not asked.each:
+            assert self._pairs is not None
+            pairs = self._pairs
+            mechanism = MaskedShare(
+                base=mechanism,
+                honest=self._agreement.honest,
+                pad=OneTimePad(lambda size: pairs.mask(nonce, size)),
+                whole=None if self._agreement.noise_seed is None else self._index == 0,
+            )
+        with ExitStack() as scopes:
+            # What part of the rows this is about is for the rows to say, not for the message.
+            stage = getattr(self._rows, "stage", None)
+            if stage is not None:
+                scopes.enter_context(self._ledger.sequential(stage))
+            parts = (*branch_of(self._rows), *branch_of(question))
+            scopes.enter_context(self._ledger.branch(parts))
+            outcome = self._ledger.release(mechanism, sensitive, label=asked.label)
+        return m.Released(outcome=outcome) if asked.each else m.Masked(words=outcome)
+
+
+def _read(X: Any, agreement: Agreement) -> Table:
+    """Read the rows of a party, of which there may be none."""
+    schema, names = agreement.declared, agreement.features
+    if len(getattr(X, "shape", ())) == 2 and X.shape == (0, len(names)):
+        nominal = frozenset(schema.resolve(names).categories)
+        like = read_table(np.zeros((1, len(names))), schema=schema, feature_names=names)
+        return Table(
+            n_rows=0,
+            feature_names=like.feature_names,
+            dense=np.empty((0, len(names))),
+            categorical=like.categorical,
+            number_codes=nominal - set(like.categorical),
+        )
+    return read_table(X, schema=schema, feature_names=names)

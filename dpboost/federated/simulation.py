@@ -1,0 +1,44 @@
+"""All parties in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpboost.federated.agreement import Agreement
+from dpboost.federated.channel import LocalChannel
+from dpboost.federated.coordinator import Coordinator
+from dpboost.federated.keys import Identity
+from dpboost.federated.party import Party
+
+
+def simulate(
+    agreement: Agreement,
+    tables: Sequence[tuple[Any, Any]],
+    identities: Sequence[Identity | None] = (),
+) -> tuple[Coordinator, tuple[Party, ...]]:
+    """Set up parties in this process and open a session.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        The terms.
+    tables : sequence of (X, y)
+        Rows and labels of each party.
+    identities : sequence of Identity, optional
+        Signing keys, where the agreement lists them.
+
+    Returns
+    -------
+    coordinator : Coordinator
+    parties : tuple of Party
+    """
+    parties = []
+    first_row = 0
+    for index, (X, y) in enumerate(tables):
+        identity = identities[index] if identities else None
+        parties.append(
+            Party(index, X, y, agreement=agreement, identity=identity, first_row=first_row)
+        )
+        first_row += len(y)
+    return Coordinator(agreement, LocalChannel(parties)), tuple(parties)
