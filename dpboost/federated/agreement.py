@@ -164,14 +164,14 @@ class Agreement:
         """Return a source of secret bits for a ledger, or the seeded one that is not private."""
         return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
 
-    def ledger(self) -> Ledger:
+    def ledger(self, entropy: Entropy | None = None) -> Ledger:
         """Open books with the whole budget."""
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.relation,
             accountant=ACCOUNTANTS[self.accountant](),
-            entropy=self.entropy(),
+            entropy=self.entropy() if entropy is None else entropy,
         )
 
     def public(self) -> np.random.Generator:

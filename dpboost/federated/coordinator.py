@@ -61,6 +61,7 @@ class Coordinator:
         self._session = secrets.token_bytes(16)
         self._number = 0
         self._attempt = 0
+        self._orders: list[Any] = []
         self._sums, self._own = _Sums(self), _Each(self)
         self._open()
 
@@ -139,15 +140,15 @@ class Coordinator:
         )
 
     def tell(self, order: Any) -> None:
-        """Tell all parties something public or released."""
-        message = m.Tell(turn=self._turn(), order=order)
-        self._exchange(wire.encode(message), m.Done)
-        self._number += 1
+        """Tell all parties something public or released; it goes with the next question."""
+        self._orders.append(order)
+
+    def finish(self) -> None:
+        """Send what was told since the last question."""
+        if self._orders:
+            self._ask([])
 
     # -- exchanges ------------------------------------------------------------------------------
-
-    def _turn(self) -> m.Turn:
-        return m.Turn(session=self._session, number=self._number, attempt=self._attempt)
 
     def _open(self) -> None:
         invite = m.Invite(session=self._session, terms=self._agreement.digest)
@@ -161,14 +162,16 @@ class Coordinator:
 
     def _ask(self, asked: Sequence[m.Asked]) -> list[tuple[Any, ...]]:
         """Return the parts of every party's answer, by question."""
-        turn = self._turn()
+        turn = m.Turn(session=self._session, number=self._number, attempt=self._attempt)
         # An attempt that fails is charged at every party that has seen it; the next is another.
         self._attempt += 1
-        answers = self._exchange(wire.encode(m.Ask(turn=turn, asked=tuple(asked))), m.Answers)
+        message = m.Ask(turn=turn, orders=tuple(self._orders), asked=tuple(asked))
+        answers = self._exchange(wire.encode(message), m.Answers)
         for answer in answers:
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {answer.party} is not to this question.")
         self._number, self._attempt = self._number + 1, 0
+        self._orders.clear()
         return list(zip(*(answer.parts for answer in answers), strict=True))
 
     def _exchange(self, message: bytes, expected: type[T]) -> list[T]:

@@ -77,17 +77,30 @@ class SessionKey:
         Digest of the agreement together with the session.
     identity : Identity, optional
         Signs the public key; unsigned without it.
+    secret : bytes of length 32, optional
+        A new one without it.
     """
 
     __slots__ = ("_index", "_key", "_terms", "public", "signature")
 
-    def __init__(self, index: int, terms: bytes, identity: Identity | None) -> None:
+    def __init__(
+        self, index: int, terms: bytes, identity: Identity | None, secret: bytes | None = None
+    ) -> None:
         self._index = index
         self._terms = terms
-        self._key = X25519PrivateKey.generate()
+        self._key = (
+            X25519PrivateKey.generate()
+            if secret is None
+            else X25519PrivateKey.from_private_bytes(secret)
+        )
         self.public = self._key.public_key().public_bytes_raw()
         content = signed_content(terms, index, self.public)
         self.signature = b"" if identity is None else identity.sign(content)
+
+    @property
+    def secret(self) -> bytes:
+        """The secret key, for the party's own disk."""
+        return self._key.private_bytes_raw()
 
     def pair(self, publics: Sequence[bytes]) -> Pairs:
         """Return what this party shares with every other one.

@@ -32,9 +32,9 @@ class Turn:
     session : bytes
         Random, of length 16.
     number : int
-        Counts orders and releases from 0.
+        Counts the messages after the introduction from 0.
     attempt : int
-        Counts the attempts at one release from 0; each is charged.
+        Counts the attempts at one message from 0; each is charged.
     """
 
     session: bytes
@@ -50,6 +50,11 @@ class Turn:
 
 
 # -- from the coordinator to every party: the same bytes for all of them --------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hello:
+    """Asks which party somebody is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,18 +103,28 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """Asks for one release, or for several at once."""
+    """Tells rows what was released since the last message, then asks for releases, all at once.
+
+    Parameters
+    ----------
+    turn : Turn
+    orders : tuple of Order
+        Carried out once, whatever the number of attempts.
+    asked : tuple of Asked
+        There may be none.
+    """
 
     turn: Turn
+    orders: tuple[Any, ...]
     asked: tuple[Asked, ...]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Tell:
-    """Tells rows something public or released."""
-
-    turn: Turn
-    order: Any
+    def __post_init__(self) -> None:
+        if not isinstance(self.turn, Turn) or not isinstance(self.orders, tuple):
+            raise ValueError("turn")
+        if not all(hasattr(order, "carry_out") for order in self.orders):
+            raise ValueError("orders")
+        if not all(isinstance(asked, Asked) for asked in self.asked):
+            raise ValueError("asked")
 
 
 # -- from a party to the coordinator ---------------------------------------------------------------
@@ -181,7 +196,7 @@ class Refused:
             raise ValueError("code")
 
 
-_KINDS: tuple[type, ...] = (Turn, Invite, Introduce, Asked, Ask, Tell)
+_KINDS: tuple[type, ...] = (Turn, Hello, Invite, Introduce, Asked, Ask)
 _KINDS += (Joined, Done, Masked, Released, Answers, Refused)
 for _kind in _KINDS:
     known(_kind.__name__.lower(), _kind)

@@ -112,10 +112,10 @@ class Party:
         check_same_length(table.n_rows, labels)
         self._agreement = agreement
         self._identity = identity
-        self._rows: Any = HeldRows(
-            table=table, labels=labels, agreement=agreement, first_row=first_row
-        )
-        self._ledger = agreement.ledger()
+        self._held = HeldRows(table=table, labels=labels, agreement=agreement, first_row=first_row)
+        self._rows: Any = self._held
+        self._entropy = agreement.entropy()
+        self._ledger = agreement.ledger(self._entropy)
         self._session: bytes | None = None
         self._key: SessionKey | None = None
         self._pairs: Pairs | None = None
@@ -144,40 +144,83 @@ class Party:
         The same message again gets the same bytes again, and costs nothing. Whatever else goes
         wrong gets a code that depends on public things only.
         """
-        if message == self._last[0]:
+        digest = hashlib.sha256(message).digest()
+        if digest == self._last[0]:
             return self._last[1]
         try:
-            reply = wire.encode(self._handle(message))
+            reply = wire.encode(self._handle(message, digest))
         except _RefusalError as refusal:
             return wire.encode(m.Refused(party=self._index, code=refusal.code))
-        self._last = (message, reply)
+        self._last = (digest, reply)
         return reply
+
+    # -- from one process to the next -----------------------------------------------------------
+
+    def suspend(self) -> dict[str, Any]:
+        """Return all that another process needs to go on as this party.
+
+        It holds private rows and secret keys: for the data holder's own disk and nobody else.
+        """
+        generator = self._entropy.bit_generator
+        return {
+            "rows": self._rows,
+            "books": self._ledger.root,
+            "noise": None if self._entropy.private else generator.state,
+            "session": (self._session, self._chain, self._turn, self._last),
+            "key": None if self._key is None else self._key.secret,
+            "pairs": self._pairs,
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on where a party with the same rows and agreement has stopped.
+
+        Parameters
+        ----------
+        state : dict
+            What `suspend` returned.
+        """
+        self._rows = state["rows"]
+        self._ledger.resume(state["books"])
+        if state["noise"] is not None:
+            self._entropy.bit_generator.state = state["noise"]
+        self._session, self._chain, self._turn, self._last = state["session"]
+        if state["key"] is not None:
+            assert self._session is not None
+            terms = self._agreement.digest + self._session
+            self._key = SessionKey(self._index, terms, self._identity, state["key"])
+        self._pairs = state["pairs"]
+
+    @property
+    def held(self) -> HeldRows:
+        """Its rows as they were given."""
+        return self._held
 
     # -- messages -------------------------------------------------------------------------------
 
-    def _handle(self, message: bytes) -> Any:
+    def _handle(self, message: bytes, digest: bytes) -> Any:
         try:
             content = wire.decode(message, object)
         except wire.MalformedMessageError:
             raise _RefusalError(m.MALFORMED) from None
+        if isinstance(content, m.Hello):
+            return m.Done(party=self._index)
         if isinstance(content, m.Invite):
             return self._join(content)
         if isinstance(content, m.Introduce):
             return self._meet(content)
-        if isinstance(content, (m.Ask, m.Tell)):
+        if isinstance(content, m.Ask):
             self._check_turn(content.turn)
-            if isinstance(content, m.Ask):
-                return self._answer(content, hashlib.sha256(message).digest())
-            return self._obey(content, hashlib.sha256(message).digest())
+            self._obey(content)
+            return self._answer(content, digest)
         raise _RefusalError(m.MALFORMED)
 
     def _join(self, invite: m.Invite) -> m.Joined:
         if invite.terms != self._agreement.digest:
             raise _RefusalError(m.OTHER_TERMS)
-        if self._session is not None:
-            # Rows, books and masks belong to one session: a new one is a new party.
+        if self._turn is not None:
+            # Rows, books and masks belong to one session: its budget is not given twice.
             raise _RefusalError(m.OTHER_SESSION)
-        self._session = invite.session
+        self._session, self._pairs = invite.session, None
         self._key = SessionKey(self._index, invite.terms + invite.session, self._identity)
         return m.Joined(party=self._index, key=self._key.public, signature=self._key.signature)
 
@@ -200,10 +243,8 @@ class Party:
         self._chain = hashlib.sha256(terms + b"".join(keys)).digest()
         return m.Done(party=self._index)
 
-    def _check_turn(self, turn: Any) -> None:
+    def _check_turn(self, turn: m.Turn) -> None:
         """Refuse everything but the next place of the session."""
-        if not isinstance(turn, m.Turn):
-            raise _RefusalError(m.MALFORMED)
         if self._pairs is None or turn.session != self._session:
             raise _RefusalError(m.OTHER_SESSION)
         last = (-1, 0) if self._turn is None else (self._turn.number, self._turn.attempt)
@@ -214,25 +255,24 @@ class Party:
         if turn.number > last[0] + 1:
             raise _RefusalError(m.EARLY)
 
-    def _obey(self, tell: m.Tell, digest: bytes) -> m.Done:
-        carry_out = getattr(tell.order, "carry_out", None)
-        if carry_out is None:
-            raise _RefusalError(m.MALFORMED)
+    def _obey(self, ask: m.Ask) -> None:
+        """Carry out the orders of a message, once whatever the number of its attempts."""
+        if self._turn is not None and self._turn.number == ask.turn.number:
+            return
+        # Whatever happens now, this place of the session is taken, and every later mask depends
+        # on what was told: where parties were told different things, no sum comes out.
+        self._turn = ask.turn
+        self._chain = hashlib.sha256(self._chain + wire.encode(ask.orders)).digest()
         try:
-            self._rows = carry_out(self._rows)
+            for order in ask.orders:
+                self._rows = order.carry_out(self._rows)
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
-        self._turn = tell.turn
-        self._chain = hashlib.sha256(self._chain + digest).digest()
-        return m.Done(party=self._index)
 
     # -- answers --------------------------------------------------------------------------------
 
     def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
-        if not ask.asked or not all(isinstance(asked, m.Asked) for asked in ask.asked):
-            raise _RefusalError(m.MALFORMED)
         nonce = self._chain + digest
-        # Whatever happens now, this place of the session is taken.
         self._turn = ask.turn
         try:
             parts = tuple(
