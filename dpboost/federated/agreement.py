@@ -52,6 +52,8 @@ class Agreement:
     schema : dict
         ``Schema.to_dict()``: bounds or categories of all columns, classes or label bounds.
         Nothing is assumed and nothing learned from column types: the parties may differ in them.
+    task : {"classification", "regression"}
+        Kind of the labels.
     recipe : str
         The algorithm.
     epsilon : Fraction, float or inf
@@ -94,6 +96,7 @@ class Agreement:
     n_parties: int
     features: tuple[str, ...]
     schema: dict[str, Any] = field(default_factory=dict)
+    task: str = "classification"
     recipe: str = "best"
     epsilon: Budget = Fraction(1)
     delta: Fraction = Fraction(0)
@@ -119,6 +122,7 @@ class Agreement:
                 self.dropouts,
             )
         check_integer("public_seed", owner, self.public_seed, low=0)
+        check_choice("task", owner, self.task, ("classification", "regression"))
         check_choice("accountant", owner, self.accountant, tuple(ACCOUNTANTS))
         choices = tuple(relation.value for relation in Neighbours)
         check_choice("neighbours", owner, self.neighbours, choices)
@@ -149,6 +153,16 @@ class Agreement:
     def declared(self) -> Schema:
         """The schema."""
         return Schema.from_dict(self.schema)
+
+    @property
+    def listed(self) -> dict[int, list[Any]]:
+        """Columns that are read by position in their list of categories: those of text."""
+        categories = self.declared.resolve(self.features).categories
+        return {
+            place: list(values)
+            for place, values in categories.items()
+            if any(isinstance(value, str) for value in values)
+        }
 
     @property
     def digest(self) -> bytes:

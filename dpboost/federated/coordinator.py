@@ -82,13 +82,25 @@ class Coordinator:
 
     # -- a source -------------------------------------------------------------------------------
 
-    def sensitive(self, question: Any, neighbours: Neighbours | None = None) -> Distant:
-        """Return the sum of the parties' answers, which only the gate can obtain, with noise."""
+    def sensitive(
+        self, question: Any, neighbours: Neighbours | None = None, *, sent: Any = None
+    ) -> Distant:
+        """Return the sum of the parties' answers, which only the gate can obtain, with noise.
+
+        Parameters
+        ----------
+        question : Question
+        neighbours : Neighbours, optional
+            That of the agreement by default.
+        sent : object, optional
+            A known object that means the same question to a party, where the question itself is
+            not sent.
+        """
         return Distant(
             tuple(question.shape),
             question.bounds(neighbours or self._agreement.relation),
             holder=self._sums,
-            question=question,
+            question=question if sent is None else sent,
             unit=question.unit,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, check_integer, refuse
-from dpboost.data.labels import check_same_length
+from dpboost._validation import InvalidParameterError, check_integer
+from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.raw_rows import RawRows
 from dpboost.data.table import Table, read_table
 from dpboost.federated import messages as m
 from dpboost.federated import wire
@@ -27,28 +29,23 @@ from dpboost.federated.question import branch_of
 from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.shares import MaskedShare, OneTimePad
+from dpboost.random import RowCoins
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HeldRows:
+class HeldRows(RawRows):
     """The first state of a party's rows, before any order.
 
     Parameters
     ----------
-    table : Table
-        Private.
-    labels : ndarray of shape (n_rows,)
-        Private, as given.
     agreement : Agreement
         The public terms.
-    first_row : int
-        Number of the first row, for coins.
+    draw_coins : callable
+        Returns new secret coins of this party.
     """
 
-    table: Table
-    labels: NDArray[Any]
     agreement: Agreement
-    first_row: int = 0
+    draw_coins: Callable[[], RowCoins]
 
 
 class _RefusalError(Exception):
@@ -75,6 +72,8 @@ class Party:
         Its signing key; needed where the agreement lists identities.
     first_row : int, default=0
         Number of the first row among those of all parties; matters only to noise from a seed.
+    n_threads : int, default=1
+        Threads of the kernels.
 
     Raises
     ------
@@ -98,6 +97,7 @@ class Party:
         agreement: Agreement,
         identity: Identity | None = None,
         first_row: int = 0,
+        n_threads: int = 1,
     ) -> None:
         self._index = check_integer("index", "Party", index, low=0, high=agreement.n_parties - 1)
         own = identity.public if identity is not None else None
@@ -106,16 +106,21 @@ class Party:
                 f"The 'identity' of party {index} must hold the key that the agreement lists."
             )
         table = _read(X, agreement)
-        labels = np.asarray(y)
-        if labels.ndim != 1:
-            raise refuse("y", "Party", "an array of one dimension", labels.shape[1:])
+        labels = _read_labels(y, agreement)
         check_same_length(table.n_rows, labels)
         self._agreement = agreement
         self._identity = identity
-        self._held = HeldRows(table=table, labels=labels, agreement=agreement, first_row=first_row)
-        self._rows: Any = self._held
         self._entropy = agreement.entropy()
         self._ledger = agreement.ledger(self._entropy)
+        self._held = HeldRows(
+            table=table,
+            labels=labels,
+            agreement=agreement,
+            draw_coins=self._ledger.row_coins,
+            first_row=first_row,
+            n_threads=n_threads,
+        )
+        self._rows: Any = self._held
         self._session: bytes | None = None
         self._key: SessionKey | None = None
         self._pairs: Pairs | None = None
@@ -288,6 +293,8 @@ class Party:
     def _release(self, asked: m.Asked, nonce: bytes) -> m.Masked | m.Released:
         """Charge this party's own ledger, then draw."""
         question = asked.question
+        if hasattr(question, "at"):
+            question = question.at(self._rows)
         bounds = question.bounds(self._agreement.relation)
         answer = question.answer(self._rows)
         if not asked.each and answer.shape != tuple(question.shape):
@@ -314,17 +321,49 @@ class Party:
         return m.Released(outcome=outcome) if asked.each else m.Masked(words=outcome)
 
 
+class _NoRows(Table):
+    """The table of a party that has the columns and no row."""
+
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through no cells."""
+        return iter(())
+
+
 def _read(X: Any, agreement: Agreement) -> Table:
     """Read the rows of a party, of which there may be none."""
     schema, names = agreement.declared, agreement.features
+    listed = agreement.listed
     if len(getattr(X, "shape", ())) == 2 and X.shape == (0, len(names)):
         nominal = frozenset(schema.resolve(names).categories)
         like = read_table(np.zeros((1, len(names))), schema=schema, feature_names=names)
-        return Table(
+        return _NoRows(
             n_rows=0,
             feature_names=like.feature_names,
             dense=np.empty((0, len(names))),
-            categorical=like.categorical,
-            number_codes=nominal - set(like.categorical),
+            categorical=listed,
+            number_codes=nominal - set(listed),
         )
-    return read_table(X, schema=schema, feature_names=names)
+    table = read_table(X, schema=schema, feature_names=names)
+    if {place: list(values) for place, values in table.categorical.items()} != listed:
+        raise InvalidParameterError(
+            "The columns of X that hold text or pandas categories must be those whose categories "
+            "the agreement's schema lists as text."
+        )
+    return table
+
+
+def _read_labels(y: Any, agreement: Agreement) -> NDArray[Any]:
+    """Read the labels of a party, of which there may be none."""
+    if agreement.task == "regression":
+        return read_regression_labels(y) if np.size(y) else np.empty(0)
+    classes = agreement.declared.classes
+    text = classes is not None and isinstance(classes[0], str)
+    if not np.size(y):
+        return np.empty(0, dtype="U1" if text else np.float64)
+    labels = read_class_labels(y)
+    if classes is not None and text != (labels.dtype.kind == "U"):
+        raise InvalidParameterError(
+            "The classes of the agreement's schema and the labels y must be of one kind: all "
+            "text, or all numbers."
+        )
+    return labels

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpboost.data.table import Table
 from dpboost.federated.party import HeldRows, Party
 
 _STATE = "party.state"
@@ -93,7 +94,9 @@ class _Pickler(pickle.Pickler):
     """Leaves out the rows as they were given: the data holder has them anyway."""
 
     def persistent_id(self, obj: Any) -> str | None:
-        return "held rows" if isinstance(obj, HeldRows) else None
+        if isinstance(obj, HeldRows):
+            return "held rows"
+        return "table" if isinstance(obj, Table) else None
 
 
 class _Unpickler(pickle.Unpickler):
@@ -102,4 +105,4 @@ class _Unpickler(pickle.Unpickler):
         self._held = held
 
     def persistent_load(self, pid: Any) -> Any:
-        return self._held
+        return self._held.table if pid == "table" else self._held

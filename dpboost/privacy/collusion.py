@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import gammaln, kve, logsumexp
 
 from dpboost._validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.privacy.ledger import Entry, Ledger, Scope
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 
 # Beyond so many units to an epsilon of one, the law of real numbers serves for that on integers.
@@ -116,18 +116,22 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     -------
     float
         What is asked for in the books where ``colluding`` parties leave all of the noise. Else an
-        upper bound: all entries added up, those of parallel scopes too; infinite where there is
-        none.
+        upper bound, by the scopes of the books; infinite where there is none.
     """
     if n_parties - colluding >= honest:
         return float(ledger.epsilon)
     accountant = ledger.accountant
     if accountant.name == "pure":
-        return sum(
-            _of_entry(entry, n_parties=n_parties, colluding=colluding, honest=honest)
-            for entry in ledger.entries
-        )
+        shares = {"n_parties": n_parties, "colluding": colluding, "honest": honest}
+        return _of_scope(ledger.root, lambda entry: _of_entry(entry, **shares))
     return _of_total(ledger.entries, accountant, ledger, Fraction(honest, n_parties - colluding))
+
+
+def _of_scope(scope: Scope, loss: Callable[[Entry], float]) -> float:
+    """Add up a scope: the largest of its children where they are of disjoint rows."""
+    children = [_of_scope(child, loss) for child in scope.children.values()]
+    inside = max(children, default=0.0) if scope.parallel else sum(children)
+    return sum(map(loss, scope.entries)) + inside
 
 
 def _of_entry(entry: Entry, *, n_parties: int, colluding: int, honest: int) -> float:
@@ -138,6 +142,8 @@ def _of_entry(entry: Entry, *, n_parties: int, colluding: int, honest: int) -> f
     # Of two ways to move so many units the one over more coordinates costs more.
     steps = min(bound.coordinates or bound.constant, bound.constant)
     units = -(-bound.constant // steps)
+    if mechanism.epsilon == math.inf:
+        return math.inf
     step = float(mechanism.epsilon) * units / bound.constant
     loss = effective_epsilon(
         step, n_parties=n_parties, colluding=colluding, honest=honest, units=units
