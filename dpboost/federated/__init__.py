@@ -7,15 +7,25 @@ the coordinator sees sums that are as private as the ones it would draw itself.
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.channel import Channel, LocalChannel, PartyLostError, RefusedError
 from dpboost.federated.coordinator import Coordinator
+from dpboost.federated.estimators import (
+    FederatedBoostingClassifier,
+    FederatedBoostingRegressor,
+)
+from dpboost.federated.keys import Identity
 from dpboost.federated.party import HeldRows, Party
+from dpboost.federated.simulation import simulate
 
 __all__ = [
     "Agreement",
     "Channel",
     "Coordinator",
+    "FederatedBoostingClassifier",
+    "FederatedBoostingRegressor",
     "HeldRows",
+    "Identity",
     "LocalChannel",
     "Party",
     "PartyLostError",
     "RefusedError",
+    "simulate",
 ]

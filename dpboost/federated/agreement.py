@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,6 +16,7 @@ from dpboost._validation import (
     check_integer,
     refuse,
 )
+from dpboost._warnings import warn_user
 from dpboost.federated import wire
 from dpboost.privacy.accounting import (
     Accountant,
@@ -210,14 +210,12 @@ class Agreement:
         except wire.MalformedMessageError as error:
             raise InvalidParameterError("The text is not an agreement of this version.") from error
 
-    def warn_if_not_private(self, stacklevel: int) -> None:
-        """Say it when the terms give no guarantee."""
+    def warn_if_not_private(self) -> None:
+        """Say it when the terms give no guarantee, at the user's own line."""
         if self.private:
             return
         reason = "epsilon is infinite" if self.noise_seed is None else "noise_seed is set"
-        warnings.warn(
-            f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=stacklevel
-        )
+        warn_user(f"This model is not private: {reason}.", NotPrivateWarning)
 
 
 wire.known("agreement", Agreement)

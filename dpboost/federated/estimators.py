@@ -1,0 +1,289 @@
+"""Estimators whose rows lie with parties: fitted models are LightGBM models all the same."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost.algorithms import ALGORITHMS
+from dpboost.data.columns import is_frame
+from dpboost.federated.agreement import Agreement
+from dpboost.federated.boosting import boost, check_agreement
+from dpboost.federated.channel import Channel
+from dpboost.federated.coordinator import Coordinator
+from dpboost.federated.simulation import simulate
+from dpboost.recipe import Hyperparameters
+from dpboost.schema import Schema
+from dpboost.sklearn import DECIDED_BY_RECIPE, DPBoostClassifier, DPBoostRegressor
+
+_DOCUMENTATION = """    Parameters
+    ----------
+    epsilon, delta : float
+        Budget of the fit, which every party charges to its own books.
+    recipe : {"best", "dpboost", "para", "seq"}, default="best"
+        ``best`` is the same algorithm as for one table. The others choose splits from noisy
+        histograms of all features instead of exact gains, which nobody has; the report says so.
+    schema : Schema or dict
+        What is public: all categories, and classes or label bounds, must be declared. Bounds of
+        numeric columns that are missing are learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        The relation, for the rows of one party.
+    colluding : int, default=1
+        Parties that may show one another and the coordinator all they know: the guarantee for the
+        rows of the rest holds against them. 1 is a party on its own; the noise grows with it.
+    n_estimators, learning_rate, max_depth, reg_lambda, max_bin, trees_per_ensemble, \
+features_per_tree, gradient_clip, step_prior, hessian_share : optional
+        As of the estimators for one table; None means the rule of the recipe.
+    random_state : int, optional
+        Seeds public randomness only.
+    noise_seed : int, optional
+        For tests: the shares of the noise add up to what one process draws from this seed. The
+        model is not private and says so.
+    verbosity : int, default=1
+        0 and less: no progress bar.
+
+    Attributes
+    ----------
+    agreement_ : Agreement
+        The terms of the fit.
+    privacy_report_ : PrivacyReport
+        What holds against the coordinator, against other parties, and against several of them.
+    party_ledgers_ : tuple of Ledger
+        After `fit`: the books of every party of the simulation.
+"""
+
+
+class _FederatedEstimator(BaseEstimator):
+    """What the two estimators share; comes before the estimator for one table in the bases."""
+
+    _task: str
+    colluding: int
+
+    def agreement(
+        self, n_parties: int, features: Sequence[str], identities: Sequence[str] = ()
+    ) -> Agreement:
+        """Return the terms that these parameters make, for all data holders to read.
+
+        Parameters
+        ----------
+        n_parties : int
+        features : sequence of str
+            Names of the columns.
+        identities : sequence of str, optional
+            Public keys of the parties (``Identity.public``), by their numbers.
+
+        Returns
+        -------
+        Agreement
+
+        Raises
+        ------
+        InvalidParameterError
+            If the recipe cannot be trained under them.
+        """
+        owner = type(self).__name__
+        if self.schema is None:
+            raise refuse("schema", owner, "given: parties agree upon it first", None)
+        recipe = ALGORITHMS.find(self.recipe, owner)
+        hyper = {name: getattr(self, name) for name in _HYPER}
+        seed = self.random_state
+        if seed is None:
+            seed = secrets.randbits(32) if self.noise_seed is None else self.noise_seed
+        agreement = Agreement(
+            n_parties=n_parties,
+            features=tuple(map(str, features)),
+            schema=_by_name(Schema.coerce(self.schema), features),
+            task=self._task,
+            recipe=self.recipe,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=recipe.accountant(self.epsilon, self.delta).name,
+            neighbours=self.neighbours,
+            colluding=self.colluding,
+            hyper=Hyperparameters(**hyper).given(),
+            public_seed=check_integer("random_state", owner, seed, low=0),
+            identities=tuple(identities),
+            noise_seed=self.noise_seed,
+        )
+        check_agreement(agreement)
+        return agreement
+
+    def fit(self, parties: Sequence[tuple[Any, Any]], y: Any = None) -> Any:
+        """Train with all parties in this process: a simulation.
+
+        Parameters
+        ----------
+        parties : sequence of (X, y)
+            Rows and labels of each party; some may be empty arrays of shape (0, n_features).
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or input, before anything is drawn or charged.
+        """
+        tables = list(parties)
+        if y is not None or not all(isinstance(own, tuple) and len(own) == 2 for own in tables):
+            raise InvalidParameterError(
+                "The 'parties' parameter of fit must be a list of pairs (X, y), one for each party."
+            )
+        agreement = self.agreement(len(tables), _names(tables))
+        agreement.warn_if_not_private()
+        coordinator, held = simulate(agreement, tables)
+        self._keep(coordinator)
+        self.party_ledgers_ = tuple(party.ledger for party in held)
+        return self
+
+    def fit_channel(self, channel: Channel, agreement: Agreement) -> Any:
+        """Train with parties that a channel reaches.
+
+        Parameters
+        ----------
+        channel : Channel
+            For instance a ``FlowerChannel``.
+        agreement : Agreement
+            What all parties have; it decides everything, not the parameters of this estimator.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        PartyLostError, RefusedError
+            If a party drops out or refuses.
+        """
+        if agreement.task != self._task:
+            raise refuse("agreement", type(self).__name__, f"for {self._task}", agreement.task)
+        check_agreement(agreement)
+        agreement.warn_if_not_private()
+        self._keep(Coordinator(agreement, channel))
+        return self
+
+    def _keep(self, coordinator: Coordinator) -> None:
+        fitted = boost(coordinator, show_progress=self.verbosity > 0)
+        self.agreement_ = coordinator.agreement
+        self._store(fitted, None, None, has_names=False)
+
+
+class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
+    """Differentially private boosting for classes, over parties that keep their rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> tables = [(rng.uniform(size=(50, 2)), rng.integers(0, 2, 50)) for _ in range(3)]
+    >>> model = FederatedBoostingClassifier(
+    ...     epsilon=5.0,
+    ...     n_estimators=5,
+    ...     schema=dict(bounds={0: (0, 1), 1: (0, 1)}, classes=[0, 1]),
+    ...     verbosity=0,
+    ... ).fit(tables)
+    >>> model.predict_proba(tables[0][0]).shape
+    (50, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        recipe: str = "best",
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        colluding: int = 1,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        trees_per_ensemble: int | None = None,
+        features_per_tree: int | None = None,
+        gradient_clip: float | None = None,
+        step_prior: float | None = None,
+        hessian_share: float | None = None,
+        random_state: Any = None,
+        noise_seed: int | None = None,
+        verbosity: int = 1,
+    ) -> None:
+        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
+        super().__init__(**own)
+        self.colluding = colluding
+
+
+class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
+    """Differentially private regression by boosting, over parties that keep their rows."""
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        recipe: str = "best",
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        colluding: int = 1,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        trees_per_ensemble: int | None = None,
+        features_per_tree: int | None = None,
+        gradient_clip: float | None = None,
+        step_prior: float | None = None,
+        hessian_share: float | None = None,
+        random_state: Any = None,
+        noise_seed: int | None = None,
+        verbosity: int = 1,
+    ) -> None:
+        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
+        super().__init__(**own)
+        self.colluding = colluding
+
+
+_HYPER = ("n_estimators", *(name for name in DECIDED_BY_RECIPE if name != "selection"))
+_PARAMETERS = (
+    *("epsilon", "delta", "recipe", "schema", "neighbours", *_HYPER),
+    *("random_state", "noise_seed", "verbosity"),
+)
+
+for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
+    _head, *_examples = (_estimator.__doc__ or "").partition("    Examples\n")
+    _estimator.__doc__ = f"{_head.rstrip()}\n\n{_DOCUMENTATION}\n{''.join(_examples)}"
+
+
+def _names(tables: Sequence[tuple[Any, Any]]) -> list[str]:
+    """Return the column names of the first frame, or numbered ones."""
+    for X, _ in tables:
+        if is_frame(X):
+            return [str(name) for name in X.columns]
+    shapes = {np.shape(X)[1:] for X, _ in tables}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+        raise InvalidParameterError("The tables of all parties must have the same columns.")
+    (width,) = next(iter(shapes))
+    return [f"Column_{place}" for place in range(width)]
+
+
+def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
+    """Return a schema that speaks of columns by name, as all parties know them."""
+    names = list(map(str, features))
+    plain = schema.to_dict()
+    for part in ("bounds", "edges", "categories"):
+        known = schema.resolve(names)
+        table = getattr(known, part)
+        plain.pop(part, None)
+        if table:
+            plain[part] = {names[place]: list(value) for place, value in sorted(table.items())}
+    return plain
