@@ -30,6 +30,7 @@ from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.shares import MaskedShare, OneTimePad
 from dpboost.random import RowCoins
+from dpboost.schema import lightgbm_name
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -335,10 +336,9 @@ def _read(X: Any, agreement: Agreement) -> Table:
     listed = agreement.listed
     if len(getattr(X, "shape", ())) == 2 and X.shape == (0, len(names)):
         nominal = frozenset(schema.resolve(names).categories)
-        like = read_table(np.zeros((1, len(names))), schema=schema, feature_names=names)
         return _NoRows(
             n_rows=0,
-            feature_names=like.feature_names,
+            feature_names=tuple(lightgbm_name(name) for name in names),
             dense=np.empty((0, len(names))),
             categorical=listed,
             number_codes=nominal - set(listed),
