@@ -12,7 +12,8 @@ from scipy.special import gammaln, kve, logsumexp
 from dpboost._validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.ledger import Entry, Ledger, Scope
-from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
+from dpboost.privacy.shares import MaskedShare
 
 # Beyond so many units to an epsilon of one, the law of real numbers serves for that on integers.
 _FINE = 1 << 16
@@ -136,7 +137,7 @@ def _of_scope(scope: Scope, loss: Callable[[Entry], float]) -> float:
 
 def _of_entry(entry: Entry, *, n_parties: int, colluding: int, honest: int) -> float:
     """Return the loss of one release: the peak of the law makes small steps dear."""
-    mechanism, bound = entry.mechanism, entry.bound
+    mechanism, bound = _of_sum(entry.mechanism), entry.bound
     if not isinstance(mechanism, DiscreteLaplace):
         return float(mechanism.epsilon if mechanism.epsilon is not None else math.inf)
     # Of two ways to move so many units the one over more coordinates costs more.
@@ -155,6 +156,11 @@ def _of_total(
     entries: Iterable[Entry], accountant: Accountant, ledger: Ledger, factor: Fraction
 ) -> float:
     """Return the epsilon of Gaussian releases with less variance."""
-    if not all(isinstance(entry.mechanism, DiscreteGaussian) for entry in entries):
+    if not all(isinstance(_of_sum(entry.mechanism), DiscreteGaussian) for entry in entries):
         return math.inf
     return accountant.epsilon(ledger.spent * factor, ledger.delta - ledger.delta_spent)
+
+
+def _of_sum(mechanism: Mechanism) -> Mechanism:
+    """Return the noise of the sum that a mechanism is a share of, or the mechanism itself."""
+    return mechanism.base if isinstance(mechanism, MaskedShare) else mechanism

@@ -234,9 +234,9 @@ def test_bad_rows_are_refused_before_anything_happens():
     with pytest.raises(InvalidParameterError, match="index"):
         Party(3, np.zeros((3, 2)), np.array(["no"] * 3), agreement=terms)
     pandas = pytest.importorskip("pandas")
-    text = pandas.DataFrame({"age": ["old", "young"], "dose": [1.0, 2.0]})
+    text = pandas.DataFrame({"age": pandas.Categorical(["old", "young"]), "dose": [1.0, 2.0]})
     with pytest.raises(InvalidParameterError, match="text or pandas"):
-        Party(0, text, np.zeros(2), agreement=agreement())
+        Party(0, text, np.zeros(2), agreement=agreement(schema={"classes": [0, 1]}))
 
 
 def test_a_party_without_rows_has_columns_of_text_too():

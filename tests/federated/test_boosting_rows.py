@@ -1,0 +1,177 @@
+"""What a party checks by itself before a kernel sees it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.data.binner import Binner
+from dpboost.federated import Party
+from dpboost.federated import boosting_messages as b
+from dpboost.federated.boosting_rows import UnusableMessageError
+from dpboost.federated.partitions import Nodes
+from dpboost.privacy.relation import Neighbours
+from dpboost.tree.partitions import PartitionGrid
+from dpboost.tree.structure import Tree
+from tests.federated.channels import SCHEMA, agreement, tables
+
+TERMS = agreement(schema=SCHEMA | {"classes": [0, 1]}, recipe="dpboost")
+BINNER = Binner.from_schema(TERMS.declared.resolve(TERMS.features), n_bins=8)
+
+
+def held():
+    ((X, y),) = tables([30], n_classes=2)
+    return Party(0, X, y, agreement=TERMS).held
+
+
+def begun():
+    return b.Begin().carry_out(held())
+
+
+def binned(start=(0,)):
+    return b.Bin(binner=BINNER.to_dict(), start_units=start).carry_out(begun())
+
+
+def dealt(shares=(Fraction(1, 2), Fraction(1, 2))):
+    return b.DealRows(shares=shares).carry_out(binned())
+
+
+def entered():
+    return b.Enter(gradient_bound=1.0).carry_out(b.Take(index=0).carry_out(dealt()))
+
+
+def nodes(depth=2):
+    grid = PartitionGrid(n_bins=BINNER.n_bins, is_nominal=np.zeros(2, dtype=np.uint8))
+    both = np.arange(2, dtype=np.int32)
+    return Nodes.of(grid.random(both, depth, np.random.default_rng(0)))
+
+
+def tree(**wrong):
+    own = nodes()
+    parts = {
+        "feature": own.feature,
+        "left_bins": own.left_bins,
+        "left": own.left,
+        "right": own.right,
+        "leaf_value": np.zeros(len(own.feature) + 1, dtype=np.int64),
+    }
+    return Tree(**(parts | wrong))
+
+
+def test_rounds_of_one_deal_are_parts_and_deals_are_stages():
+    rows = dealt()
+    assert (rows.stage, rows.branch) == ("ensemble 0", ())
+    b.Take(index=1).carry_out(rows)
+    assert (rows.stage, rows.branch) == ("ensemble 0", ("tree 1",))
+    b.DealRows(shares=(Fraction(1),)).carry_out(rows)
+    assert (rows.stage, rows.branch) == ("ensemble 1", ())
+    b.DealRows(shares=None).carry_out(rows)
+    b.Take(index=5).carry_out(rows)
+    assert (rows.stage, rows.branch) == ("ensemble 2", ())
+
+
+def test_parties_deal_by_coins_of_their_own():
+    first, second = (dealt().holding._order for _ in range(2))
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda: b.Begin().carry_out(begun()),
+        lambda: b.Bin(binner={}, start_units=(0,)).carry_out(begun()),
+        lambda: binned(start=(0, 0)),
+        lambda: binned(start=(2**60,)),
+        lambda: binned(start=(0.5,)),
+        lambda: b.Bin(
+            binner=Binner(features=BINNER.features, feature_names=("other", "names")).to_dict(),
+            start_units=(0,),
+        ).carry_out(begun()),
+        lambda: b.DealRows(shares=None).carry_out(begun()),
+        lambda: dealt(shares=(Fraction(2, 3), Fraction(2, 3))),
+        lambda: b.Take(index=0).carry_out(binned()),
+        lambda: b.Take(index=2).carry_out(dealt()),
+        lambda: b.Take(index=-1).carry_out(dealt()),
+        lambda: b.Enter(gradient_bound=0.5).carry_out(dealt()),
+        lambda: split([0, 0]),
+        lambda: split([7]),
+        lambda: split([-1]),
+        lambda: b.Split(feature=np.zeros(1, np.int32), split_bin=np.zeros(1, np.uint8)).carry_out(
+            dealt()
+        ),
+        lambda: add(np.zeros((1, 3), dtype=np.int64)),
+        lambda: add(np.zeros((2, 4), dtype=np.int64)),
+        lambda: add(np.full((1, 4), 2**50)),
+        lambda: add(np.zeros((1, 4))),
+        lambda: b.Add(values=np.zeros((1, 4), dtype=np.int64)).carry_out(dealt()),
+        lambda: append(),
+        lambda: append(tree(), tree()),
+        lambda: append(tree(feature=np.full(3, 9, dtype=np.int32))),
+        lambda: append(tree(left=np.zeros(3, dtype=np.int32))),
+        lambda: append(tree(leaf_value=np.zeros(9, dtype=np.int64))),
+        lambda: append(tree(leaf_value=np.full(4, 2**50))),
+        lambda: append("tree"),
+    ],
+)
+def test_orders_that_do_not_fit_are_refused(order):
+    with pytest.raises((UnusableMessageError, ValueError, KeyError)):
+        order()
+
+
+def split(features):
+    feature = np.array(features, dtype=np.int32)
+    return b.Split(feature=feature, split_bin=np.zeros(len(features), np.uint8)).carry_out(
+        entered()
+    )
+
+
+def add(values):
+    rows = b.Take(index=0).carry_out(dealt())
+    b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows)
+    return b.Add(values=values).carry_out(rows)
+
+
+def append(*trees):
+    return b.Append(trees=trees).carry_out(dealt())
+
+
+def test_orders_that_fit_are_carried_out():
+    assert split([1]).n_nodes == 2
+    add(np.zeros((1, 4), dtype=np.int64))
+    assert append(tree()).holding.n_trees == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda: b.AskMagnitudes(columns=2, units=1).at(held()),
+        lambda: b.AskMagnitudes(columns=-1, units=1).at(held()),
+        lambda: b.AskMagnitudes(columns="age", units=1).at(held()),
+        lambda: b.AskMagnitudes(columns=0, units=0).at(held()),
+        lambda: b.AskMagnitudes(columns=(0, 1.5), units=1).at(held()),
+        lambda: b.AskStart().at(binned()),
+        lambda: b.AskFineCounts(bounds={}, units=1).at(begun()),
+        lambda: b.AskFineCounts(bounds={1: (0.0, 1.0), 0: (0.0, 1.0)}, units=1).at(begun()),
+        lambda: b.AskFineCounts(bounds={0: (0.0, 0.0)}, units=1).at(begun()),
+        lambda: b.AskFineCounts(bounds={5: (0.0, 1.0)}, units=1).at(begun()),
+        lambda: b.AskFineCounts(bounds={0: (0.0, 1.0)}, units=2**40).at(begun()),
+        lambda: b.AskFineCounts(bounds={0: (0.0, 1.0)}, units=1).at(binned()),
+        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=9.0, hessian_share=0.1).at(dealt()),
+        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=1.0).at(dealt()),
+        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(binned()),
+        lambda: b.AskLevelSums().at(dealt()),
+        lambda: b.AskLeafTotals().at(binned()),
+    ],
+)
+def test_questions_that_do_not_fit_are_refused(question):
+    with pytest.raises((UnusableMessageError, ValueError)):
+        question()
+
+
+def test_bounds_are_those_of_the_partys_own_loss():
+    rows = b.Take(index=0).carry_out(dealt())
+    for limit in (0.25, 1.0):
+        ask = b.AskLeafSums(nodes=nodes(), gradient_limit=limit, hessian_share=0.1).at(rows)
+        assert ask.question.scale.gradient_reach == rows.loss.gradient_reach(limit)
+    level = b.AskLevelSums().at(entered())
+    assert level.bounds(Neighbours.ADD_REMOVE)[0].constant == 2 * 2 * 2**16
