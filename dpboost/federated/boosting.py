@@ -19,7 +19,9 @@ from dpboost.federated.guarantees import facts
 from dpboost.federated.histogram_learner import HistogramLearner
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.objective import ObjectiveRequest
+from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.level_sums import level_sums
+from dpboost.privacy.source import Source
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Hyperparameters, Recipe, Setting
 from dpboost.schema import lightgbm_name
@@ -60,19 +62,37 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
     charged by every party as well.
     """
     agreement = coordinator.agreement
+    fitted = train_agreed(
+        PartySource(coordinator), agreement, coordinator.ledger, show_progress=show_progress
+    )
+    coordinator.finish()
+    return _with_facts(fitted, agreement, coordinator.ledger)
+
+
+def train_agreed(
+    source: Source, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
+) -> Fitted:
+    """Train by the terms of an agreement, wherever the rows are.
+
+    Parameters
+    ----------
+    source : Source
+        Of ``RawRows``: parties, or, to compare with them, one process that has all rows.
+    agreement : Agreement
+        The terms.
+    ledger : Ledger
+        The gate, with the whole budget.
+    show_progress : bool, default=False
+        Whether a long fit draws a progress bar.
+
+    Returns
+    -------
+    Fitted
+    """
     recipe, hyper = check_agreement(agreement)
-    source = PartySource(coordinator)
     schema = agreement.declared
     names = tuple(lightgbm_name(name) for name in agreement.features)
-    privacy = PrivacyRequest(
-        epsilon=float(agreement.epsilon),
-        delta=float(agreement.delta),
-        neighbours=agreement.relation,
-        schema=schema,
-        assume_public=(),
-        noise_seed=agreement.noise_seed,
-    )
-    fitted = train(
+    return train(
         source,
         ColumnFacts(feature_names=names, categorical=agreement.listed),
         schema.resolve(names),
@@ -80,17 +100,27 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
             task=agreement.task,
             recipe=replace(recipe, build=lambda setting: _build(recipe, setting, source)),
             hyperparameters=hyper,
-            privacy=privacy,
+            privacy=privacy_request(agreement),
             objective=ObjectiveRequest(task=agreement.task),
         ),
         extras=RowExtras(),
-        ledger=coordinator.ledger,
+        ledger=ledger,
         public=agreement.public(),
         n_threads=1,
         show_progress=show_progress,
     )
-    coordinator.finish()
-    return _with_facts(fitted, agreement, coordinator)
+
+
+def privacy_request(agreement: Agreement) -> PrivacyRequest:
+    """Return what an agreement asks of the guarantee, as the engine has it."""
+    return PrivacyRequest(
+        epsilon=float(agreement.epsilon),
+        delta=float(agreement.delta),
+        neighbours=agreement.relation,
+        schema=agreement.declared,
+        assume_public=(),
+        noise_seed=agreement.noise_seed,
+    )
 
 
 def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
@@ -149,7 +179,7 @@ def _least_of_histograms(recipe: Recipe, hyper: Hyperparameters, agreement: Agre
     return float(Fraction(bound.constant * parts, 2**31))
 
 
-def _build(recipe: Recipe, setting: Setting, source: PartySource) -> BoostingLoop:
+def _build(recipe: Recipe, setting: Setting, source: Source) -> BoostingLoop:
     """Build a recipe's strategies; where they ask for exact sums, with sums that parties give."""
     loop = recipe.build(setting)
     if not isinstance(loop.learner, SplitLearner):
@@ -160,9 +190,9 @@ def _build(recipe: Recipe, setting: Setting, source: PartySource) -> BoostingLoo
     return replace(loop, learner=learner)
 
 
-def _with_facts(fitted: Fitted, agreement: Agreement, coordinator: Coordinator) -> Fitted:
+def _with_facts(fitted: Fitted, agreement: Agreement, ledger: Ledger) -> Fitted:
     """Add to the report what holds against whom."""
-    more: dict[str, Any] = facts(agreement, coordinator.ledger)
+    more: dict[str, Any] = facts(agreement, ledger)
     if not fitted.recipe.start_share:
         more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
     report = replace(fitted.report, facts=fitted.report.facts | more)

@@ -70,13 +70,14 @@ def client_app(load: Callable[[Context], tuple[Any, Any]]) -> ClientApp:
     return app
 
 
-def server_app(run: Callable[[FlowerChannel, Context], None]) -> ServerApp:
+def server_app(run: Callable[[Grid, Context], None]) -> ServerApp:
     """Return the app of the coordinator.
 
     Parameters
     ----------
     run : callable
-        ``run(channel, context)`` trains with the channel and keeps the model.
+        ``run(grid, context)`` makes a `FlowerChannel` of the grid, trains with it and keeps the
+        model.
 
     Returns
     -------
@@ -86,8 +87,7 @@ def server_app(run: Callable[[FlowerChannel, Context], None]) -> ServerApp:
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
-        n_parties = int(str(context.run_config["parties"]))
-        run(FlowerChannel(grid, n_parties), context)
+        run(grid, context)
 
     return app
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dpboost.boosting.rows import TreeRows
 from dpboost.boosting.split_learner import SplitLearner
-from dpboost.federated.boosting_source import PartySource
 from dpboost.federated.level_questions import LeafTotals, LevelSums
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.source import Source
 from dpboost.tree.frontier import WholeLevel
 from dpboost.tree.grower import binary_nodes, grow
 from dpboost.tree.layout import Layout
@@ -44,7 +44,8 @@ class HistogramLearner:
     ----------
     central : SplitLearner
         The recipe's own learner.
-    source : PartySource
+    source : Source
+        Of rows in the state that the loop has told them.
     layout : Layout
         Public positions of cells and candidates.
 
@@ -54,7 +55,7 @@ class HistogramLearner:
     """
 
     central: SplitLearner
-    source: PartySource
+    source: Source
     layout: Layout
 
     def learn(

@@ -1,0 +1,1 @@
+"""Apps of three data holders and a coordinator."""
