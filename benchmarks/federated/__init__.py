@@ -1,0 +1,1 @@
+"""What federated fits cost on the wire."""
