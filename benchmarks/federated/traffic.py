@@ -80,7 +80,7 @@ def tables(seed: int = 0) -> tuple[list[tuple[Any, Any]], dict[str, Any]]:
     X = rng.uniform(size=(N_ROWS, N_FEATURES))
     y = (X[:, 0] + X[:, 1] > 1).astype(int)
     parts = [slice(part, None, N_PARTIES) for part in range(N_PARTIES)]
-    public = {"bounds": {place: (0, 1) for place in range(N_FEATURES)}, "classes": [0, 1]}
+    public = {"bounds": dict.fromkeys(range(N_FEATURES), (0, 1)), "classes": [0, 1]}
     return [(X[part], y[part]) for part in parts], public
 
 

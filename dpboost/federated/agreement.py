@@ -70,7 +70,10 @@ class Agreement:
         of the noise such that ``n_parties - colluding`` shares already carry all of it. With 0
         a party that subtracts its own share sees less noise than was charged for.
     dropouts : int
-        Parties that may be missing from a sum. Only 0: a missing party aborts the release.
+        Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
+        the rest is still all of it. With 0 a missing party aborts the release. More cost each
+        release another exchange, or two where the agreement lists identities
+        (`federated.unmasking`); a lost party does not come back.
     hyper : dict
         Public parameters of the recipe, by name.
     public_seed : int
@@ -113,14 +116,8 @@ class Agreement:
         owner = "Agreement"
         check_integer("n_parties", owner, self.n_parties, low=2, high=MOST_PARTIES)
         check_integer("colluding", owner, self.colluding, low=0, high=self.n_parties - 1)
-        check_integer("dropouts", owner, self.dropouts, low=0)
-        if self.dropouts:
-            raise refuse(
-                "dropouts",
-                owner,
-                "0: sums with missing parties are not offered, a missing party aborts the release",
-                self.dropouts,
-            )
+        most = self.n_parties - 1 - self.colluding
+        check_integer("dropouts", owner, self.dropouts, low=0, high=most)
         check_integer("public_seed", owner, self.public_seed, low=0)
         check_choice("task", owner, self.task, ("classification", "regression"))
         check_choice("accountant", owner, self.accountant, tuple(ACCOUNTANTS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,14 @@ from dpboost.federated import wire
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.channel import Channel, PartyLostError, RefusedError
 from dpboost.federated.question import branch_of
+from dpboost.federated.unmasking import (
+    Endorsed,
+    Present,
+    Seeds,
+    Unmask,
+    check_seeds,
+    remaining_masks,
+)
 from dpboost.privacy.ledger import Entry, Ledger, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
@@ -62,6 +71,7 @@ class Coordinator:
         self._number = 0
         self._attempt = 0
         self._orders: list[Any] = []
+        self._present = tuple(range(agreement.n_parties))
         self._sums, self._own = _Sums(self), _Each(self)
         self._open()
 
@@ -79,6 +89,11 @@ class Coordinator:
     def n_parties(self) -> int:
         """How many parties there are."""
         return self._agreement.n_parties
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """Parties that have not been lost; more may only be lost where the agreement says so."""
+        return self._present
 
     # -- a source -------------------------------------------------------------------------------
 
@@ -172,35 +187,83 @@ class Coordinator:
         )
         self._exchange(wire.encode(introduction), m.Done)
 
-    def _ask(self, asked: Sequence[m.Asked]) -> list[tuple[Any, ...]]:
-        """Return the parts of every party's answer, by question."""
+    def _ask(self, asked: Sequence[m.Asked]) -> Answered:
+        """Return the answers of all parties that are there, and what is left of their masks."""
         turn = m.Turn(session=self._session, number=self._number, attempt=self._attempt)
         # An attempt that fails is charged at every party that has seen it; the next is another.
         self._attempt += 1
         message = m.Ask(turn=turn, orders=tuple(self._orders), asked=tuple(asked))
-        answers = self._exchange(wire.encode(message), m.Answers)
+        least = self.n_parties - self._agreement.dropouts
+        answers = self._exchange(wire.encode(message), m.Answers, least)
         for answer in answers:
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {answer.party} is not to this question.")
+        seeds = self._reveal(turn, len(asked)) if self._agreement.dropouts and asked else {}
         self._number, self._attempt = self._number + 1, 0
         self._orders.clear()
-        return list(zip(*(answer.parts for answer in answers), strict=True))
+        parts = list(zip(*(answer.parts for answer in answers), strict=True))
+        missing = tuple(index for index in range(self.n_parties) if index not in self._present)
+        return Answered(parts=parts, seeds=seeds, missing=missing)
 
-    def _exchange(self, message: bytes, expected: type[T]) -> list[T]:
-        """Send a message until every party has replied, and return the replies in their order."""
+    def _reveal(self, turn: m.Turn, n_parts: int) -> dict[int, Seeds]:
+        """Have the parties that are there reveal the masks that their sum does not cancel."""
+        present = Present(turn=turn, parties=self._present)
+        signatures: tuple[bytes, ...] = ()
+        if self._agreement.identities:
+            endorsed = self._exchange(wire.encode(present), Endorsed)
+            signatures = tuple(one.signature for one in endorsed)
+        unmask = Unmask(present=present, signatures=signatures)
+        seeds = {one.party: one for one in self._exchange(wire.encode(unmask), Seeds)}
+        n_missing = self.n_parties - len(self._present)
+        for index, own in seeds.items():
+            if not check_seeds(own, n_missing, n_parts):
+                raise RefusedError(f"Party {index} has not revealed the keys of its masks.")
+        return seeds
+
+    def _exchange(self, message: bytes, expected: type[T], least: int | None = None) -> list[T]:
+        """Send a message until every party has replied, and return the replies in their order.
+
+        Parameters
+        ----------
+        message : bytes
+        expected : type
+            Of the replies.
+        least : int, optional
+            So many parties will do: who does not reply then is lost for the session.
+        """
         replies: dict[int, T] = {}
         for _ in range(1 + self._resends):
-            missing = [index for index in range(self.n_parties) if index not in replies]
-            if not missing:
+            waiting = [index for index in self._present if index not in replies]
+            if not waiting:
                 break
-            for index, reply in self._channel.exchange(message, missing).items():
+            for index, reply in self._channel.exchange(message, waiting).items():
                 replies[index] = _read(reply, index, expected)
-        missing = [index for index in range(self.n_parties) if index not in replies]
-        if missing:
+        lost = [index for index in self._present if index not in replies]
+        if lost and (least is None or len(replies) < least):
             raise PartyLostError(
-                f"No answer from party {missing[0]}: the release is aborted. It stays charged."
+                f"No answer from party {lost[0]}: the release is aborted. It stays charged."
             )
-        return [replies[index] for index in range(self.n_parties)]
+        self._present = tuple(sorted(replies))
+        return [replies[index] for index in self._present]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What came back for a message.
+
+    Parameters
+    ----------
+    parts : list of tuple
+        For each question the part of every party that is there.
+    seeds : dict of int to Seeds
+        What each of them has revealed; empty where nobody may be missing.
+    missing : tuple of int
+        Parties that are not there.
+    """
+
+    parts: list[tuple[Any, ...]]
+    seeds: dict[int, Seeds]
+    missing: tuple[int, ...]
 
 
 def _read(reply: bytes, index: int, expected: type[T]) -> T:
@@ -228,14 +291,18 @@ class _Sums:
 
     def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
         """Add the masked words of all parties: the masks go away and noisy sums are left."""
-        asked = [_asked(entry, distant, each=False) for entry, distant in drawn]
+        answered = self._coordinator._ask(
+            [_asked(entry, distant, each=False) for entry, distant in drawn]
+        )
         outcomes = []
-        for (_, distant), parts in zip(drawn, self._coordinator._ask(asked), strict=True):
+        for place, (_, distant) in enumerate(drawn):
             total = np.zeros(distant.shape, dtype=np.uint64)
-            for part in parts:
+            for part in answered.parts[place]:
                 if not isinstance(part, m.Masked) or part.words.shape != distant.shape:
                     raise RefusedError("An answer has another shape than its question.")
                 total += part.words
+            if answered.seeds:
+                total -= remaining_masks(answered.seeds, answered.missing, place, distant.shape)
             outcomes.append(total.view(np.int64))
         return outcomes
 
@@ -253,7 +320,7 @@ class _Each:
         """Stack the outcomes of the parties."""
         asked = [_asked(entry, distant, each=True) for entry, distant in drawn]
         outcomes = []
-        for parts in self._coordinator._ask(asked):
+        for parts in self._coordinator._ask(asked).parts:
             if not all(isinstance(part, m.Released) for part in parts):
                 raise RefusedError("An answer is not the outcome that was asked for.")
             outcomes.append(np.stack([part.outcome for part in parts]))

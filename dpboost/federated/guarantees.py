@@ -37,9 +37,12 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         "parties is protected at m times epsilon",
         "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
     }
-    counts = sorted({1, agreement.colluding, agreement.colluding + 1, n_parties - 1} - {0})
-    for colluding in counts:
-        if colluding < n_parties:
+    if agreement.dropouts:
+        found["lost parties"] = f"up to {agreement.dropouts}, without harm to what follows"
+    most = n_parties - agreement.dropouts - 1
+    counts = {1, agreement.colluding, agreement.colluding + 1, most} - {0}
+    for colluding in sorted(counts):
+        if colluding <= most:
             who = "1 other party" if colluding == 1 else f"{colluding} others"
             found[f"against {who}"] = (
                 f"{_epsilon(agreement, ledger, colluding)}, with the coordinator or without"
@@ -57,7 +60,8 @@ def _epsilon(agreement: Agreement, ledger: Ledger, colluding: int) -> str:
         return "no guarantee"
     found = epsilon_against(
         ledger,
-        n_parties=agreement.n_parties,
+        # As if all that may be lost were lost.
+        n_parties=agreement.n_parties - agreement.dropouts,
         colluding=colluding,
         honest=agreement.honest,
     )

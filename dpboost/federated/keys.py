@@ -24,7 +24,7 @@ _AT_ONCE = 1 << 20
 
 
 class UntrustedKeyError(ValueError):
-    """A key does not carry the signature of the party that it is said to come from."""
+    """A message does not carry the signature of the party that it is said to come from."""
 
 
 class Identity:
@@ -129,10 +129,8 @@ def signed_content(terms: bytes, index: int, public: bytes) -> bytes:
     return _CONTEXT + terms + index.to_bytes(4, "big") + public
 
 
-def check_signature(
-    identity: str, terms: bytes, index: int, public: bytes, signature: bytes
-) -> None:
-    """Raise unless the key is signed by the party's identity.
+def check_signature(identity: str, content: bytes, signature: bytes) -> None:
+    """Raise unless some bytes are signed by an identity.
 
     Raises
     ------
@@ -140,9 +138,9 @@ def check_signature(
     """
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(identity))
-        key.verify(signature, signed_content(terms, index, public))
-    except (InvalidSignature, ValueError) as error:
-        raise UntrustedKeyError(f"The key of party {index} is not signed by it.") from error
+        key.verify(signature, content)
+    except (InvalidSignature, ValueError, TypeError) as error:
+        raise UntrustedKeyError("Something is not signed by the party it comes from.") from error
 
 
 class Pairs:
@@ -182,19 +180,25 @@ class Pairs:
             Entries of the array.
         """
         total = np.zeros(size, dtype=np.uint64)
-        for other, secret in self._secrets.items():
-            words = _stream(hmac.digest(secret, nonce, hashlib.sha256), size)
-            if self._index < other:
-                total += words
-            else:
-                total -= words
+        for other in self._secrets:
+            total += pair_words(self._index, other, self.seed(other, nonce), size)
         return total
+
+    def seed(self, other: int, nonce: bytes) -> bytes:
+        """Return the key of what this party shares with another one for a nonce, and no other."""
+        return hmac.digest(self._secrets[other], nonce, hashlib.sha256)
 
     def __repr__(self) -> str:
         return "Pairs()"
 
 
-def _stream(key: bytes, size: int) -> NDArray[np.uint64]:
+def pair_words(index: int, other: int, seed: bytes, size: int) -> NDArray[np.uint64]:
+    """Return what a party adds for the sake of another one; the two add up to zero."""
+    words = stream(seed, size)
+    return words if index < other else np.uint64(0) - words
+
+
+def stream(key: bytes, size: int) -> NDArray[np.uint64]:
     """Return the first words of a ChaCha20 stream."""
     words = np.zeros(size, dtype="<u8")
     target = words.data.cast("B") if size else memoryview(b"")

@@ -24,8 +24,10 @@ from dpboost.federated.keys import (
     SessionKey,
     UntrustedKeyError,
     check_signature,
+    signed_content,
 )
 from dpboost.federated.question import branch_of
+from dpboost.federated.unmasking import Endorsed, Present, Seeds, Unmask, Veil, part_nonce
 from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.shares import MaskedShare, OneTimePad
@@ -128,6 +130,7 @@ class Party:
         self._chain = b""
         self._turn: m.Turn | None = None
         self._last = (b"", b"")
+        self._veil: Veil | None = None
 
     @property
     def index(self) -> int:
@@ -175,6 +178,7 @@ class Party:
             "session": (self._session, self._chain, self._turn, self._last),
             "key": None if self._key is None else self._key.secret,
             "pairs": self._pairs,
+            "veil": self._veil,
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -194,7 +198,7 @@ class Party:
             assert self._session is not None
             terms = self._agreement.digest + self._session
             self._key = SessionKey(self._index, terms, self._identity, state["key"])
-        self._pairs = state["pairs"]
+        self._pairs, self._veil = state["pairs"], state["veil"]
 
     @property
     def held(self) -> HeldRows:
@@ -218,6 +222,10 @@ class Party:
             self._check_turn(content.turn)
             self._obey(content)
             return self._answer(content, digest)
+        if isinstance(content, Present):
+            return self._endorse(content)
+        if isinstance(content, Unmask):
+            return self._unmask(content)
         raise _RefusalError(m.MALFORMED)
 
     def _join(self, invite: m.Invite) -> m.Joined:
@@ -241,7 +249,8 @@ class Party:
             if len(set(keys)) < len(keys) or keys[self._index] != self._key.public:
                 raise UntrustedKeyError("Every party has a key of its own.")
             for index, identity in enumerate(self._agreement.identities):
-                check_signature(identity, terms, index, keys[index], signatures[index])
+                content = signed_content(terms, index, keys[index])
+                check_signature(identity, content, signatures[index])
             self._pairs = self._key.pair(keys)
         except (UntrustedKeyError, TypeError, ValueError):
             raise _RefusalError(m.KEYS) from None
@@ -280,10 +289,12 @@ class Party:
     def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
         nonce = self._chain + digest
         self._turn = ask.turn
+        self._veil = None
+        if self._agreement.dropouts:
+            self._veil = Veil(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
         try:
             parts = tuple(
-                self._release(asked, nonce + place.to_bytes(8, "big"))
-                for place, asked in enumerate(ask.asked)
+                self._release(asked, nonce, place) for place, asked in enumerate(ask.asked)
             )
         except BudgetExceededError:
             raise _RefusalError(m.BUDGET) from None
@@ -291,7 +302,7 @@ class Party:
             raise _RefusalError(m.QUESTION) from None
         return m.Answers(party=self._index, turn=ask.turn, parts=parts)
 
-    def _release(self, asked: m.Asked, nonce: bytes) -> m.Masked | m.Released:
+    def _release(self, asked: m.Asked, nonce: bytes, place: int) -> m.Masked | m.Released:
         """Charge this party's own ledger, then draw."""
         question = asked.question
         if hasattr(question, "at"):
@@ -303,12 +314,10 @@ class Party:
         sensitive = Sensitive(answer, bounds, unit=question.unit)
         mechanism = asked.mechanism
         if not asked.each:
-            assert self._pairs is not None
-            pairs = self._pairs
             mechanism = MaskedShare(
                 base=mechanism,
                 honest=self._agreement.honest,
-                pad=OneTimePad(lambda size: pairs.mask(nonce, size)),
+                pad=OneTimePad(lambda size: self._mask(nonce, place, size)),
                 whole=None if self._agreement.noise_seed is None else self._index == 0,
             )
         with ExitStack() as scopes:
@@ -320,6 +329,45 @@ class Party:
             scopes.enter_context(self._ledger.branch(parts))
             outcome = self._ledger.release(mechanism, sensitive, label=asked.label)
         return m.Released(outcome=outcome) if asked.each else m.Masked(words=outcome)
+
+    def _mask(self, nonce: bytes, place: int, size: int) -> NDArray[np.uint64]:
+        """Return all masks of one array of a message."""
+        assert self._pairs is not None
+        mask = self._pairs.mask(part_nonce(nonce, place), size)
+        return mask if self._veil is None else mask + self._veil.words(place, size)
+
+    # -- who is there ---------------------------------------------------------------------------
+
+    def _endorse(self, present: Present) -> Endorsed:
+        """Sign who has answered the last message; one set of parties for a message."""
+        if self._identity is None:
+            raise _RefusalError(m.KEYS)
+        self._settle(present)
+        return Endorsed(party=self._index, signature=self._identity.sign(present.content))
+
+    def _unmask(self, unmask: Unmask) -> Seeds:
+        """Reveal what takes the masks off the sum over the parties that are there."""
+        present, identities = unmask.present, self._agreement.identities
+        veil = self._settle(present)
+        try:
+            if identities:
+                pairs = zip(present.parties, unmask.signatures, strict=True)
+                for index, signature in pairs:
+                    check_signature(identities[index], present.content, signature)
+        except (UntrustedKeyError, ValueError, IndexError):
+            raise _RefusalError(m.KEYS) from None
+        assert self._pairs is not None
+        return veil.reveal(present, self._index, self._pairs, self._agreement.n_parties)
+
+    def _settle(self, present: Present) -> Veil:
+        n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
+        if self._veil is None or present.parties[-1:] >= (n_parties,):
+            raise _RefusalError(m.OTHER_SESSION)
+        try:
+            self._veil.settle(present, self._index, n_parties - dropouts)
+        except ValueError:
+            raise _RefusalError(m.CHANGED) from None
+        return self._veil
 
 
 class _NoRows(Table):

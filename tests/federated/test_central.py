@@ -1,4 +1,4 @@
-"""The same terms with all rows in one process: equal models, and the exact loss of every release."""
+"""The same terms with all rows in one process: equal models, and exact losses of releases."""
 
 import numpy as np
 import pytest

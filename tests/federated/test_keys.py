@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpboost.federated.keys import Identity, SessionKey, UntrustedKeyError, check_signature
+from dpboost.federated.keys import (
+    Identity,
+    SessionKey,
+    UntrustedKeyError,
+    check_signature,
+    signed_content,
+)
 
 TERMS = b"terms and session"
 
@@ -52,14 +58,17 @@ def test_keys_can_be_kept():
 def test_a_signature_is_for_one_key_one_party_and_one_session():
     identity = Identity()
     key = SessionKey(1, TERMS, identity)
-    check_signature(identity.public, TERMS, 1, key.public, key.signature)
+    content = signed_content(TERMS, 1, key.public)
+    check_signature(identity.public, content, key.signature)
+    other = SessionKey(1, TERMS, None).public
     wrong = [
-        (Identity().public, TERMS, 1, key.public, key.signature),
-        (identity.public, b"other terms", 1, key.public, key.signature),
-        (identity.public, TERMS, 2, key.public, key.signature),
-        (identity.public, TERMS, 1, SessionKey(1, TERMS, None).public, key.signature),
-        (identity.public, TERMS, 1, key.public, b""),
-        ("not hexadecimal", TERMS, 1, key.public, key.signature),
+        (Identity().public, content, key.signature),
+        (identity.public, signed_content(b"other terms", 1, key.public), key.signature),
+        (identity.public, signed_content(TERMS, 2, key.public), key.signature),
+        (identity.public, signed_content(TERMS, 1, other), key.signature),
+        (identity.public, content, b""),
+        (identity.public, content, None),
+        ("not hexadecimal", content, key.signature),
     ]
     for arguments in wrong:
         with pytest.raises(UntrustedKeyError):
