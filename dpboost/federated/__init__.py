@@ -11,8 +11,9 @@ from dpboost.federated.estimators import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
 )
+from dpboost.federated.held_rows import HeldRows
 from dpboost.federated.keys import Identity
-from dpboost.federated.party import HeldRows, Party
+from dpboost.federated.party import Party
 from dpboost.federated.simulation import simulate
 
 __all__ = [

@@ -21,9 +21,9 @@ from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins
 from dpboost.data.noisy_bins import N_CELLS, FineCounts
 from dpboost.federated.boosting_rows import BoostingRows, Meant, check
+from dpboost.federated.held_rows import HeldRows
 from dpboost.federated.level_questions import LeafTotals, LevelSums
 from dpboost.federated.partitions import Nodes
-from dpboost.federated.party import HeldRows
 from dpboost.federated.wire import known
 from dpboost.privacy.bounds import Magnitudes
 from dpboost.tree.noisy_leaves import SumScale

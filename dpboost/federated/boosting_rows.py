@@ -16,7 +16,7 @@ from dpboost.boosting.taught_rows import BinRows, TaughtRows
 from dpboost.data.binner import Binner
 from dpboost.data.row_extras import RowExtras
 from dpboost.federated.agreement import Agreement
-from dpboost.federated.party import HeldRows
+from dpboost.federated.held_rows import HeldRows
 from dpboost.lesson import Lesson
 from dpboost.losses import Loss
 from dpboost.objective import ObjectiveRequest

@@ -198,14 +198,14 @@ class Coordinator:
         for answer in answers:
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {answer.party} is not to this question.")
-        seeds = self._reveal(turn, len(asked)) if self._agreement.dropouts and asked else {}
+        seeds = self._uncover(turn, len(asked)) if self._agreement.dropouts and asked else {}
         self._number, self._attempt = self._number + 1, 0
         self._orders.clear()
         parts = list(zip(*(answer.parts for answer in answers), strict=True))
         missing = tuple(index for index in range(self.n_parties) if index not in self._present)
         return Answered(parts=parts, seeds=seeds, missing=missing)
 
-    def _reveal(self, turn: m.Turn, n_parts: int) -> dict[int, Seeds]:
+    def _uncover(self, turn: m.Turn, n_parts: int) -> dict[int, Seeds]:
         """Have the parties that are there reveal the masks that their sum does not cancel."""
         present = Present(turn=turn, parties=self._present)
         signatures: tuple[bytes, ...] = ()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpboost.data.table import Table
-from dpboost.federated.party import HeldRows, Party
+from dpboost.federated.held_rows import HeldRows
+from dpboost.federated.party import Party
 
 _STATE = "party.state"
 

@@ -6,9 +6,8 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,21 @@ from numpy.typing import NDArray
 from dpboost._validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError
 from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
+from dpboost.privacy.books import Charge, Entry, Release, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.sensitive import Bound, Distant, Sensitive, _reveal
+from dpboost.privacy.sensitive import Distant, Sensitive, _reveal
 from dpboost.random import Entropy, RowCoins
+
+__all__ = [
+    "BudgetExceededError",
+    "Charge",
+    "Entry",
+    "Ledger",
+    "Release",
+    "Scope",
+    "ScopeError",
+]
 
 
 class BudgetExceededError(RuntimeError):
@@ -28,116 +38,6 @@ class BudgetExceededError(RuntimeError):
 
 class ScopeError(RuntimeError):
     """Scopes were used in a way whose total would mean nothing."""
-
-
-class Charge(NamedTuple):
-    """An amount in the books.
-
-    Parameters
-    ----------
-    cost : Fraction or inf
-        In the accountant's currency.
-    delta : Fraction
-        Probability of failure, as of stability histograms.
-    slack : Fraction
-        Use of the accountant's own limit.
-    """
-
-    cost: Budget
-    delta: Fraction
-    slack: Fraction
-
-
-_NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-
-
-def _sum(left: Charge, right: Charge) -> Charge:
-    # Most releases have no delta: adding fractions is most of the work of booking.
-    delta = left.delta + right.delta if right.delta else left.delta
-    return Charge(left.cost + right.cost, delta, left.slack + right.slack)
-
-
-def _growth(old: Charge, child: Charge) -> Charge:
-    """Return by how much a parallel scope grows when a child now has this total."""
-    return Charge(
-        # Written so that inf - inf is never asked for.
-        child.cost - old.cost if child.cost > old.cost else Fraction(0),
-        max(child.delta - old.delta, Fraction(0)),
-        max(child.slack - old.slack, Fraction(0)),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One line of the books: public, and written before anything was drawn.
-
-    Parameters
-    ----------
-    label : str
-        Kind of release.
-    scope : tuple of str
-        Names of the scopes around it, from the outside.
-    mechanism : Mechanism
-        With its budget.
-    bound : Bound
-        The sensitivity that scaled the noise, in units.
-    unit : float
-        What one unit is worth.
-    charge : Charge
-        What was booked.
-    """
-
-    label: str
-    scope: tuple[str, ...]
-    mechanism: Mechanism
-    bound: Bound
-    unit: float
-    charge: Charge
-
-
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """One of several releases that are booked one by one and fetched together.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What to draw, with its budget.
-    value : Distant
-        The value.
-    label : str
-        Kind of release, for the report.
-    branch : tuple of str
-        Names of the nested parts of the rows that the value is about, from the outside. Parts
-        of one part hold disjoint rows.
-    """
-
-    mechanism: Mechanism
-    value: Distant
-    label: str
-    branch: tuple[str, ...] = ()
-
-
-@dataclass(eq=False)
-class Scope:
-    """A node of the tree of scopes, with its running total.
-
-    Parameters
-    ----------
-    path : tuple of str
-        Names from the outside.
-    parallel : bool
-        Whether its children work on disjoint rows.
-    parent : Scope or None
-        The scope around it.
-    """
-
-    path: tuple[str, ...]
-    parallel: bool
-    parent: Scope | None
-    children: dict[str, Scope] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
-    total: Charge = _NOTHING
 
 
 class Ledger:
@@ -476,8 +376,8 @@ class Ledger:
         increase = entry.charge
         while scope is not None:
             if scope.parallel:
-                increase = _growth(scope.total, grown[-1][1])
-            grown.append((scope, _sum(scope.total, increase)))
+                increase = growth(scope.total, grown[-1][1])
+            grown.append((scope, added(scope.total, increase)))
             scope = scope.parent
         self._check_covered(entry, grown[-1][1])
         for scope, total in grown:
