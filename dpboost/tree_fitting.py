@@ -28,6 +28,7 @@ from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy.source import LocalSource
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
+from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.grower import binary_nodes
 from dpboost.tree.released_tree import ReleasedTree
@@ -152,12 +153,19 @@ def fit_tree(
     classes = _classes(knowledge)
     indices, present = encode_classes(labels, classes)
     # A tree looks at all features of its rows, so that a sparse table is spread out: a byte a cell.
-    rows = ClassStatistics(
+    candidates = algorithm.candidates(binner)
+    place = ClassRows(
         dense_matrix(binner.transform(table, n_threads)),
         indices.astype(np.uint8),
         present,
         n_classes=len(classes),
-        candidates=algorithm.candidates(binner),
+        candidates=candidates,
+        n_threads=n_threads,
+    )
+    rows = ClassStatistics(
+        LocalSource(place),
+        n_classes=len(classes),
+        candidates=candidates,
         neighbours=privacy.neighbours,
         n_threads=n_threads,
     )

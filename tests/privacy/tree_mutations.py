@@ -24,6 +24,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism, Pe
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
 from dpboost.tree import class_leaves, class_selectors
+from dpboost.tree.class_questions import ClassCounts, ClassHistograms, NodeSizes
 from dpboost.tree.class_statistics import ClassStatistics
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -70,6 +71,14 @@ class TreeMutation:
         pair = replace(witness.pair, steering={**witness.pair.steering, **self.steering})
         audits = replay_tree_witness(self.recipe, replace(witness, pair=pair), seed=20100725)
         return [violation for audit in audits for violation in audit.violations]
+
+
+def exact(rows, question):
+    return rows.source.exact(question)
+
+
+def exact_counts(rows, nodes):
+    return exact(rows, ClassCounts(nodes=nodes, n_classes=rows.n_classes)).astype(float)
 
 
 def larger_budget(mechanism, factor):
@@ -121,7 +130,7 @@ def gain_by_the_private_size():
 
     def gains(self, scores, chosen, nodes, measure, limits):
         value = original(self, scores, chosen, nodes, measure, limits)
-        sizes = self._ends[nodes] - self._begins[nodes]
+        sizes = exact(self, NodeSizes(nodes=nodes))
         (bound,) = value.bounds
         smaller = max(1, bound.constant * 32 // int(sizes.max() + 1))
         return value.map(lambda array: array, bounds=(replace(bound, constant=smaller),))
@@ -157,17 +166,17 @@ def every_depth_the_whole_budget():
 
 
 def features_side_by_side():
-    def bounds(self, offered):
-        return constants.counts(self._neighbours)
+    def bounds(self, neighbours):
+        return constants.counts(neighbours)
 
-    return [(ClassStatistics, "_histogram_bounds", bounds)]
+    return [(ClassHistograms, "bounds", bounds)]
 
 
 def empty_leaves_skipped():
     original = class_leaves.release_leaf_counts
 
     def mutated(rows, leaves, *, epsilon, ledger):
-        sizes = rows._ends[leaves] - rows._begins[leaves]
+        sizes = exact(rows, NodeSizes(nodes=leaves))
         counts = np.zeros((len(leaves), rows.n_classes))
         found, deviation = original(rows, leaves[sizes > 0], epsilon=epsilon, ledger=ledger)
         counts[sizes > 0] = found
@@ -178,7 +187,7 @@ def empty_leaves_skipped():
 
 def exact_sizes(rows, nodes, *, epsilon, ledger):
     original = class_selectors.release_sizes(rows, nodes, epsilon=epsilon, ledger=ledger)
-    return (rows._ends[nodes] - rows._begins[nodes]).astype(float), original[1]
+    return exact(rows, NodeSizes(nodes=nodes)).astype(float), original[1]
 
 
 def stop_by_exact_sizes():
@@ -190,7 +199,7 @@ def exact_counts_in_the_leaves():
 
     def mutated(rows, leaves, *, epsilon, ledger):
         _, deviation = original(rows, leaves, epsilon=epsilon, ledger=ledger)
-        return rows._totals(leaves).astype(float), deviation
+        return exact_counts(rows, leaves), deviation
 
     return [(friedman_schuster, "release_leaf_counts", mutated)]
 
@@ -205,10 +214,10 @@ def pruned_by_exact_counts():
         seen["rows"] = self
 
     def mutated(tree):
-        exact = seen["rows"]._totals(tree.sketch.leaves).astype(float)
+        counts = exact_counts(seen["rows"], tree.sketch.leaves)
         sizes = tree.sizes.copy()
-        sizes[:] = class_leaves.add_up(tree.sketch, exact).sum(axis=1)
-        return original(replace(tree, counts=exact, sizes=sizes))
+        sizes[:] = class_leaves.add_up(tree.sketch, counts).sum(axis=1)
+        return original(replace(tree, counts=counts, sizes=sizes))
 
     return [
         (ClassStatistics, "__init__", remember),

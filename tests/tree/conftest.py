@@ -15,6 +15,7 @@ from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.source import LocalSource
 from dpboost.random import Entropy
 from dpboost.tree.candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
+from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.class_statistics import ClassStatistics
 from dpboost.tree.layout import Layout
 from dpboost.tree.node_rows import NodeRows
@@ -115,12 +116,14 @@ def candidates():
 @pytest.fixture
 def class_statistics(candidates):
     def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
+        layout = candidates() if kinds is None else candidates(kinds)
+        place = ClassRows(
+            bins, classes, present, n_classes=n_classes, candidates=layout, n_threads=1
+        )
         return ClassStatistics(
-            bins,
-            classes,
-            present,
+            LocalSource(place),
             n_classes=n_classes,
-            candidates=candidates() if kinds is None else candidates(kinds),
+            candidates=layout,
             neighbours=neighbours,
             n_threads=1,
         )

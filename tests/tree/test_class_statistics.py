@@ -9,7 +9,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.tree.candidates import MULTIWAY
-from dpboost.tree.class_statistics import NOT_OFFERED
+from dpboost.tree.class_scores import NOT_OFFERED
 from dpboost.tree.sketch import Sketch
 
 N_CLASSES = 3
@@ -138,7 +138,7 @@ def test_scores_do_not_depend_on_how_many_nodes_are_held_at_once(grown, open_led
     statistics, sketch, _, _, _ = grown
     nodes = np.arange(sketch.n_nodes, dtype=np.int32)
     whole = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
-    monkeypatch.setattr("dpboost.tree.class_statistics._MOST_COUNTS", 1)
+    monkeypatch.setattr("dpboost.tree.class_scores._MOST_COUNTS", 1)
     parts = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
     assert np.array_equal(whole, parts)
 

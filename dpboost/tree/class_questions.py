@@ -1,0 +1,276 @@
+"""What a single tree asks of rows, and what it tells them.
+
+Questions hold public numbers only, can be pickled, and have answers that add up over places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy import constants
+from dpboost.privacy.arithmetic import root_up
+from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.tree.class_rows import ClassRows
+from dpboost.tree.sketch import Splits
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NodeSizes:
+    """How many rows some nodes have, which are disjoint.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    """
+
+    nodes: NDArray[np.int32]
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number a node."""
+        return (len(self.nodes),)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        return rows.sizes(self.nodes)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """A row is in one node."""
+        return constants.counts(neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCounts:
+    """How many rows of each class some nodes have, which are disjoint.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    n_classes : int
+    worth : ndarray of shape (n_nodes,), int64, optional
+        What a row counts in each node; 1 by default.
+    """
+
+    nodes: NDArray[np.int32]
+    n_classes: int
+    worth: NDArray[np.int64] | None = None
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node and class."""
+        return (len(self.nodes), self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        counts = rows.totals(self.nodes)
+        return counts if self.worth is None else counts * self.worth[:, np.newaxis]
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """A row is in one node and of one class."""
+        return constants.counts(neighbours, 1 if self.worth is None else int(self.worth.max()))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassHistograms:
+    """Rows of each class in every cell of the offered features of some nodes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+    n_classes : int
+    offered : ndarray of shape (n_nodes, n_features), bool, optional
+        Cells of other features hold zero, whatever the rows are. Every node must offer as many
+        features. All of them by default.
+    """
+
+    nodes: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
+    n_classes: int
+    offered: NDArray[np.bool_] | None = None
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, cell and class."""
+        return (len(self.nodes), int(self.cell_offsets[-1]), self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        counts = rows.histograms(self.nodes)
+        if self.offered is not None:
+            counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
+        return counts
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """A row is in one cell of each offered feature."""
+        if self.offered is None:
+            return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
+        numbers = set(self.offered.sum(axis=1).tolist())
+        assert len(numbers) == 1
+        return constants.counts(neighbours, histograms=numbers.pop())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CellSizes(ClassHistograms):
+    """Rows in every cell of the offered features of some nodes; parameters as above."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node and cell."""
+        return (len(self.nodes), int(self.cell_offsets[-1]))
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        return super().answer(rows).sum(axis=2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeatureHistograms:
+    """Rows of each class in the cells of a few features, which differ by node.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    features : ndarray of shape (n_nodes, n_places), int32
+        -1 where a node asks for fewer.
+    n_cells : ndarray of shape (n_features,), int32
+        Cells of each feature.
+    n_classes : int
+    worth : ndarray of shape (n_nodes,), int64
+        What a row counts in each node.
+    """
+
+    nodes: NDArray[np.int32]
+    features: NDArray[np.int32]
+    n_cells: NDArray[np.int32]
+    n_classes: int
+    worth: NDArray[np.int64]
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, place, cell and class; features of few cells hold zeros."""
+        return (*self.features.shape, int(self.n_cells.max()), self.n_classes)
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether each cell exists; shape (n_nodes, n_places, n_cells)."""
+        widths = np.where(self.features < 0, 0, self.n_cells[self.features])
+        return np.arange(self.shape[2]) < widths[:, :, np.newaxis]
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        counts = rows.histograms(self.nodes)
+        starts = np.cumsum(self.n_cells) - self.n_cells
+        held = self.held
+        cells = np.where(held, starts[self.features][:, :, np.newaxis] + np.arange(held.shape[2]), 0)
+        picked = counts[np.arange(len(self.nodes))[:, np.newaxis, np.newaxis], cells]
+        return picked * np.where(held, self.worth[:, np.newaxis, np.newaxis], 0)[..., np.newaxis]
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """A row is in one node, and there in one cell of each feature."""
+        asked = (self.features >= 0).sum(axis=1)
+        return weighted_histograms(asked, self.worth, neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupedCells:
+    """Rows of each class in groups of cells, which differ by node.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    groups : ndarray of shape (n_nodes, n_cells), int32
+        Group of every cell; -1 for cells that are not asked for.
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+    n_groups, n_classes : int
+    worth : ndarray of shape (n_nodes,), int64
+        What a row counts in each node.
+    """
+
+    nodes: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
+    n_groups: int
+    n_classes: int
+    worth: NDArray[np.int64]
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, group and class; a node may have fewer groups."""
+        return (len(self.nodes), self.n_groups, self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        counts = rows.histograms(self.nodes) * self.worth[:, np.newaxis, np.newaxis]
+        found = np.zeros(self.shape, dtype=np.int64)
+        node, cell = np.nonzero(self.groups >= 0)
+        np.add.at(found, (node, self.groups[node, cell]), counts[node, cell])
+        return found
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """A row is in one node, and there in one cell of each feature."""
+        asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
+        return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
+
+
+def weighted_histograms(
+    histograms: NDArray[np.integer], worth: NDArray[np.integer], neighbours: Neighbours
+) -> tuple[Bound, Bound]:
+    """L1 and L2 sensitivity of histograms of which each node has its own number and unit.
+
+    Parameters
+    ----------
+    histograms : ndarray of shape (n_nodes,)
+        Histograms of each node.
+    worth : ndarray of shape (n_nodes,)
+        What a row adds to its cell.
+    neighbours : Neighbours
+
+    Returns
+    -------
+    l1, l2 : Bound
+        The largest ``histograms * worth`` and root of ``histograms * worth**2``. A replaced row
+        may leave one node for another: the sum of two such changes is at most twice the largest.
+    """
+    rows = neighbours.rows
+    most = rows * int((histograms * worth).max())
+    square = rows * int((histograms * worth**2).max())
+    reason = "a row is in one node, and in one cell of each of its histograms"
+    coordinates = rows * int(histograms.max())
+    return (
+        Bound("l1", most, reason, coordinates),
+        Bound("l2", root_up(Fraction(square)), reason, coordinates),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplitRows:
+    """Send rows on by released splits.
+
+    Parameters
+    ----------
+    splits : Splits
+    """
+
+    splits: Splits
+
+    def carry_out(self, rows: ClassRows) -> ClassRows:
+        """Sort rows by the branches that they take."""
+        rows.split(self.splits)
+        return rows

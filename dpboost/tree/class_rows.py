@@ -1,0 +1,109 @@
+"""The rows of one place, as a single tree sorts them: the private state behind the questions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import classcounts
+from dpboost.tree.candidates import Candidates
+from dpboost.tree.sketch import Splits
+
+
+class ClassRows:
+    """Bins and classes of rows, in the order of the nodes that they fall into.
+
+    Nodes have the numbers of the tree's sketch: the root is 0, and children come in the order in
+    which splits are added.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_rows), uint8
+    classes : ndarray of shape (n_rows,), uint8
+        Position of each row's label in the public list of classes.
+    present : ndarray of shape (n_rows,), bool
+        False for rows whose label is not in the list: they take no part.
+    n_classes : int
+    candidates : Candidates
+        The public set of splits.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    Holds private rows, and returns exact counts of them: for the questions of
+    ``dpboost.tree.class_questions`` only. Rows are routed by released splits.
+    """
+
+    def __init__(
+        self,
+        bins: NDArray[np.uint8],
+        classes: NDArray[np.uint8],
+        present: NDArray[np.bool_],
+        *,
+        n_classes: int,
+        candidates: Candidates,
+        n_threads: int,
+    ) -> None:
+        self._bins = bins
+        self._classes = classes
+        self.n_classes = n_classes
+        self.candidates = candidates
+        self.n_threads = n_threads
+        self._order = np.flatnonzero(present).astype(np.int32)
+        self._scratch = np.empty_like(self._order)
+        self._begins = np.zeros(1, dtype=np.int32)
+        self._ends = np.array([len(self._order)], dtype=np.int32)
+        self._cells = candidates.cell_offsets
+
+    def sizes(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Count the rows of some nodes."""
+        return (self._ends[nodes] - self._begins[nodes]).astype(np.int64)
+
+    def totals(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Count the rows of each class of some nodes; shape (n_nodes, n_classes)."""
+        counts = np.empty((len(nodes), self.n_classes), dtype=np.int64)
+        classcounts.totals(
+            self._order, self._begins[nodes], self._ends[nodes], self._classes, counts
+        )
+        return counts
+
+    def histograms(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Count the rows of each class in every cell; shape (n_nodes, n_cells, n_classes)."""
+        counts = np.empty((len(nodes), self.candidates.n_cells * self.n_classes), dtype=np.int64)
+        classcounts.build(
+            self._bins,
+            self._order,
+            self._begins[nodes],
+            self._ends[nodes],
+            self._classes,
+            self._cells,
+            self.n_classes,
+            counts,
+            self.n_threads,
+        )
+        return counts.reshape(len(nodes), -1, self.n_classes)
+
+    def split(self, splits: Splits) -> None:
+        """Send the rows of the split nodes on to their children, which get the next numbers."""
+        candidates = self.candidates
+        counts = candidates.n_branches(splits.feature)
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        ends = np.empty(int(offsets[-1]), dtype=np.int32)
+        classcounts.split_rows(
+            self._bins,
+            self._order,
+            self._scratch,
+            self._begins[splits.node],
+            self._ends[splits.node],
+            splits.feature,
+            candidates.branches(splits.feature, splits.split_bin),
+            offsets,
+            ends,
+            self.n_threads,
+        )
+        begins = np.empty_like(ends)
+        begins[1:] = ends[:-1]
+        begins[offsets[:-1]] = self._begins[splits.node]
+        self._begins = np.concatenate((self._begins, begins))
+        self._ends = np.concatenate((self._ends, ends))
