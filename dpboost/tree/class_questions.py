@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._validation import InvalidParameterError
 from dpboost.privacy import constants
 from dpboost.privacy.arithmetic import root_up
 from dpboost.privacy.relation import Neighbours
@@ -44,6 +45,7 @@ class NodeSizes:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """A row is in one node."""
+        check_different(self.nodes)
         return constants.counts(neighbours)
 
 
@@ -55,13 +57,13 @@ class ClassCounts:
     ----------
     nodes : ndarray of shape (n_nodes,), int32
     n_classes : int
-    worth : ndarray of shape (n_nodes,), int64, optional
-        What a row counts in each node; 1 by default.
+    branch : tuple of str
+        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     """
 
     nodes: NDArray[np.int32]
     n_classes: int
-    worth: NDArray[np.int64] | None = None
+    branch: tuple[str, ...] = ()
 
     unit: ClassVar[float] = 1.0
 
@@ -72,12 +74,13 @@ class ClassCounts:
 
     def answer(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        counts = rows.totals(self.nodes)
-        return counts if self.worth is None else counts * self.worth[:, np.newaxis]
+        rows.check_branch(self.branch, self.nodes)
+        return rows.totals(self.nodes)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """A row is in one node and of one class."""
-        return constants.counts(neighbours, 1 if self.worth is None else int(self.worth.max()))
+        check_different(self.nodes)
+        return constants.counts(neighbours)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +111,7 @@ class ClassHistograms:
 
     def answer(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
         counts = rows.histograms(self.nodes)
         if self.offered is not None:
             counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
@@ -115,10 +119,12 @@ class ClassHistograms:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """A row is in one cell of each offered feature."""
+        check_different(self.nodes)
         if self.offered is None:
             return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
         numbers = set(self.offered.sum(axis=1).tolist())
-        assert len(numbers) == 1
+        if len(numbers) != 1 or len(self.offered) != len(self.nodes):
+            raise InvalidParameterError("Every node of a question must offer as many features.")
         return constants.counts(neighbours, histograms=numbers.pop())
 
 
@@ -138,52 +144,54 @@ class CellSizes(ClassHistograms):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureHistograms:
-    """Rows of each class in the cells of a few features, which differ by node.
+    """Rows of each class in the cells of as many features of each node, which differ by node.
 
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32
-    features : ndarray of shape (n_nodes, n_places), int32
-        -1 where a node asks for fewer.
-    n_cells : ndarray of shape (n_features,), int32
-        Cells of each feature.
+    features : ndarray of shape (n_nodes, n_asked), int32
+    cell_offsets : ndarray of shape (n_features + 1,), int32
     n_classes : int
-    worth : ndarray of shape (n_nodes,), int64
-        What a row counts in each node.
+    branch : tuple of str
+        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
     """
 
     nodes: NDArray[np.int32]
     features: NDArray[np.int32]
-    n_cells: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
     n_classes: int
-    worth: NDArray[np.int64]
+    branch: tuple[str, ...] = ()
 
     unit: ClassVar[float] = 1.0
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """A number for each node, place, cell and class; features of few cells hold zeros."""
-        return (*self.features.shape, int(self.n_cells.max()), self.n_classes)
+        """A number for each node, feature, cell and class; features of few cells hold zeros."""
+        return (*self.features.shape, int(np.diff(self.cell_offsets).max()), self.n_classes)
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether each cell exists; shape (n_nodes, n_places, n_cells)."""
-        widths = np.where(self.features < 0, 0, self.n_cells[self.features])
+        """Whether each cell exists; shape (n_nodes, n_asked, n_cells)."""
+        widths = np.diff(self.cell_offsets)[self.features]
         return np.arange(self.shape[2]) < widths[:, :, np.newaxis]
 
     def answer(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
+        rows.check_branch(self.branch, self.nodes)
         counts = rows.histograms(self.nodes)
-        starts = np.cumsum(self.n_cells) - self.n_cells
         held = self.held
-        cells = np.where(held, starts[self.features][:, :, np.newaxis] + np.arange(held.shape[2]), 0)
+        first = self.cell_offsets[self.features][:, :, np.newaxis]
+        cells = np.where(held, first + np.arange(held.shape[2]), 0)
         picked = counts[np.arange(len(self.nodes))[:, np.newaxis, np.newaxis], cells]
-        return picked * np.where(held, self.worth[:, np.newaxis, np.newaxis], 0)[..., np.newaxis]
+        return picked * held[..., np.newaxis]
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """A row is in one node, and there in one cell of each feature."""
-        asked = (self.features >= 0).sum(axis=1)
-        return weighted_histograms(asked, self.worth, neighbours)
+        check_different(self.nodes)
+        if self.features.min() < 0:
+            raise InvalidParameterError("A question is about features that the rows do not have.")
+        return constants.counts(neighbours, histograms=self.features.shape[1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,6 +225,7 @@ class GroupedCells:
 
     def answer(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
         counts = rows.histograms(self.nodes) * self.worth[:, np.newaxis, np.newaxis]
         found = np.zeros(self.shape, dtype=np.int64)
         node, cell = np.nonzero(self.groups >= 0)
@@ -225,8 +234,15 @@ class GroupedCells:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """A row is in one node, and there in one cell of each feature."""
+        check_different(self.nodes)
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
+
+
+def check_different(nodes: NDArray[np.int32]) -> None:
+    """Raise for a node that is listed twice: its rows would count twice."""
+    if len(np.unique(nodes)) < len(nodes):
+        raise InvalidParameterError("The nodes of a question must be different.")
 
 
 def weighted_histograms(
@@ -248,6 +264,8 @@ def weighted_histograms(
         The largest ``histograms * worth`` and root of ``histograms * worth**2``. A replaced row
         may leave one node for another: the sum of two such changes is at most twice the largest.
     """
+    if histograms.min() < 1 or worth.min() < 1:
+        raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
     rows = neighbours.rows
     most = rows * int((histograms * worth).max())
     square = rows * int((histograms * worth**2).max())

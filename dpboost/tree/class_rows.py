@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import classcounts
+from dpboost._validation import InvalidParameterError
 from dpboost.tree.candidates import Candidates
 from dpboost.tree.sketch import Splits
 
@@ -54,14 +55,17 @@ class ClassRows:
         self._scratch = np.empty_like(self._order)
         self._begins = np.zeros(1, dtype=np.int32)
         self._ends = np.array([len(self._order)], dtype=np.int32)
+        self._parent = np.full(1, -1, dtype=np.int32)
         self._cells = candidates.cell_offsets
 
     def sizes(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
         """Count the rows of some nodes."""
+        self._check_disjoint(nodes)
         return (self._ends[nodes] - self._begins[nodes]).astype(np.int64)
 
     def totals(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
         """Count the rows of each class of some nodes; shape (n_nodes, n_classes)."""
+        self._check_disjoint(nodes)
         counts = np.empty((len(nodes), self.n_classes), dtype=np.int64)
         classcounts.totals(
             self._order, self._begins[nodes], self._ends[nodes], self._classes, counts
@@ -70,6 +74,7 @@ class ClassRows:
 
     def histograms(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
         """Count the rows of each class in every cell; shape (n_nodes, n_cells, n_classes)."""
+        self._check_disjoint(nodes)
         counts = np.empty((len(nodes), self.candidates.n_cells * self.n_classes), dtype=np.int64)
         classcounts.build(
             self._bins,
@@ -105,5 +110,39 @@ class ClassRows:
         begins = np.empty_like(ends)
         begins[1:] = ends[:-1]
         begins[offsets[:-1]] = self._begins[splits.node]
+        self._parent = np.concatenate((self._parent, np.repeat(splits.node, counts)))
         self._begins = np.concatenate((self._begins, begins))
         self._ends = np.concatenate((self._ends, ends))
+
+    def check_layout(self, cell_offsets: NDArray[np.int32], n_classes: int) -> None:
+        """Raise unless a question is about these cells and classes."""
+        if n_classes != self.n_classes or not np.array_equal(cell_offsets, self._cells):
+            raise InvalidParameterError("A question is about other bins or classes than agreed.")
+
+    def check_branch(self, branch: tuple[str, ...], nodes: NDArray[np.int32]) -> None:
+        """Raise unless nodes lie below the end of a path of children from the root."""
+        above = 0
+        for name in branch:
+            child = int(name)
+            if not 0 < child < len(self._parent) or self._parent[child] != above:
+                raise InvalidParameterError("A question names a part that is no path of the tree.")
+            above = child
+        at = nodes
+        while not (at == above).all():
+            at = np.where(at == above, above, self._parent[at])
+            if (at < 0).any():
+                raise InvalidParameterError("A question names a part where its nodes are not.")
+
+    def _check_disjoint(self, nodes: NDArray[np.int32]) -> None:
+        """Raise unless there are such nodes and none is above another one: public numbers."""
+        asked = np.zeros(len(self._parent), dtype=bool)
+        if len(nodes) and not (0 <= nodes.min() and nodes.max() < len(asked)):
+            raise InvalidParameterError("A question is about nodes that the tree does not have.")
+        asked[nodes] = True
+        at = self._parent[nodes]
+        at = at[at >= 0]
+        while len(at):
+            if asked[at].any():
+                raise InvalidParameterError("A question is about nodes that share rows.")
+            at = self._parent[np.unique(at)]
+            at = at[at >= 0]

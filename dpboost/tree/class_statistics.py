@@ -90,11 +90,9 @@ class ClassStatistics:
         """Numbers of rows of some nodes, which are disjoint."""
         return self.ask(NodeSizes(nodes=nodes))
 
-    def class_counts(
-        self, nodes: NDArray[np.int32], worth: NDArray[np.int64] | None = None
-    ) -> Sensitive:
+    def class_counts(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Rows of each class of some nodes, which are disjoint; shape (n_nodes, n_classes)."""
-        return self.ask(ClassCounts(nodes=nodes, n_classes=self._n_classes, worth=worth))
+        return self.ask(ClassCounts(nodes=nodes, n_classes=self._n_classes))
 
     def histograms(
         self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None

@@ -53,7 +53,7 @@ def prune(tree: GrownTree) -> GrownTree:
         below = estimate[first : first + splits.n_branches[place]].sum()
         cut[node] = as_leaf[node] <= below + _TOLERANCE
         estimate[node] = as_leaf[node] if cut[node] else below
-    kept, origin = _without(sketch, cut)
+    kept, origin = without(sketch, cut)
     return replace(tree, sketch=kept, counts=counts[origin][kept.leaves], sizes=sizes[origin])
 
 
@@ -100,7 +100,7 @@ def pessimistic_errors(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return total * np.where(total > errors, rate, 1.0)
 
 
-def _without(sketch: Sketch, cut: NDArray[np.bool_]) -> tuple[Sketch, NDArray[np.int32]]:
+def without(sketch: Sketch, cut: NDArray[np.bool_]) -> tuple[Sketch, NDArray[np.int32]]:
     """Return the sketch without the splits at and below cut nodes, and where its nodes were."""
     kept = Sketch()
     number = np.full(sketch.n_nodes, -1, dtype=np.int32)

@@ -64,8 +64,11 @@ def grown(class_rows, class_statistics, splits):
 def test_counts_of_nodes_are_those_of_their_rows(grown, open_ledger):
     statistics, sketch, members, _, classes = grown
     nodes = np.arange(sketch.n_nodes, dtype=np.int32)
-    sizes = show(open_ledger(), statistics.sizes(nodes))
-    counts = show(open_ledger(), statistics.class_counts(nodes))
+    levels = [nodes[sketch.depth == depth] for depth in range(3)]
+    sizes = np.concatenate([show(open_ledger(), statistics.sizes(level)) for level in levels])
+    counts = np.concatenate(
+        [show(open_ledger(), statistics.class_counts(level)) for level in levels]
+    )
     assert sizes.tolist() == [len(members[node]) for node in nodes.tolist()]
     expected = [np.bincount(classes[members[n]], minlength=N_CLASSES) for n in nodes.tolist()]
     assert np.array_equal(counts, expected)
@@ -106,7 +109,9 @@ def test_scores_and_gains_agree_with_a_split_made(grown, open_ledger, splits, me
     )
     statistics.split(made)
     children = sketch.split(made)
-    counts = show(open_ledger(), statistics.class_counts(np.concatenate((nodes, children))))
+    counts = np.concatenate(
+        [show(open_ledger(), statistics.class_counts(part)) for part in (nodes, children)]
+    )
     scale = impurities.scale(measure, 1000, N_CLASSES)
 
     def impurity(table):
@@ -124,7 +129,7 @@ def test_scores_and_gains_agree_with_a_split_made(grown, open_ledger, splits, me
 
 def test_candidates_that_are_not_offered_score_below_all_others(grown, open_ledger):
     statistics, _, _, _, _ = grown
-    nodes = np.array([0, 4], dtype=np.int32)
+    nodes = np.array([2, 4], dtype=np.int32)
     offered = np.array([[True, False, True], [True, True, False]])
     values = show_scores(
         open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes), offered)
@@ -136,7 +141,7 @@ def test_candidates_that_are_not_offered_score_below_all_others(grown, open_ledg
 
 def test_scores_do_not_depend_on_how_many_nodes_are_held_at_once(grown, open_ledger, monkeypatch):
     statistics, sketch, _, _, _ = grown
-    nodes = np.arange(sketch.n_nodes, dtype=np.int32)
+    nodes = sketch.leaves
     whole = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
     monkeypatch.setattr("dpboost.tree.class_scores._MOST_COUNTS", 1)
     parts = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
