@@ -38,6 +38,8 @@ DECIDED_BY_RECIPE = (
     "least_gain",
     "threshold_draws",
     "prune",
+    "least_rows",
+    "bounds_share",
 )
 
 
@@ -55,9 +57,11 @@ class DPTreeClassifier(ClassifierMixin, BaseEstimator):
     delta : float, default=0.0
         Probability with which the guarantee may fail; only stability histograms spend it (see
         ``assume_public``).
-    recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45"}, default="best"
-        Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, or one of the three of Friedman
-        and Schuster. A ``dpboost.tree_recipe.TreeRecipe`` of your own is taken as well.
+    recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45", "noisy_counts", \
+"local_rnm", "histograms", "histograms_saving"}, default="best"
+        Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, one of the three of Friedman
+        and Schuster, or one of the four that are made for rows at several parties
+        (``dpboost.federated.FederatedTreeClassifier``). A ``dpboost.tree_recipe.TreeRecipe`` of your own is taken as well.
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
@@ -91,6 +95,12 @@ class DPTreeClassifier(ClassifierMixin, BaseEstimator):
         One choice among all splits, or the n + 1 choices of the paper (``diffp_c45``).
     prune : bool, default=None
         Whether subtrees are cut by their released counts (the three of Friedman and Schuster).
+    least_rows : int, default=None
+        Nodes of fewer rows by their released histograms stay leaves (``histograms``,
+        ``histograms_saving``).
+    bounds_share : float, default=None
+        Part of a node's budget for bounds that tell which features need no histogram
+        (``histograms_saving``).
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -116,7 +126,7 @@ class DPTreeClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Where X has names.
     max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
-target_error_, least_gain_, threshold_draws_, prune_
+target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         The values used; None where they have no meaning for the recipe.
 
     Privacy
@@ -158,6 +168,8 @@ target_error_, least_gain_, threshold_draws_, prune_
         least_gain: float | None = None,
         threshold_draws: str | None = None,
         prune: bool | None = None,
+        least_rows: int | None = None,
+        bounds_share: float | None = None,
         n_jobs: int | None = None,
         noise_seed: int | None = None,
     ) -> None:
@@ -178,6 +190,8 @@ target_error_, least_gain_, threshold_draws_, prune_
         self.least_gain = least_gain
         self.threshold_draws = threshold_draws
         self.prune = prune
+        self.least_rows = least_rows
+        self.bounds_share = bounds_share
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
 

@@ -61,6 +61,10 @@ class TreeHyperparameters:
         One choice among all splits, or one for each numeric feature and one among features.
     prune : bool, optional
         Whether subtrees are cut by their released counts.
+    least_rows : int, optional
+        Nodes of fewer rows by their released histograms stay leaves.
+    bounds_share : float, optional
+        Part of a node's budget for bounds of what each feature can do, in (0, 1).
     """
 
     max_depth: int | None = None
@@ -74,16 +78,24 @@ class TreeHyperparameters:
     least_gain: float | None = None
     threshold_draws: str | None = None
     prune: bool | None = None
+    least_rows: int | None = None
+    bounds_share: float | None = None
 
     def validate(self, owner: str) -> None:
         """Raise ``InvalidParameterError`` for a value outside its interval."""
-        integers = {"max_depth": (0, 12), "max_bin": (2, 255), "n_splits": (1, 4095)}
+        integers = {
+            "max_depth": (0, 12),
+            "max_bin": (2, 255),
+            "n_splits": (1, 4095),
+            "least_rows": (1, 2**31),
+        }
         for name, (low, high) in integers.items():
             value = getattr(self, name)
             if value is not None:
                 check_integer(name, owner, value, low=low, high=high)
-        if self.leaf_share is not None:
-            check_real("leaf_share", owner, self.leaf_share, low=0.001, high=0.999)
+        for name in ("leaf_share", "bounds_share"):
+            if getattr(self, name) is not None:
+                check_real(name, owner, getattr(self, name), low=0.001, high=0.999)
         if self.target_error is not None:
             check_real("target_error", owner, self.target_error, low=0.0, high=1.0)
         if self.least_gain is not None:
@@ -182,6 +194,9 @@ class TreeRecipe:
         From released counts to class probabilities.
     rows_share : Fraction
         Part of the training budget for a released number of rows; 0 for none.
+    sums_alone : bool
+        Whether it asks for released sums and for released choices of each place only, so that
+        the rows may lie at parties.
     """
 
     name: str
@@ -194,6 +209,7 @@ class TreeRecipe:
     parts: Callable[[TreeHyperparameters, int], float]
     probability: ClassProbability
     rows_share: Fraction = Fraction(0)
+    sums_alone: bool = False
 
     def check(self, request: TreeHyperparameters, owner: str) -> None:
         """Raise for a value that the algorithm would ignore or does not know."""

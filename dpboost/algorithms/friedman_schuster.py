@@ -230,6 +230,7 @@ SULQ_ID3 = replace(
     defaults=lambda facts: SULQ_DEFAULTS,
     build=build_sulq,
     parts=sulq_parts,
+    sums_alone=True,
 )
 
 DIFFP_C45 = replace(

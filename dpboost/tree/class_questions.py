@@ -17,6 +17,7 @@ from dpboost.privacy import constants
 from dpboost.privacy.arithmetic import root_up
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.source import Question
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.sketch import Splits
 
@@ -237,6 +238,11 @@ class GroupedCells:
         check_different(self.nodes)
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
+
+
+def branch_of(question: Question) -> tuple[str, ...]:
+    """Return the path of nodes that a question is about; () for the whole tree."""
+    return tuple(getattr(question, "branch", ()))
 
 
 def check_different(nodes: NDArray[np.int32]) -> None:

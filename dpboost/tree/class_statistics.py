@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy import impurities
 from dpboost.privacy.impurities import Impurity
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.source import Question, Source
@@ -17,6 +22,7 @@ from dpboost.tree.class_questions import (
     ClassHistograms,
     NodeSizes,
     SplitRows,
+    branch_of,
 )
 from dpboost.tree.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
 from dpboost.tree.sketch import Splits
@@ -85,6 +91,34 @@ class ClassStatistics:
     def ask(self, question: Question) -> Sensitive:
         """Return the answer to a question, with its bounds under the relation."""
         return self._source.sensitive(question, self._neighbours)
+
+    def each(
+        self, mechanism: Mechanism, question: Question, *, ledger: Ledger, label: str
+    ) -> NDArray[Any]:
+        """Release an outcome of every place from its own rows, as one array of places first.
+
+        Places hold disjoint rows, so that all of it costs what one outcome costs.
+        """
+        places = getattr(self._source, "each", None)
+        value = self.ask(question) if places is None else places(question, self._neighbours)
+        outcome = ledger.release(mechanism, value, label=label)
+        return outcome.reshape(-1, question.shape[0])
+
+    def release_parts(
+        self, asked: Sequence[tuple[Mechanism, Question]], *, ledger: Ledger, label: str
+    ) -> list[NDArray[Any]]:
+        """Release answers about parts of the rows, each in the scope of its branch.
+
+        A branch is a path of nodes: rows below different children are different rows.
+        """
+        together = getattr(self._source, "release", None)
+        if together is not None:
+            return together(asked, label=label)
+        outcomes = []
+        for mechanism, question in asked:
+            with ledger.branch(branch_of(question)):
+                outcomes.append(ledger.release(mechanism, self.ask(question), label=label))
+        return outcomes
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Numbers of rows of some nodes, which are disjoint."""
