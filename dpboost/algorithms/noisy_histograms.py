@@ -264,6 +264,7 @@ class SavedHistograms:
             features, node.waiting = node.waiting[:size], node.waiting[size:]
             node.visited += len(features)
             asked.append((node, _part(node.budget, each * len(features)), features))
+        wanted = {node.number: features for node, _, features in asked}
         found = _release(
             rows,
             [(node, budget, len(features)) for node, budget, features in asked],
