@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +26,10 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.source import LocalSource
+from dpboost.privacy.source import LocalSource, Source
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.schema import ResolvedSchema
+from dpboost.tree.candidates import Candidates
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.class_statistics import ClassStatistics
@@ -120,15 +123,7 @@ def fit_tree(
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, privacy)
-    least = algorithm.least_epsilon(hyperparameters, table.n_features, privacy.neighbours)
-    if privacy.epsilon < least:
-        raise refuse(
-            "epsilon",
-            owner,
-            f"at least {least:.2g} for this recipe and depth, so that every release can be drawn "
-            "exactly",
-            privacy.epsilon,
-        )
+    check_least_epsilon(algorithm, hyperparameters, table.n_features, privacy, owner)
     warn_if_not_private(privacy)
     ledger = privacy.ledger(PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
@@ -150,11 +145,69 @@ def fit_tree(
     binner = Binner.from_schema(
         knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
     )
-    classes = _classes(knowledge)
+    classes = public_classes(knowledge.schema)
+    candidates = algorithm.candidates(binner)
+    place = rows_of_tree(table, labels, binner, classes, candidates, n_threads)
+    return release_tree(
+        LocalSource(place),
+        recipe=algorithm,
+        hyperparameters=hyperparameters,
+        binner=binner,
+        knowledge=knowledge,
+        privacy=privacy,
+        ledger=ledger,
+        n_threads=n_threads,
+    )
+
+
+def check_least_epsilon(
+    recipe: TreeRecipe,
+    hyperparameters: TreeHyperparameters,
+    n_features: int,
+    privacy: PrivacyRequest,
+    owner: str,
+) -> None:
+    """Raise where a release would get too little to be drawn exactly."""
+    least = recipe.least_epsilon(hyperparameters, n_features, privacy.neighbours)
+    if privacy.epsilon < least:
+        raise refuse(
+            "epsilon",
+            owner,
+            f"at least {least:.2g} for this recipe and depth, so that every release can be drawn "
+            "exactly",
+            privacy.epsilon,
+        )
+
+
+def rows_of_tree(
+    table: Table,
+    labels: NDArray[Any],
+    binner: Binner,
+    classes: Sequence[Any],
+    candidates: Candidates,
+    n_threads: int,
+) -> ClassRows:
+    """Return the private rows of one place as a tree looks at them.
+
+    Parameters
+    ----------
+    table : Table
+    labels : ndarray of shape (n_rows,)
+        From `read_class_labels`.
+    binner : Binner
+        Public bins, of columns that are read as those of this table.
+    classes : sequence
+        Public. Rows of other classes take no part.
+    candidates : Candidates
+    n_threads : int
+
+    Returns
+    -------
+    ClassRows
+    """
     indices, present = encode_classes(labels, classes)
     # A tree looks at all features of its rows, so that a sparse table is spread out: a byte a cell.
-    candidates = algorithm.candidates(binner)
-    place = ClassRows(
+    return ClassRows(
         dense_matrix(binner.transform(table, n_threads)),
         indices.astype(np.uint8),
         present,
@@ -162,20 +215,57 @@ def fit_tree(
         candidates=candidates,
         n_threads=n_threads,
     )
+
+
+def release_tree(
+    source: Source,
+    *,
+    recipe: TreeRecipe,
+    hyperparameters: TreeHyperparameters,
+    binner: Binner,
+    knowledge: Knowledge,
+    privacy: PrivacyRequest,
+    ledger: Ledger,
+    n_threads: int,
+    facts: Mapping[str, bool | int | float | str] | None = None,
+) -> FittedTree:
+    """Release one tree from rows wherever they are.
+
+    Parameters
+    ----------
+    source : Source
+        Of ``ClassRows``.
+    recipe : TreeRecipe
+    hyperparameters : TreeHyperparameters
+        What the user has set.
+    binner : Binner
+        Public bins.
+    knowledge : Knowledge
+        The completed schema.
+    privacy : PrivacyRequest
+    ledger : Ledger
+    n_threads : int
+    facts : dict, optional
+        Public facts for the report, beyond those of the recipe.
+
+    Returns
+    -------
+    FittedTree
+    """
     rows = ClassStatistics(
-        LocalSource(place),
-        n_classes=len(classes),
-        candidates=candidates,
+        source,
+        n_classes=len(public_classes(knowledge.schema)),
+        candidates=recipe.candidates(binner),
         neighbours=privacy.neighbours,
         n_threads=n_threads,
     )
-    grown, hyper = _grow(algorithm, hyperparameters, rows, knowledge, privacy, ledger)
+    grown, hyper = _grow(recipe, hyperparameters, rows, knowledge, privacy, ledger)
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
-        facts=_facts(algorithm, hyper, knowledge, privacy),
+        facts={**_facts(recipe, hyper, knowledge, privacy), **(facts or {})},
     )
-    probability = algorithm.probability.of(grown)
+    probability = recipe.probability.of(grown)
     return FittedTree(
         ensemble=_ensemble(grown, probability, binner, report),
         tree=_readable(grown, probability, rows),
@@ -238,9 +328,9 @@ def _read_labels(y: Any, table: Table, privacy: PrivacyRequest) -> NDArray[Any]:
     return labels
 
 
-def _classes(knowledge: Knowledge) -> list[Any]:
-    """Public classes in the order of ``classes_``, which scikit-learn wants sorted."""
-    classes = sorted(knowledge.schema.classes or ())
+def public_classes(schema: ResolvedSchema) -> list[Any]:
+    """Return the public classes in the order of ``classes_``, which scikit-learn wants sorted."""
+    classes = sorted(schema.classes or ())
     if not 1 <= len(classes) <= MOST_CLASSES:
         raise InvalidParameterError(
             "No class labels were released, or too many: declare them with Schema(classes=...)."

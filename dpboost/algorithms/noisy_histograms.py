@@ -253,9 +253,7 @@ class SavedHistograms:
             self._visit(rows, [node for node in level if node.waiting], size, ledger)
             size *= GROWTH
 
-    def _visit(
-        self, rows: ClassStatistics, level: list[Node], size: int, ledger: Ledger
-    ) -> None:
+    def _visit(self, rows: ClassStatistics, level: list[Node], size: int, ledger: Ledger) -> None:
         """Release histograms of the next features of some nodes, and drop what they rule out."""
         candidates = rows.candidates
         each = (1 - self.bounds_share) / candidates.n_features

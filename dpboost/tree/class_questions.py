@@ -45,7 +45,7 @@ class NodeSizes:
         return rows.sizes(self.nodes)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row is in one node."""
+        """Return the bounds: a row is in one node."""
         check_different(self.nodes)
         return constants.counts(neighbours)
 
@@ -79,7 +79,7 @@ class ClassCounts:
         return rows.totals(self.nodes)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row is in one node and of one class."""
+        """Return the bounds: a row is in one node and of one class."""
         check_different(self.nodes)
         return constants.counts(neighbours)
 
@@ -119,7 +119,7 @@ class ClassHistograms:
         return counts
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row is in one cell of each offered feature."""
+        """Return the bounds: a row is in one cell of each offered feature."""
         check_different(self.nodes)
         if self.offered is None:
             return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
@@ -188,7 +188,7 @@ class FeatureHistograms:
         return picked * held[..., np.newaxis]
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row is in one node, and there in one cell of each feature."""
+        """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_different(self.nodes)
         if self.features.min() < 0:
             raise InvalidParameterError("A question is about features that the rows do not have.")
@@ -234,7 +234,7 @@ class GroupedCells:
         return found
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row is in one node, and there in one cell of each feature."""
+        """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_different(self.nodes)
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)

@@ -136,7 +136,7 @@ class ClassRows:
     def _check_disjoint(self, nodes: NDArray[np.int32]) -> None:
         """Raise unless there are such nodes and none is above another one: public numbers."""
         asked = np.zeros(len(self._parent), dtype=bool)
-        if len(nodes) and not (0 <= nodes.min() and nodes.max() < len(asked)):
+        if len(nodes) and not (nodes.min() >= 0 and nodes.max() < len(asked)):
             raise InvalidParameterError("A question is about nodes that the tree does not have.")
         asked[nodes] = True
         at = self._parent[nodes]

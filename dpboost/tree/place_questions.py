@@ -60,7 +60,7 @@ class SplitScores:
         )
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """An added row lowers each score of one node by at most its range."""
+        """Return the bound: an added row lowers each score of one node by at most its range."""
         check_different(self.nodes)
         return (impurities.split_score(neighbours),)
 
@@ -111,6 +111,6 @@ class ImpurityBounds:
         return -best
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
-        """A row moves all bounds of one node."""
+        """Return the bound: a row moves all of one node."""
         check_different(self.nodes)
         return (impurities.split_bounds(self.n_features, neighbours),)
