@@ -56,6 +56,7 @@ class ClassRows:
         self._begins = np.zeros(1, dtype=np.int32)
         self._ends = np.array([len(self._order)], dtype=np.int32)
         self._parent = np.full(1, -1, dtype=np.int32)
+        self._split = np.zeros(1, dtype=bool)
         self._cells = candidates.cell_offsets
 
     def sizes(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -92,6 +93,10 @@ class ClassRows:
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
         candidates = self.candidates
+        self._check_disjoint(splits.node)
+        if len(np.unique(splits.node)) < len(splits.node) or self._split[splits.node].any():
+            # Rows would be in two nodes that are not above one another.
+            raise InvalidParameterError("A node is split once.")
         counts = candidates.n_branches(splits.feature)
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
         ends = np.empty(int(offsets[-1]), dtype=np.int32)
@@ -111,6 +116,8 @@ class ClassRows:
         begins[1:] = ends[:-1]
         begins[offsets[:-1]] = self._begins[splits.node]
         self._parent = np.concatenate((self._parent, np.repeat(splits.node, counts)))
+        self._split[splits.node] = True
+        self._split = np.concatenate((self._split, np.zeros(len(ends), dtype=bool)))
         self._begins = np.concatenate((self._begins, begins))
         self._ends = np.concatenate((self._ends, ends))
 

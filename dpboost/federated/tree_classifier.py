@@ -1,0 +1,290 @@
+"""One private decision tree from the rows of several data holders who do not show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost.data.names import column_names
+from dpboost.federated.agreement import Agreement
+from dpboost.federated.simulation import simulate
+from dpboost.federated.trees import (
+    FEDERATED_RECIPES,
+    agreed_recipe,
+    check_declared,
+    fit_federated_tree,
+    privacy_of,
+)
+from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.schema import Schema
+from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.tree_fitting import check_least_epsilon
+from dpboost.tree_recipe import find_tree_recipe
+
+__all__ = ["FederatedTreeClassifier"]
+
+# Decided by recipes that need a trusted holder of all rows.
+_CENTRAL_ALONE = ("threshold_draws",)
+_DECIDED = tuple(name for name in DECIDED_BY_RECIPE if name not in _CENTRAL_ALONE)
+
+
+class FederatedTreeClassifier(TreeClassifier):
+    """Differentially private decision tree over parties that keep their rows.
+
+    ``fit`` runs all parties in this process, each with its own rows, books and keys, and a
+    coordinator that sees masked or released numbers only. The same parties run as processes of
+    their own on a network; see ``dpboost.federated``.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``, pure. ``float("inf")`` switches every noise off; the model
+        is then not private and says so.
+    recipe : {"histograms", "histograms_saving", "noisy_counts", "local_rnm", "sulq_id3"}, \
+default="histograms"
+        Algorithm: that of Gubler, without or with budget saving, the two of Wang, Dick and
+        Balcan, or SuLQ-ID3, which needs no more than noisy sums either.
+    max_depth : int, default=None
+        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
+        used is stored with an underscore after ``fit``.
+    schema : Schema, dict, JSON text or path
+        Public knowledge on which all parties agree first: bounds, edges or categories of every
+        column, and the classes. Required.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one party has one row more, or another row.
+    colluding : int, default=1
+        How many parties may tell the coordinator, or each other, all that they know without harm
+        to the guarantee of the rest; below the number of parties. The more, the more noise: each
+        adds a share such that those of all others already carry what is charged for.
+    criterion : {"gini", "entropy", "max", "root_gini"}, default=None
+        Impurity that splits lower. Not every recipe knows each of them.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism by which a party chooses a split on its own rows (``local_rnm``).
+    leaf_share : float, default=None
+        Part of the budget for the class counts of the leaves (all but ``sulq_id3``).
+    n_splits : int, default=None
+        Splits in all (``noisy_counts``, ``local_rnm``).
+    depth_budget : {"decay", "uniform"}, default=None
+        Whether a level gets half of what the one above it gets, or as much (``noisy_counts``,
+        ``local_rnm``).
+    target_error : float, default=None
+        Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
+        (``noisy_counts``, ``local_rnm``).
+    least_gain : float, default=None
+        Splits of no larger released gain a row are not made (``noisy_counts``, ``local_rnm``).
+    prune : bool, default=None
+        Whether subtrees are cut by their released counts (``sulq_id3``).
+    least_rows : int, default=None
+        Nodes of fewer rows by their released histograms stay leaves (``histograms``,
+        ``histograms_saving``).
+    bounds_share : float, default=None
+        Part of a node's budget for bounds that tell which features need no histogram
+        (``histograms_saving``).
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The declared labels.
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    tree_ : ReleasedTree
+        The tree with its released counts; see also :meth:`export_text`.
+    privacy_report_ : PrivacyReport
+        Every release and its charge, by the coordinator's books.
+    party_reports_ : tuple of PrivacyReport
+        What each party has booked itself; nothing there depends on its rows.
+    ensemble_ : Ensemble
+        The released tree, for prediction without LightGBM.
+    schema_ : ResolvedSchema
+        What was agreed.
+    n_parties_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where the first party's columns have names.
+    max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
+target_error_, least_gain_, prune_, least_rows_, bounds_share_
+        The values used; None where they have no meaning for the recipe.
+
+    Privacy
+    -------
+    The guarantee of ``privacy_report_`` holds for each row of each party against the coordinator,
+    against everybody who sees the model, and against up to ``colluding`` of the other parties
+    together with them. A person with rows at several parties has it that many times.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> schema = dict(bounds={i: (0, 8) for i in range(4)}, classes=[0, 1, 2])
+    >>> parties = [(X[i::3], y[i::3]) for i in range(3)]
+    >>> model = FederatedTreeClassifier(epsilon=5.0, schema=schema).fit(parties)
+    >>> model.predict(X).shape
+    (150,)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        recipe: str = "histograms",
+        max_depth: int | None = None,
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        colluding: int = 1,
+        criterion: str | None = None,
+        max_bin: int | None = None,
+        selection: str | None = None,
+        leaf_share: float | None = None,
+        n_splits: int | None = None,
+        depth_budget: str | None = None,
+        target_error: float | None = None,
+        least_gain: float | None = None,
+        prune: bool | None = None,
+        least_rows: int | None = None,
+        bounds_share: float | None = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.recipe = recipe
+        self.max_depth = max_depth
+        self.schema = schema
+        self.neighbours = neighbours
+        self.colluding = colluding
+        self.criterion = criterion
+        self.max_bin = max_bin
+        self.selection = selection
+        self.leaf_share = leaf_share
+        self.n_splits = n_splits
+        self.depth_budget = depth_budget
+        self.target_error = target_error
+        self.least_gain = least_gain
+        self.prune = prune
+        self.least_rows = least_rows
+        self.bounds_share = bounds_share
+        self.noise_seed = noise_seed
+
+    def fit(self, parties: Sequence[tuple[Any, Any]], y: None = None) -> FederatedTreeClassifier:
+        """Train privately.
+
+        Parameters
+        ----------
+        parties : sequence of (X, y)
+            Rows and labels of each of at least two parties, with the same columns. A party may
+            have few rows, rows of one class only, or an array of shape (0, n_features). Labels
+            outside the declared classes take no part.
+        y : None
+            Labels come with the rows.
+
+        Returns
+        -------
+        FederatedTreeClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters, an incomplete schema or bad shapes, before anything is drawn or
+            charged.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
+        """
+        owner = type(self).__name__
+        tables = _pairs(parties, y, owner)
+        agreement = self._agreement(tables, owner)
+        warn_if_not_private(privacy_of(agreement, owner), stacklevel=3)
+        coordinator, holders = simulate(agreement, tables)
+        fitted = fit_federated_tree(coordinator, owner=owner)
+        self._store(fitted, names=getattr(tables[0][0], "columns", None))
+        self.n_parties_ = len(tables)
+        self.party_reports_ = tuple(
+            PrivacyReport.from_ledger(holder.ledger, facts={"party": holder.index})
+            for holder in holders
+        )
+        return self
+
+    def _agreement(self, tables: Sequence[tuple[Any, Any]], owner: str) -> Agreement:
+        """Return the terms, or raise for what could not be agreed upon."""
+        if self.schema is None:
+            raise InvalidParameterError(
+                f"The 'schema' parameter of {owner} is required: all parties agree on bounds or "
+                "categories of every column and on the classes before anything is computed."
+            )
+        privacy = PrivacyRequest.validated(
+            owner,
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=self.neighbours,
+            schema=self.schema,
+            assume_public=(),
+            noise_seed=self.noise_seed,
+        )
+        most = len(tables) - 1
+        check_integer("colluding", owner, self.colluding, low=0, high=most)
+        find_tree_recipe(dict.fromkeys(FEDERATED_RECIPES), self.recipe, owner)
+        names = [getattr(self, name) for name in _DECIDED]
+        hyper = {
+            name: value for name, value in zip(_DECIDED, names, strict=True) if value is not None
+        }
+        agreement = Agreement(
+            n_parties=len(tables),
+            features=_column_names(tables, owner),
+            schema=Schema.coerce(self.schema).to_dict(),
+            recipe=self.recipe,
+            epsilon=self.epsilon,
+            neighbours=privacy.neighbours.value,
+            colluding=self.colluding,
+            hyper=hyper,
+            noise_seed=self.noise_seed,
+        )
+        recipe, filled = agreed_recipe(agreement, owner)
+        check_declared(agreement.declared.resolve(agreement.features), owner)
+        check_least_epsilon(recipe, filled, len(agreement.features), privacy, owner)
+        return agreement
+
+
+def _pairs(parties: Any, y: Any, owner: str) -> list[tuple[Any, Any]]:
+    """Return the tables of the parties, or raise when this is no list of pairs."""
+    if y is not None:
+        raise InvalidParameterError(
+            f"{owner}.fit takes one list of pairs, [(X1, y1), (X2, y2), ...], and no y beside it."
+        )
+    if not isinstance(parties, (list, tuple)) or len(parties) < 2:
+        raise refuse(
+            "parties", f"{owner}.fit", "a list of at least two pairs (X, y)", type(parties).__name__
+        )
+    for pair in parties:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise refuse("parties", f"{owner}.fit", "a list of pairs (X, y)", type(pair).__name__)
+    return [(X, labels) for X, labels in parties]
+
+
+def _column_names(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:
+    """Return the names of the columns, which are the same for all parties."""
+    found = []
+    for X, _ in tables:
+        table = X if hasattr(X, "shape") else np.asarray(X)
+        if len(table.shape) != 2:
+            raise InvalidParameterError(
+                f"{owner}.fit: the rows of a party must be a table of shape (n_rows, n_features)."
+            )
+        columns = getattr(table, "columns", None)
+        own = None if columns is None else [str(name) for name in columns]
+        found.append(column_names(None, table.shape[1], own))
+    for place, names in enumerate(found):
+        if names != found[0]:
+            raise InvalidParameterError(
+                f"{owner}.fit: the columns of party {place} differ from those of party 0. All "
+                "parties give the same columns, in the same order."
+            )
+    return found[0]
