@@ -276,25 +276,47 @@ class SavedHistograms:
             ledger,
             "class counts",
         )
-        for (node, _, features), histograms in zip(asked, found, strict=True):
-            for feature, counts in zip(features, histograms, strict=True):
-                self._weigh(node, feature, counts, candidates)
-            node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
+        for number in sorted({len(features) for _, _, features in asked}):
+            alike = [place for place, part in enumerate(asked) if len(part[2]) == number]
+            self._weigh(
+                [asked[place][0] for place in alike],
+                np.array([asked[place][2] for place in alike]),
+                np.stack([found[place] for place in alike]),
+                candidates,
+            )
 
     def _weigh(
-        self, node: Node, feature: int, counts: NDArray[np.int64], candidates: Candidates
+        self,
+        nodes: list[Node],
+        features: NDArray[np.integer],
+        counts: NDArray[np.int64],
+        candidates: Candidates,
     ) -> None:
-        """Compare the best split of a feature with the best one so far."""
-        width = int(candidates.n_bins[feature]) + 1
-        left, right = branch_counts(counts[:width], int(candidates.kinds[feature]))
-        purity = split_purity(Impurity.GINI, left, right)
-        place = int(purity.argmax())
-        node.sums.append(counts.sum(axis=0))
-        impurity = -float(purity[place])
-        if impurity < node.best[0]:
-            # n p (1 - p) is half of Gini.
-            in_rows = impurity / 2 * float((left + right)[place].sum())
-            node.best = (impurity, in_rows, int(candidates.candidate_offsets[feature]) + place)
+        """Compare the best splits of some features of some nodes with the best ones so far.
+
+        ``features`` has shape (n_nodes, n_asked), ``counts`` (n_nodes, n_asked, n_cells,
+        n_classes).
+        """
+        # Cells that a feature lacks hold noise.
+        there = np.arange(counts.shape[2]) <= candidates.n_bins[features][..., np.newaxis]
+        counts = np.where(there[..., np.newaxis], counts, 0)
+        # The missing bin, a feature's last cell, goes with the second branch of a threshold.
+        left, right = branch_counts(counts, candidates.kinds[features])
+        purity = np.where(there[..., 1:], split_purity(Impurity.GINI, left, right), -np.inf)
+        place = purity.argmax(axis=2)[..., np.newaxis]
+        impurity = -np.take_along_axis(purity, place, axis=2)[..., 0]
+        in_all = np.take_along_axis((left + right).sum(axis=3), place, axis=2)[..., 0]
+        # n p (1 - p) is half of Gini.
+        in_rows = np.where(np.isfinite(impurity), impurity, 0.0) / 2 * in_all
+        chosen = candidates.candidate_offsets[features] + place[..., 0]
+        for node, sums, own, rows, split in zip(
+            nodes, counts.sum(axis=2), impurity, in_rows, chosen, strict=True
+        ):
+            node.sums.extend(sums)
+            best = int(own.argmin())
+            if own[best] < node.best[0]:
+                node.best = (float(own[best]), float(rows[best]), int(split[best]))
+            node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
 
     def _goes(self, node: Node) -> bool:
         """Tell whether a node is split."""

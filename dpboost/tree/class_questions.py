@@ -247,7 +247,7 @@ def branch_of(question: Question) -> tuple[str, ...]:
 
 def check_different(nodes: NDArray[np.int32]) -> None:
     """Raise for a node that is listed twice: its rows would count twice."""
-    if len(np.unique(nodes)) < len(nodes):
+    if len(set(nodes.tolist())) < len(nodes):
         raise InvalidParameterError("The nodes of a question must be different.")
 
 

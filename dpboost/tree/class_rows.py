@@ -56,6 +56,7 @@ class ClassRows:
         self._begins = np.zeros(1, dtype=np.int32)
         self._ends = np.array([len(self._order)], dtype=np.int32)
         self._parent = np.full(1, -1, dtype=np.int32)
+        self._depth = np.zeros(1, dtype=np.int32)
         self._split = np.zeros(1, dtype=bool)
         self._cells = candidates.cell_offsets
 
@@ -116,6 +117,8 @@ class ClassRows:
         begins[1:] = ends[:-1]
         begins[offsets[:-1]] = self._begins[splits.node]
         self._parent = np.concatenate((self._parent, np.repeat(splits.node, counts)))
+        depth = np.repeat(self._depth[splits.node] + 1, counts)
+        self._depth = np.concatenate((self._depth, depth))
         self._split[splits.node] = True
         self._split = np.concatenate((self._split, np.zeros(len(ends), dtype=bool)))
         self._begins = np.concatenate((self._begins, begins))
@@ -142,9 +145,12 @@ class ClassRows:
 
     def _check_disjoint(self, nodes: NDArray[np.int32]) -> None:
         """Raise unless there are such nodes and none is above another one: public numbers."""
-        asked = np.zeros(len(self._parent), dtype=bool)
-        if len(nodes) and not (nodes.min() >= 0 and nodes.max() < len(asked)):
+        if len(nodes) and not (nodes.min() >= 0 and nodes.max() < len(self._parent)):
             raise InvalidParameterError("A question is about nodes that the tree does not have.")
+        depth = self._depth[nodes]
+        if not len(nodes) or (depth == depth[0]).all():
+            return
+        asked = np.zeros(len(self._parent), dtype=bool)
         asked[nodes] = True
         at = self._parent[nodes]
         at = at[at >= 0]

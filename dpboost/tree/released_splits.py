@@ -40,23 +40,24 @@ def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def branch_counts(
-    counts: NDArray[np.integer], kind: int
+    counts: NDArray[np.integer], kind: NDArray[np.uint8] | int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the class counts of both branches of every split of a feature.
 
     Parameters
     ----------
     counts : ndarray of shape (..., n_cells, n_classes)
-        Released counts of the cells of a feature, the missing bin last.
-    kind : int
-        Thresholds or single categories.
+        Released counts of the cells of features, the missing bin last.
+    kind : int or ndarray of shape (...), uint8
+        Thresholds or single categories, of each feature.
 
     Returns
     -------
     left, right : ndarray of shape (..., n_cells - 1, n_classes), float64
         Of the split by each cell but the last one; sums of noisy counts, cut at zero.
     """
-    left = (counts if kind == CATEGORY else np.cumsum(counts, axis=-2))[..., :-1, :]
+    single = np.asarray(kind == CATEGORY)[..., np.newaxis, np.newaxis]
+    left = np.where(single, counts, np.cumsum(counts, axis=-2))[..., :-1, :]
     right = counts.sum(axis=-2, keepdims=True) - left
     return np.maximum(left, 0).astype(np.float64), np.maximum(right, 0).astype(np.float64)
 
