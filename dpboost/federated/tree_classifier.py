@@ -202,7 +202,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         owner = type(self).__name__
         tables = _pairs(parties, y, owner)
         agreement = self._agreement(tables, owner)
-        warn_if_not_private(privacy_of(agreement, owner), stacklevel=3)
+        warn_if_not_private(privacy_of(agreement, owner))
         coordinator, holders = simulate(agreement, tables)
         fitted = fit_federated_tree(coordinator, owner=owner)
         self._store(fitted, names=getattr(tables[0][0], "columns", None))
