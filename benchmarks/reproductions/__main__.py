@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from tqdm import tqdm
 
@@ -15,17 +15,32 @@ from benchmarks._compat import import_pandas
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import write_atomically
 
+NAMES = (
+    "friedman-schuster",
+    "dp-topdown",
+    "federated-topdown",
+    "federated-histograms-250",
+    "federated-histograms-1000",
+    "federated-histograms-100",
+)
+
 RESULTS = Path(__file__).parent.parent / "results"
 
 
-def papers() -> dict[str, ModuleType]:
-    """Return the modules of the papers by name."""
-    from benchmarks.reproductions import dp_topdown, friedman_schuster
+def papers() -> dict[str, Any]:
+    """Return the papers by name: modules, or objects that have what the modules have."""
+    from benchmarks.reproductions import (
+        dp_topdown,
+        federated_histograms,
+        federated_topdown,
+        friedman_schuster,
+    )
 
-    return {paper.NAME: paper for paper in (friedman_schuster, dp_topdown)}
+    single = (friedman_schuster, dp_topdown, federated_topdown)
+    return {paper.NAME: paper for paper in (*single, *federated_histograms.PAGES)}
 
 
-def reproduce(paper: ModuleType, folder: Path, *, quick: bool) -> str:
+def reproduce(paper: Any, folder: Path, *, quick: bool) -> str:
     """Measure the figures of a paper, write the result files and return the page."""
     from benchmarks.reproductions.measure import to_text
     from benchmarks.reproductions.page import draw, markdown
@@ -54,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.reproductions",
         description="Measure the figures of the papers of the single trees anew.",
     )
-    top.add_argument("paper", choices=["friedman-schuster", "dp-topdown"])
+    top.add_argument("paper", choices=NAMES)
     top.add_argument("--quick", action="store_true", help="fewer repeats and points")
     top.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     options = top.parse_args(arguments)

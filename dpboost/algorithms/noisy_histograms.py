@@ -178,6 +178,8 @@ class SavedHistograms:
         Part of a node's budget for the bounds.
     least_rows : int
         Nodes of fewer rows by all of their histograms stay leaves.
+    bounds_question : type
+        Asks for the bounds.
 
     Privacy
     -------
@@ -192,6 +194,7 @@ class SavedHistograms:
     leaf_share: Fraction
     bounds_share: Fraction
     least_rows: int
+    bounds_question: type[ImpurityBounds] = ImpurityBounds
 
     def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
         """Release one tree."""
@@ -239,7 +242,7 @@ class SavedHistograms:
         found = _release(
             rows,
             [(node, _part(node.budget, share), 0) for node in level],
-            lambda nodes, branch: ImpurityBounds(
+            lambda nodes, branch: self.bounds_question(
                 nodes=_numbers(nodes), n_features=n_features, branch=branch
             ),
             ledger,

@@ -40,9 +40,7 @@ from dpboost.tree_fitting import (
 from dpboost.tree_recipe import TreeHyperparameters, TreeRecipe, find_tree_recipe
 
 #: Recipes whose questions parties can answer.
-FEDERATED_RECIPES = tuple(
-    name for name, recipe in TREE_ALGORITHMS.items() if recipe.sums_alone
-)
+FEDERATED_RECIPES = tuple(name for name, recipe in TREE_ALGORITHMS.items() if recipe.sums_alone)
 
 
 @dataclass(frozen=True, kw_only=True)

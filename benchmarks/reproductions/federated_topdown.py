@@ -1,0 +1,307 @@
+"""Figures 1 and 2 of Wang, Dick and Balcan, DP-TopDown, for four data holders."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+import dpboost
+from benchmarks.reproductions.dp_topdown import Table, load
+from benchmarks.reproductions.measure import Claim, Measured, accuracy
+from dpboost.algorithms.noisy_counts import NOISY_COUNTS, HistogramFinder, build_noisy_counts
+from dpboost.federated.tree_classifier import FederatedTreeClassifier
+from dpboost.privacy import constants
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.tree.released_splits import branch_counts, split_gain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpboost.privacy.arithmetic import Budget
+    from dpboost.privacy.ledger import Ledger
+    from dpboost.privacy.relation import Neighbours
+    from dpboost.privacy.sensitive import Bound
+    from dpboost.tree.class_rows import ClassRows
+    from dpboost.tree.class_statistics import ClassStatistics
+    from dpboost.tree_recipe import TreeFacts, TreeHyperparameters
+
+NAME = "federated-topdown"
+TITLE = "Wang, Dick and Balcan 2020, figures 1 and 2, four data holders"
+
+AXES = {"figure 1": "share of the budget for the leaves", "figure 2": "alpha"}
+
+N_PARTIES = 4
+
+#: Parts of the rows that the data holders have.
+EVEN = (0.25, 0.25, 0.25, 0.25)
+UNEVEN = (0.85, 0.1, 0.04, 0.01)
+
+SINGLE = "SingleMachine"
+COUNTS = "NoisyCounts, secure sum"
+COUNTS_FULL = "NoisyCounts, every holder all of the noise"
+LOCAL = "LocalRNM, secure sum"
+LOCAL_FULL = "LocalRNM, every holder all of the noise"
+BY_SPLIT = "NoisyCounts, a table for each split, trusted sum"
+BARE = "without noise"
+
+INFINITE = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplitCounts:
+    """Class counts of both branches of every split of some nodes: the tables of the paper."""
+
+    nodes: NDArray[np.int32]
+    n_candidates: int
+    n_classes: int
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, split, branch and class."""
+        return (len(self.nodes), self.n_candidates, 2, self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        counts, layout = rows.histograms(self.nodes), rows.candidates
+        parts = []
+        for feature, kind in enumerate(layout.kinds):
+            cells = slice(layout.cell_offsets[feature], layout.cell_offsets[feature + 1])
+            parts.append(np.stack(branch_counts(counts[:, cells], kind), axis=2))
+        return np.concatenate(parts, axis=1).astype(np.int64)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one cell of each table."""
+        return constants.counts(neighbours, histograms=self.n_candidates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFinder(HistogramFinder):
+    """The best split by a noisy table for each split, alpha / |H| each."""
+
+    def find(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        *,
+        epsilon: Budget,
+        ledger: Ledger,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return candidates, and their released gains for each row."""
+        question = SplitCounts(
+            nodes=nodes, n_candidates=rows.candidates.n_candidates, n_classes=rows.n_classes
+        )
+        released = ledger.release(
+            DiscreteLaplace(epsilon=epsilon), rows.ask(question), label="class counts"
+        )
+        inside = np.maximum(released, 0).astype(np.float64)
+        gains = split_gain(self.measure, inside[:, :, 0], inside[:, :, 1])
+        chosen = gains.argmax(axis=1).astype(np.int32)
+        return chosen, gains[np.arange(len(nodes)), chosen]
+
+
+def _build_by_split(hyper: TreeHyperparameters, facts: TreeFacts) -> Any:
+    learner = build_noisy_counts(hyper, facts)
+    assert isinstance(learner.finder, HistogramFinder)
+    return replace(learner, finder=TableFinder(measure=learner.finder.measure))
+
+
+AS_PRINTED = replace(NOISY_COUNTS, name="a table for each split", build=_build_by_split)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is run: repeats by data set, quantities, data sets of figures 1 and 2."""
+
+    repeats: dict[str, int]
+    alphas: tuple[float, ...]
+    shares: tuple[float, ...]
+    share_alphas: tuple[float, ...]
+    share_repeats: int
+    share_sets: tuple[str, ...]
+
+
+FULL = Size(
+    repeats={"adult": 10, "bank": 10, "skin": 5, "mnist": 3, "kddcup99": 2},
+    alphas=(0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0),
+    shares=(0.015, 0.125, 0.25, 0.5, 0.75, 0.875, 0.985),
+    share_alphas=(0.125, 1.0, 8.0),
+    share_repeats=5,
+    share_sets=("adult", "bank"),
+)
+QUICK = Size(
+    repeats={"adult": 3, "bank": 3},
+    alphas=(0.5, 8.0, 128.0),
+    shares=(0.015, 0.5, 0.985),
+    share_alphas=(1.0, 8.0),
+    share_repeats=2,
+    share_sets=("bank",),
+)
+
+Rows = tuple[Any, Any]
+
+
+def divide(train: Rows, parts: tuple[float, ...], repeat: int) -> list[Rows]:
+    """Divide rows at random among the data holders."""
+    X, y = train
+    order = np.random.default_rng(repeat).permutation(len(y))
+    ends = np.round(np.cumsum(parts)[:-1] * len(y)).astype(int)
+    return [(X.iloc[own], y[own]) for own in np.split(order, ends)]
+
+
+def federated_accuracy(
+    holders: list[Rows], test: Rows, table: Table, recipe: str, colluding: int, **settings: Any
+) -> float:
+    """Fit a tree over data holders and return its accuracy on held-out rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
+        model = FederatedTreeClassifier(
+            recipe=recipe,
+            colluding=colluding,
+            schema=table.schema,
+            max_bin=table.settings["max_bin"],
+            **settings,
+        ).fit(holders)
+    return float(np.mean(model.predict(test[0]) == test[1]))
+
+
+def privacy_curves(table: Table, size: Size) -> Iterator[Measured]:
+    """Figure 2: accuracy against alpha, for rows that are divided evenly and unevenly."""
+    own = {**table.settings, "schema": table.schema}
+    for repeat in range(size.repeats[table.name]):
+        train, test = table.parts(repeat)
+        bare = accuracy(train, test, epsilon=INFINITE, **own)
+        for alpha in size.alphas:
+            pooled = {
+                SINGLE: accuracy(train, test, epsilon=alpha, **own),
+                BY_SPLIT: accuracy(train, test, epsilon=alpha, **{**own, "recipe": AS_PRINTED}),
+                BARE: bare,
+            }
+            for split, parts in (("even", EVEN), ("uneven", UNEVEN)):
+                holders = divide(train, parts, repeat)
+                found = {
+                    method: federated_accuracy(
+                        holders, test, table, recipe, colluding, epsilon=alpha
+                    )
+                    for method, recipe, colluding in (
+                        (COUNTS, "noisy_counts", 1),
+                        (COUNTS_FULL, "noisy_counts", N_PARTIES - 1),
+                        (LOCAL, "local_rnm", 1),
+                        (LOCAL_FULL, "local_rnm", N_PARTIES - 1),
+                    )
+                }
+                for method, value in {**pooled, **found}.items():
+                    yield Measured(
+                        figure="figure 2",
+                        data=f"{table.name}, {split}",
+                        x=alpha,
+                        method=method,
+                        repeat=repeat,
+                        accuracy=value,
+                    )
+
+
+def leaf_shares(table: Table, size: Size) -> Iterator[Measured]:
+    """Figure 1: the share of the leaves, for both budgets."""
+    for repeat in range(size.share_repeats):
+        train, test = table.parts(repeat)
+        holders = divide(train, EVEN, repeat)
+        for alpha in size.share_alphas:
+            for share in size.shares:
+                for budget in ("decay", "uniform"):
+                    for name, recipe in (
+                        ("NoisyCounts", "noisy_counts"),
+                        ("LocalRNM", "local_rnm"),
+                    ):
+                        found = federated_accuracy(
+                            holders,
+                            test,
+                            table,
+                            recipe,
+                            1,
+                            epsilon=alpha,
+                            leaf_share=share,
+                            depth_budget=budget,
+                        )
+                        yield Measured(
+                            figure="figure 1",
+                            data=f"{table.name}, alpha {alpha:g}",
+                            x=share,
+                            method=f"{name}, {budget}",
+                            repeat=repeat,
+                            accuracy=found,
+                        )
+
+
+def measure(*, quick: bool) -> Iterator[Measured]:
+    """Measure both figures."""
+    size = QUICK if quick else FULL
+    for name in size.repeats:
+        table = load(name)
+        if name in size.share_sets:
+            yield from leaf_shares(table, size)
+        yield from privacy_curves(table, size)
+
+
+def claims() -> list[Claim]:
+    """Return what the paper reports."""
+    ninth = 1 / 9
+    pairs = [
+        (SINGLE, COUNTS, "SingleMachine above NoisyCounts", tuple(FULL.repeats)),
+        (SINGLE, LOCAL, "SingleMachine above LocalRNM", tuple(FULL.repeats)),
+        (LOCAL, BY_SPLIT, "LocalRNM above a table for each split", ("adult", "bank", "skin")),
+        (LOCAL_FULL, COUNTS_FULL, "LocalRNM above NoisyCounts, all the noise each", FULL.repeats),
+        (LOCAL, COUNTS, "LocalRNM above NoisyCounts, secure sum", tuple(FULL.repeats)),
+        (
+            COUNTS,
+            BY_SPLIT,
+            "a histogram for each feature above a table for each split",
+            FULL.repeats,
+        ),
+    ]
+    found = [
+        Claim(
+            figure="figure 2",
+            text=f"{text}, {name}, {split}",
+            above=above,
+            below=below,
+            where=lambda data, x, own=f"{name}, {split}": data == own and x <= 32,
+            overlap=ninth,
+        )
+        for above, below, text, names in pairs
+        for name in names
+        for split in ("even", "uneven")
+    ]
+    for name in FULL.share_sets:
+        for method in ("NoisyCounts", "LocalRNM"):
+            found.append(
+                Claim(
+                    figure="figure 1",
+                    text=f"decay above uniform, {method}, {name}",
+                    above=f"{method}, decay",
+                    below=f"{method}, uniform",
+                    where=lambda data, x, own=name: data.startswith(own) and 0.1 < x < 0.9,
+                    overlap=ninth,
+                )
+            )
+            for budget in ("decay", "uniform"):
+                found.append(
+                    Claim(
+                        figure="figure 1",
+                        text=f"interior leaf shares above extreme ones, {method}, {budget}, {name}",
+                        above=f"{method}, {budget}",
+                        below=f"{method}, {budget}",
+                        where=lambda data, x, own=name: data.startswith(own) and 0.2 <= x <= 0.8,
+                        below_where=lambda data, x, own=name: (
+                            data.startswith(own) and not 0.1 < x < 0.9
+                        ),
+                        overlap=ninth,
+                    )
+                )
+    return found
