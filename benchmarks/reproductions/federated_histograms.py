@@ -65,12 +65,12 @@ class Size:
     correlations: tuple[float, ...] = (0.9, 0.3)
     shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
     bounds_shares: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    share_repeats: int = 50
+    share_repeats: int = 25
     share_epsilons: tuple[float, ...] = (1.0, 5.0)
 
 
 FULL = Size(
-    repeats={5: 50, 10: 10},
+    repeats={5: 50, 10: 5},
     features=(10, 25, 50),
     epsilons=(0.1, 0.5, 1.0, 2.0, 5.0, 10.0),
     printed_depths=(5,),
@@ -209,9 +209,9 @@ def _curve_claims(figure: str) -> list[Claim]:
         for depth in FULL.repeats:
             if above == PRINTED and depth not in FULL.printed_depths:
                 continue
-            for p in FULL.features:
+            ends = [f"p {p}, depth {depth}" for p in FULL.features]
+            for end in (f"depth {depth}", *ends):
                 for low, high in ((0.0, 1.0), (1.5, 10.0)):
-                    end = f"p {p}, depth {depth}"
                     found.append(
                         Claim(
                             figure=figure,

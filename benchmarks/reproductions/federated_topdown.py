@@ -128,11 +128,11 @@ class Size:
 
 
 FULL = Size(
-    repeats={"adult": 10, "bank": 10, "skin": 5, "mnist": 3, "kddcup99": 2},
-    alphas=(0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0),
+    repeats={"adult": 6, "bank": 6, "skin": 3, "mnist": 2, "kddcup99": 2},
+    alphas=(0.125, 1.0, 8.0, 64.0, 512.0),
     shares=(0.015, 0.125, 0.25, 0.5, 0.75, 0.875, 0.985),
     share_alphas=(0.125, 1.0, 8.0),
-    share_repeats=5,
+    share_repeats=3,
     share_sets=("adult", "bank"),
 )
 QUICK = Size(
@@ -271,7 +271,7 @@ def claims() -> list[Claim]:
             text=f"{text}, {name}, {split}",
             above=above,
             below=below,
-            where=lambda data, x, own=f"{name}, {split}": data == own and x <= 32,
+            where=lambda data, x, own=f"{name}, {split}": data == own and x <= 64,
             overlap=ninth,
         )
         for above, below, text, names in pairs

@@ -1,4 +1,4 @@
-"""Trees over places of rows in one process: the law of the parties' protocol without its messages."""
+"""Trees over places of rows in one process: what parties release, without their messages."""
 
 from __future__ import annotations
 

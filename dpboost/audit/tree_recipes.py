@@ -19,14 +19,26 @@ from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.tree_witnesses import tree_witnesses
 from dpboost.audit.visible import overhear
 from dpboost.audit.witnesses import Witness
+from dpboost.data.labels import read_class_labels
+from dpboost.data.learning import Knowledge
+from dpboost.data.table import read_table
+from dpboost.federated.places import Places
+from dpboost.federated.trees import public_binner
+from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.relation import Neighbours
+from dpboost.privacy_request import PrivacyRequest
+from dpboost.schema import Schema
 from dpboost.single_tree import DPTreeClassifier
+from dpboost.tree_fitting import public_classes, release_tree, rows_of_tree
+from dpboost.tree_recipe import TreeHyperparameters
 
 TREE_RECIPES = tuple(TREE_ALGORITHMS)
 
 
 def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
     """Return what the replay auditor runs: it shows all that leaves the process."""
+    if "n_places" in witness.settings:
+        return places_fit(recipe, witness, epsilon)
 
     def fit(X: Any, y: Any) -> Mapping[str, Any]:
         heard: dict[str, Any] = {}
@@ -45,6 +57,57 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
             "report": str(model.privacy_report_),
             "pickle": pickle.dumps(model),
         }
+
+    return fit
+
+
+def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
+    """Return what the replay auditor runs where rows lie at several places, by their numbers."""
+    settings = dict(witness.settings)
+    n_places, schema = settings.pop("n_places"), settings.pop("schema")
+    algorithm, hyper = TREE_ALGORITHMS[recipe], TreeHyperparameters(**settings)
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
+        resolved = Schema.coerce(schema).resolve(names)
+        binner = public_binner(resolved, hyper.max_bin or algorithm.max_bin)
+        classes, candidates = public_classes(resolved), algorithm.candidates(binner)
+        places = [
+            rows_of_tree(
+                read_table(X[first::n_places], schema=resolved),
+                read_class_labels(y[first::n_places]),
+                binner,
+                classes,
+                candidates,
+                1,
+            )
+            for first in range(n_places)
+        ]
+        privacy = PrivacyRequest.validated(
+            "places_fit",
+            epsilon=epsilon,
+            delta=0.0,
+            neighbours=witness.neighbours.value,
+            schema=schema,
+            assume_public=(),
+            noise_seed=None,
+        )
+        ledger = privacy.ledger(PureAccountant())
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            fitted = release_tree(
+                Places(places),
+                recipe=algorithm,
+                hyperparameters=hyper,
+                binner=binner,
+                knowledge=Knowledge(
+                    schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
+                ),
+                privacy=privacy,
+                ledger=ledger,
+                n_threads=1,
+            )
+        return {**heard, "report": str(fitted.report), "pickle": pickle.dumps(fitted.tree)}
 
     return fit
 

@@ -25,6 +25,9 @@ LARGE_GAIN = 1 << 20
 #: Candidates of a nominal feature of two categories, by recipe: one for each category, or one.
 ONE_CANDIDATE = ("sulq_id3", "diffp_id3", "diffp_c45")
 
+#: Recipes whose rows may lie at several places.
+BY_SUMS = ("noisy_counts", "local_rnm", "histograms", "histograms_saving")
+
 _DEPTH = 2
 
 # Witnesses of the ensembles whose forced outcomes mean something else to a single tree.
@@ -50,6 +53,10 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
     yield lone_row(recipe, neighbours, 0, n_classes=3)
     yield lone_row(recipe, neighbours, 1)
     yield two_nodes(recipe, neighbours)
+    if recipe in BY_SUMS:
+        yield lone_row(recipe, neighbours, 0, n_places=3)
+    if recipe == "histograms_saving":
+        yield root_alone(neighbours)
     if recipe == "diffp_c45":
         for level in range(_DEPTH):
             yield numeric_row(neighbours, level)
@@ -61,7 +68,10 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
 def _other_criteria(recipe: str) -> tuple[str, ...]:
     if recipe == "best":
         return ("max", "entropy", "root_gini")
-    return ("gini", "root_gini") if recipe == "dp_topdown" else ("gini", "entropy")
+    if recipe in ("noisy_counts", "histograms", "histograms_saving"):
+        # Nothing is released that depends on the criterion.
+        return ()
+    return ("gini", "root_gini") if recipe in ("dp_topdown", "local_rnm") else ("gini", "entropy")
 
 
 def _of_tree(witness: Witness) -> Witness:
@@ -94,7 +104,25 @@ def _steering(recipe: str, n_features: int, level: int) -> Steering:
     chosen |= {("split gain", number): LARGE_GAIN for number in range(_DEPTH)}
     if recipe == "sulq_id3":
         chosen |= _pure_feature(n_features, n_features - 1 if level else 0)
+    if recipe in BY_SUMS and level:
+        chosen |= _pure_split(recipe, n_features, n_features - 1)
     return chosen
+
+
+def _pure_split(recipe: str, n_features: int, feature: int) -> dict[tuple[str, int], Any]:
+    """Return released counts by which a feature separates the classes at the root."""
+    apart = np.array([[N_PURE, 0], [0, N_PURE], [0, 0]])
+    if recipe == "local_rnm":
+        # Of the one chosen split: category 1, then category 0.
+        return {("class counts", 0): apart[:2].ravel()}
+    if recipe == "histograms_saving":
+        # Its bound is the least one, and what it leaves is below all others.
+        bounds = np.full(n_features, LARGE_GAIN)
+        bounds[feature] = 0
+        return {("impurity bounds", 0): bounds, ("class counts", 0): apart.ravel()}
+    counts = np.full((3 * n_features, 2), N_PURE, dtype=np.int64)
+    counts[3 * feature : 3 * feature + 3] = apart
+    return {("class counts", 0): counts.ravel()}
 
 
 def _pure_feature(n_features: int, feature: int) -> dict[tuple[str, int], Any]:
@@ -112,6 +140,7 @@ def lone_row(
     *,
     criterion: str | None = None,
     n_classes: int = 2,
+    n_places: int = 1,
 ) -> Witness:
     """One split does not feel the row and all others do: the range of the scores, and the gain.
 
@@ -129,11 +158,19 @@ def lone_row(
     settings = _settings(n_features, n_classes)
     if criterion is not None:
         settings["criterion"] = criterion
+    if n_places > 1:
+        settings["n_places"] = n_places
     aims = [("split choice", level), ("leaf counts", 0)]
     if recipe == "sulq_id3":
         aims = [("cell sizes", level), ("class counts", level), ("leaf counts", 0)]
+    if recipe in BY_SUMS:
+        aims.append(("class counts", level))
+    if recipe == "histograms_saving":
+        # The leaf of the row is not the first one: see `root_alone`.
+        aims = [("class counts", level)]
     if neighbours is Neighbours.ADD_REMOVE:
         aims += [("node sizes", level), ("split gain", level), ("row count", 0)]
+        aims += [("impurity bounds", level)]
     pair = pair_of(
         X,
         y,
@@ -144,7 +181,8 @@ def lone_row(
         steering=_steering(recipe, n_features, level) if n_classes == 2 else {},
     )
     return Witness(
-        name=f"lone row, level {level}, {criterion or 'own criterion'}, {n_classes} classes",
+        name=f"lone row, level {level}, {criterion or 'own criterion'}, {n_classes} classes"
+        + (f", {n_places} places" if n_places > 1 else ""),
         task="tree",
         neighbours=neighbours,
         pair=pair,
@@ -168,7 +206,7 @@ def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
     pair = pair_of(X, y, row, 1, neighbours, instead=(other, 1), steering=steering)
     aims: tuple[tuple[str, int], ...] = ()
     if neighbours is Neighbours.REPLACE and recipe != "sulq_id3":
-        aims = (("node sizes", 1), ("split gain", 1))
+        aims = (("node sizes", 1), ("split gain", 1), ("impurity bounds", 1))
     return Witness(
         name="two nodes",
         task="tree",
@@ -176,6 +214,19 @@ def two_nodes(recipe: str, neighbours: Neighbours) -> Witness:
         pair=pair,
         settings=_settings(n_features),
         aims_at=aims,
+    )
+
+
+def root_alone(neighbours: Neighbours) -> Witness:
+    """All of the budget is for the class counts of the root."""
+    X, y = np.zeros((N_PURE, 1)), np.zeros(N_PURE, dtype=np.int64)
+    return Witness(
+        name="root alone",
+        task="tree",
+        neighbours=neighbours,
+        pair=pair_of(X, y, np.zeros(1), 1, neighbours, instead=(np.zeros(1), 0)),
+        settings={**_settings(1), "max_depth": 0},
+        aims_at=(("leaf counts", 0),),
     )
 
 

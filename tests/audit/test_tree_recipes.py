@@ -52,7 +52,7 @@ def test_no_release_of_any_recipe_tells_more_than_its_charge(recipe, neighbours)
     assert audit.skipped == []
     assert audit.largest_loss <= 1 + 1e-9
     assert audit.largest_cost <= 1 + 1e-9
-    assert audit.n_runs >= 40
+    assert audit.n_runs >= 36
 
 
 LEARNED = {"categories", "class labels", "common feature bound", "feature bounds"}
@@ -64,6 +64,10 @@ AIMED = {
     "sulq_id3": {"node sizes", "cell sizes", "class counts"},
     "diffp_id3": {"node sizes", "split choice"},
     "diffp_c45": {"node sizes", "split choice", "threshold choice"},
+    "noisy_counts": {"node sizes", "class counts"},
+    "local_rnm": {"node sizes", "split choice", "class counts"},
+    "histograms": {"class counts"},
+    "histograms_saving": {"impurity bounds", "class counts"},
 }
 ADD_REMOVE_ALONE = {
     ("best", "row count"),
@@ -84,7 +88,7 @@ def test_every_kind_of_release_reaches_its_charge_on_its_own_witness(recipe, nei
         assert 0.8 <= reached <= 1 + 1e-9, part
 
 
-BY_SCORE = [recipe for recipe in TREE_RECIPES if recipe != "sulq_id3"]
+BY_SCORE = ["best", "dp_topdown", "diffp_id3", "diffp_c45", "local_rnm"]
 
 
 @pytest.mark.parametrize("recipe", BY_SCORE)
