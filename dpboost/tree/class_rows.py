@@ -131,6 +131,7 @@ class ClassRows:
 
     def check_branch(self, branch: tuple[str, ...], nodes: NDArray[np.int32]) -> None:
         """Raise unless nodes lie below the end of a path of children from the root."""
+        self._check_disjoint(nodes)
         above = 0
         for name in branch:
             child = int(name)

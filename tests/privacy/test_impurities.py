@@ -181,3 +181,33 @@ def test_the_constants_of_the_papers():
 def test_a_number_of_rows_that_the_kernel_cannot_bear_is_refused(n_rows):
     with pytest.raises(InvalidParameterError, match="n_rows"):
         impurities.most_change(Impurity.ENTROPY, n_rows, 2)
+
+
+@pytest.mark.parametrize("n_features", [1, 10])
+@RELATIONS
+def test_sensitivity_of_the_least_impurities_of_all_features(n_features, neighbours):
+    """Split by the worst table of each feature: the row joins them all at once."""
+    most = 40
+    tables = [t for t in itertools.product(range(most + 1), repeat=2) if sum(t) <= most]
+    tables += [(0, n) for n in (100, 1000, 10**6)]
+    counts = np.array(tables)
+
+    def bounds(counts):
+        out = np.empty(len(counts), dtype=np.int64)
+        ones = np.ones(len(counts))
+        counts = np.ascontiguousarray(counts, dtype=np.int64)
+        kernel.node_scores(counts, 1, np.inf * ones, impurities.BOUND_SCALE * ones, out)
+        return -out
+
+    exact_bounds = counts.prod(axis=1) / np.maximum(counts.sum(axis=1), 1)
+    found = bounds(counts) * impurities.BOUND_UNIT
+    assert np.abs(found - exact_bounds).max() <= impurities.BOUND_UNIT * (1 + 1e-6)
+    moved = bounds(counts + [1, 0]) - bounds(counts)
+    assert moved.min() >= -1
+    worst = int(moved.max()) * n_features
+    # A replaced row leaves one node and enters another one: the bounds of both move.
+    bound = impurities.split_bounds(n_features, neighbours)
+    assert bound.kind == "l1"
+    check(bound.constant, worst * neighbours.rows)
+    # The constant of Lemma 3.2 of Gubler is looser, and his Algorithm 6 takes it for all features.
+    assert impurities.split_bounds(1, ADD).constant * impurities.BOUND_UNIT < 5 / 4

@@ -14,7 +14,12 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost.algorithms import dp_topdown, friedman_schuster
+from dpboost.algorithms import (
+    dp_topdown,
+    friedman_schuster,
+    noisy_counts,
+    noisy_histograms,
+)
 from dpboost.audit import Violation
 from dpboost.audit.tree_recipes import replay_tree_witness, stale_tree_noise
 from dpboost.audit.tree_witnesses import tree_witnesses
@@ -24,7 +29,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism, Pe
 from dpboost.privacy.relation import Neighbours
 from dpboost.random import Entropy
 from dpboost.tree import class_leaves, class_selectors
-from dpboost.tree.class_questions import ClassCounts, ClassHistograms, NodeSizes
+from dpboost.tree.class_questions import ClassCounts, ClassHistograms, GroupedCells, NodeSizes
 from dpboost.tree.class_statistics import ClassStatistics
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -60,7 +65,7 @@ class TreeMutation:
         """Names of the checks that fail, with or without the bug."""
         with ExitStack() as stack:
             for patch in self.patches() if planted else []:
-                stack.enter_context(mock.patch.object(*patch))
+                stack.enter_context(mock.patch.object(*patch, create=True))
             return {violation.check for violation in self._audit()}
 
     def _audit(self) -> list[Violation]:
@@ -225,6 +230,64 @@ def pruned_by_exact_counts():
     ]
 
 
+def bounds_for_the_price_of_one():
+    """Algorithm 6 as printed: the sensitivity of one feature's bound for all of them."""
+    original = impurities.split_bounds
+    return [(impurities, "split_bounds", lambda n_features, neighbours: original(1, neighbours))]
+
+
+def paths_side_by_side():
+    """What is handed down is spent by the children, and booked as if they had other rows."""
+    original = ClassStatistics.release_parts
+
+    def mutated(self, asked, *, ledger, label):
+        found = []
+        for place, one in enumerate(asked):
+            with ledger.branch([f"{label}, {self.n_asked}, {place}"]):
+                found += original(self, [one], ledger=ledger, label=label)
+        self.n_asked += 1
+        return found
+
+    return [
+        (ClassStatistics, "n_asked", 0),
+        (ClassStatistics, "release_parts", mutated),
+        (
+            noisy_histograms.SavedHistograms,
+            "_left_over",
+            lambda self, node, n_features: node.budget,
+        ),
+    ]
+
+
+def tables_for_the_price_of_one():
+    def bounds(self, neighbours):
+        return constants.counts(neighbours, int(self.worth.max()))
+
+    return [(GroupedCells, "bounds", bounds)]
+
+
+def choices_without_noise():
+    original = ClassStatistics.each
+
+    def mutated(self, mechanism, question, *, ledger, label):
+        original(self, mechanism, question, ledger=ledger, label=label)
+        scores = exact(self, question)
+        best = scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+        return best[np.newaxis].astype(np.int32)
+
+    return [(ClassStatistics, "each", mutated)]
+
+
+def order_by_exact_sizes():
+    """Best-first growth by private sizes: which splits are kept tells them."""
+
+    def mutated(rows, nodes, *, epsilon, ledger):
+        found = class_selectors.release_sizes(rows, nodes, epsilon=epsilon, ledger=ledger)
+        return exact(rows, NodeSizes(nodes=nodes)).astype(float), found[1]
+
+    return [(noisy_counts, "release_sizes", mutated)]
+
+
 def fixed_seed():
     def secure():
         return Entropy(np.random.PCG64(42), private=True)
@@ -324,6 +387,65 @@ TREE_MUTATIONS = [
         patches=features_side_by_side,
         witness=LONE,
         check="entry cost",
+    ),
+    TreeMutation(
+        name="parallel composition over the features of noisy counts",
+        recipe="noisy_counts",
+        patches=features_side_by_side,
+        witness=LONE,
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="parallel composition over the features of histograms",
+        recipe="histograms",
+        patches=features_side_by_side,
+        witness=LONE,
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="noisy counts weighed by exact sizes",
+        recipe="noisy_counts",
+        patches=order_by_exact_sizes,
+        witness=LONE,
+        check="visible output",
+    ),
+    TreeMutation(
+        name="impurity bounds of all features for the price of one",
+        recipe="histograms_saving",
+        patches=bounds_for_the_price_of_one,
+        witness=LONE,
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="budget handed down twice, paths booked side by side",
+        recipe="histograms_saving",
+        patches=paths_side_by_side,
+        witness=LONE,
+        check="scope total",
+    ),
+    TreeMutation(
+        name="range of add/remove for the choices of places under replace",
+        recipe="local_rnm",
+        patches=constant_of_add_remove("split_score"),
+        witness=LONE,
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="tables of several chosen splits for the price of one",
+        recipe="local_rnm",
+        patches=tables_for_the_price_of_one,
+        witness=f"{LONE}, 3 places",
+        check="entry cost",
+        # One category of three different features.
+        steering={("split choice", 0): np.array([2, 4, 6])},
+    ),
+    TreeMutation(
+        name="choices of places without noise",
+        recipe="local_rnm",
+        patches=choices_without_noise,
+        witness=LONE,
+        check="visible output",
     ),
     TreeMutation(
         name="empty leaves skipped",

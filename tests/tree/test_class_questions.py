@@ -1,0 +1,246 @@
+"""Brute force against the bounds of the questions, and refusals of questions that would lie."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpboost._validation import InvalidParameterError
+from dpboost.privacy.impurities import Impurity
+from dpboost.privacy.relation import Neighbours
+from dpboost.tree.candidates import CATEGORY, THRESHOLD, Candidates
+from dpboost.tree.class_questions import (
+    CellSizes,
+    ClassCounts,
+    ClassHistograms,
+    FeatureHistograms,
+    GroupedCells,
+    NodeSizes,
+    SplitRows,
+)
+from dpboost.tree.class_rows import ClassRows
+from dpboost.tree.place_questions import ImpurityBounds, SplitScores
+from dpboost.tree.sketch import Splits
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+N_FEATURES, N_CLASSES = 3, 2
+LAYOUT = Candidates(
+    n_bins=np.array([3, 2, 3], dtype=np.int32),
+    is_categorical=np.array([0, 1, 0], dtype=np.uint8),
+    kinds=np.array([THRESHOLD, CATEGORY, THRESHOLD], dtype=np.uint8),
+)
+CELLS = LAYOUT.cell_offsets
+
+
+def splits(node, feature=0, split_bin=0):
+    one = np.ones(1, dtype=np.int32)
+    return Splits(
+        node=one * node, feature=one * feature, split_bin=one * split_bin, n_branches=2 * one
+    )
+
+
+def place(bins, classes, made=()):
+    """Rows of a table of bins, shape (n_rows, n_features), after some splits."""
+    bins = np.asarray(bins, dtype=np.uint8).reshape(-1, N_FEATURES)
+    classes = np.asarray(classes, dtype=np.uint8)
+    rows = ClassRows(
+        np.ascontiguousarray(bins.T),
+        classes,
+        np.ones(len(classes), dtype=bool),
+        n_classes=N_CLASSES,
+        candidates=LAYOUT,
+        n_threads=1,
+    )
+    for one in made:
+        rows = SplitRows(splits=one).carry_out(rows)
+    return rows
+
+
+def table(n_rows, seed=0):
+    random = np.random.default_rng(seed)
+    bins = np.column_stack([random.integers(0, n + 1, n_rows) for n in LAYOUT.n_bins])
+    return bins, random.integers(0, N_CLASSES, n_rows)
+
+
+# The root by its first feature: bin 0 goes to node 1, all else to node 2, which is split again.
+MADE = (splits(0), splits(2, feature=2, split_bin=1))
+NODES = np.array([1, 3], dtype=np.int32)
+TWO = np.array([1, 2], dtype=np.int32)
+
+QUESTIONS = {
+    "sizes": NodeSizes(nodes=NODES),
+    "class counts": ClassCounts(nodes=NODES, n_classes=N_CLASSES),
+    "histograms": ClassHistograms(nodes=NODES, cell_offsets=CELLS, n_classes=N_CLASSES),
+    "cell sizes": CellSizes(
+        nodes=NODES,
+        cell_offsets=CELLS,
+        n_classes=N_CLASSES,
+        offered=np.array([[True, False, True], [False, True, True]]),
+    ),
+    "some features": FeatureHistograms(
+        nodes=NODES,
+        features=np.array([[1, 2], [0, 1]], dtype=np.int32),
+        cell_offsets=CELLS,
+        n_classes=N_CLASSES,
+    ),
+    "groups": GroupedCells(
+        nodes=NODES,
+        # Node 1 tells two features apart, node 3 one: what a row counts there is twice as much.
+        groups=np.array([[0, 0, 1, 1, 2, 3, 3] + [-1] * 4, [-1] * 7 + [0, 1, 1, 1]], np.int32),
+        cell_offsets=CELLS,
+        n_groups=4,
+        n_classes=N_CLASSES,
+        worth=np.array([2, 4]),
+    ),
+    "bounds": ImpurityBounds(nodes=NODES, n_features=N_FEATURES),
+    "scores": SplitScores(
+        nodes=NODES,
+        measure=int(Impurity.GINI),
+        row_limits=np.array([64, 64]),
+        n_candidates=LAYOUT.n_candidates,
+    ),
+}
+EACH = pytest.mark.parametrize("name", list(QUESTIONS))
+SUMS = [name for name in QUESTIONS if name not in ("bounds", "scores")]
+
+
+@EACH
+def test_answers_have_the_public_shape(name):
+    question = QUESTIONS[name]
+    for n_rows in (0, 1, 50):
+        answer = question.answer(place(*table(n_rows), MADE))
+        assert answer.shape == question.shape
+        assert answer.dtype == np.int64
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_answers_of_disjoint_rows_add_up(name):
+    question = QUESTIONS[name]
+    bins, classes = table(200)
+    whole = question.answer(place(bins, classes, MADE))
+    parts = [question.answer(place(bins[i::3], classes[i::3], MADE)) for i in range(3)]
+    assert np.array_equal(whole, sum(parts))
+    assert whole.any()
+
+
+def test_bounds_of_places_together_are_below_the_bound_of_all_rows():
+    """Theorem 7 of Gubler: places split their own rows as well as any common split does."""
+    question = QUESTIONS["bounds"]
+    bins, classes = table(500)
+    whole = question.answer(place(bins, classes, MADE))
+    parts = sum(question.answer(place(bins[i::5], classes[i::5], MADE)) for i in range(5))
+    # Each place rounds by less than two units.
+    assert (parts <= whole + 5 * 2).all()
+    assert (parts < whole).any()
+
+
+def l1(question, before, after):
+    return int(np.abs(question.answer(before) - question.answer(after)).sum())
+
+
+def changes(question, relation):
+    """The largest change of an answer that one row makes, over rows and small tables."""
+    worst = 0
+    for seed, n_rows in ((0, 0), (1, 1), (2, 6), (3, 40)):
+        bins, classes = table(n_rows, seed)
+        if seed == 3:
+            # Rows of one class in one cell of each feature: a row of the other class joins them.
+            bins[:20], bins[20:], classes[:] = [0, 1, 1], [1, 1, 1], 0
+        news = [([*bins, row], [*classes, c]) for row in every_row() for c in range(N_CLASSES)]
+        places = [place(*new, MADE) for new in news]
+        if relation is ADD:
+            old = place(bins, classes, MADE)
+            worst = max(worst, *(l1(question, old, new) for new in places))
+        else:
+            answers = np.stack([question.answer(new).ravel() for new in places])
+            worst = max(worst, *(np.abs(answers - one).sum(axis=1).max() for one in answers))
+    return worst
+
+
+def every_row():
+    return [(a, b, c) for a in range(4) for b in range(3) for c in range(4)]
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "scores"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_bounds_are_what_one_row_can_do(name, relation):
+    (bound, *_) = QUESTIONS[name].bounds(relation)
+    assert bound.kind == "l1"
+    worst = changes(QUESTIONS[name], relation)
+    assert worst <= bound.constant
+    # Of impurity bounds a row among forty does a little less than one among very many.
+    assert worst >= (0.93 if name == "bounds" else 1.0) * bound.constant
+
+
+@EACH
+def test_a_node_that_is_listed_twice_is_refused(name):
+    twice = replace(QUESTIONS[name], nodes=np.array([1, 1], dtype=np.int32))
+    with pytest.raises(InvalidParameterError, match="different"):
+        twice.bounds(ADD)
+
+
+@EACH
+@pytest.mark.parametrize("nodes", [[0, 1], [2, 3], [4, 0], [1, 7], [-1, 2]])
+def test_nodes_that_share_rows_or_do_not_exist_are_refused(name, nodes):
+    asked = replace(QUESTIONS[name], nodes=np.array(nodes, dtype=np.int32))
+    with pytest.raises(InvalidParameterError, match="nodes that"):
+        asked.answer(place(*table(20), MADE))
+
+
+@pytest.mark.parametrize("name", ["histograms", "cell sizes", "some features", "groups"])
+def test_other_cells_or_classes_than_agreed_are_refused(name):
+    rows = place(*table(20), MADE)
+    other = CELLS.copy()
+    other[1] -= 1
+    for change in ({"cell_offsets": other}, {"n_classes": 3}):
+        with pytest.raises(InvalidParameterError, match="agreed"):
+            replace(QUESTIONS[name], **change).answer(rows)
+
+
+def test_other_numbers_of_features_are_refused():
+    with pytest.raises(InvalidParameterError, match="agreed"):
+        ImpurityBounds(nodes=NODES, n_features=2).answer(place(*table(20), MADE))
+    with pytest.raises(InvalidParameterError, match="as many features"):
+        replace(QUESTIONS["cell sizes"], offered=np.array([[True] * 3, [False] * 3])).bounds(ADD)
+    with pytest.raises(InvalidParameterError, match="a unit"):
+        replace(QUESTIONS["groups"], worth=np.array([2, 0])).bounds(ADD)
+    negative = np.array([[1, 2], [0, -1]], dtype=np.int32)
+    with pytest.raises(InvalidParameterError, match="do not have"):
+        replace(QUESTIONS["some features"], features=negative).bounds(ADD)
+
+
+BRANCHED = [
+    ClassCounts(nodes=NODES, n_classes=N_CLASSES),
+    QUESTIONS["bounds"],
+    QUESTIONS["some features"],
+]
+
+
+@pytest.mark.parametrize("question", BRANCHED)
+def test_a_branch_is_a_path_above_the_nodes(question):
+    rows = place(*table(20), MADE)
+    for nodes, branch in [([3, 4], ()), ([3, 4], ("2",)), ([1, 2], ())]:
+        asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
+        asked.answer(rows)
+    for nodes, branch in [([3, 4], ("1",)), ([1, 3], ("2",)), ([3, 4], ("3",)), ([3, 4], ("9",))]:
+        asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
+        with pytest.raises(InvalidParameterError, match="names a part"):
+            asked.answer(rows)
+    # Node 3 is no child of the root.
+    asked = replace(question, nodes=np.array([3, 4], dtype=np.int32), branch=("3",))
+    with pytest.raises(InvalidParameterError, match="no path"):
+        asked.answer(rows)
+
+
+def test_a_node_is_split_once():
+    rows = place(*table(20), MADE)
+    with pytest.raises(InvalidParameterError, match="once"):
+        SplitRows(splits=splits(2)).carry_out(rows)
+
+
+@EACH
+def test_questions_and_orders_can_be_sent(name):
+    rows = place(*table(30), MADE)
+    sent = pickle.loads(pickle.dumps(QUESTIONS[name]))
+    assert np.array_equal(sent.answer(rows), QUESTIONS[name].answer(rows))
