@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -227,7 +227,7 @@ def release_tree(
     privacy: PrivacyRequest,
     ledger: Ledger,
     n_threads: int,
-    facts: Mapping[str, bool | int | float | str] | None = None,
+    facts: Callable[[], Mapping[str, bool | int | float | str]] = dict,
 ) -> FittedTree:
     """Release one tree from rows wherever they are.
 
@@ -245,8 +245,8 @@ def release_tree(
     privacy : PrivacyRequest
     ledger : Ledger
     n_threads : int
-    facts : dict, optional
-        Public facts for the report, beyond those of the recipe.
+    facts : callable, optional
+        Returns public facts for the report, beyond those of the recipe, once all is released.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def release_tree(
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
-        facts={**_facts(recipe, hyper, knowledge, privacy), **(facts or {})},
+        facts={**_facts(recipe, hyper, knowledge, privacy), **facts()},
     )
     probability = recipe.probability.of(grown)
     return FittedTree(

@@ -15,6 +15,7 @@ from dpboost.federated.held_rows import HeldRows
 from dpboost.federated.keys import Identity
 from dpboost.federated.party import Party
 from dpboost.federated.simulation import simulate
+from dpboost.federated.tree_classifier import FederatedTreeClassifier
 
 __all__ = [
     "Agreement",
@@ -22,6 +23,7 @@ __all__ = [
     "Coordinator",
     "FederatedBoostingClassifier",
     "FederatedBoostingRegressor",
+    "FederatedTreeClassifier",
     "HeldRows",
     "Identity",
     "LocalChannel",

@@ -10,19 +10,14 @@ import numpy as np
 from dpboost._validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.names import column_names
 from dpboost.federated.agreement import Agreement
+from dpboost.federated.channel import Channel
+from dpboost.federated.coordinator import Coordinator
+from dpboost.federated.guarantees import party_report
 from dpboost.federated.simulation import simulate
-from dpboost.federated.trees import (
-    FEDERATED_RECIPES,
-    agreed_recipe,
-    check_declared,
-    fit_federated_tree,
-    privacy_of,
-)
-from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.federated.trees import FEDERATED_RECIPES, check_agreement, fit_federated_tree
+from dpboost.privacy_request import PrivacyRequest
 from dpboost.schema import Schema
 from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
-from dpboost.tree_fitting import check_least_epsilon
 from dpboost.tree_recipe import find_tree_recipe
 
 __all__ = ["FederatedTreeClassifier"]
@@ -101,11 +96,14 @@ default="histograms"
     privacy_report_ : PrivacyReport
         Every release and its charge, by the coordinator's books.
     party_reports_ : tuple of PrivacyReport
-        What each party has booked itself; nothing there depends on its rows.
+        After ``fit``: what each party has booked itself, and what holds against whom; nothing
+        there depends on its rows.
     ensemble_ : Ensemble
         The released tree, for prediction without LightGBM.
     schema_ : ResolvedSchema
         What was agreed.
+    agreement_ : Agreement
+        The terms of the fit.
     n_parties_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -199,27 +197,76 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         -------
         Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
         """
-        owner = type(self).__name__
-        tables = _pairs(parties, y, owner)
-        agreement = self._agreement(tables, owner)
-        warn_if_not_private(privacy_of(agreement, owner))
+        tables = _pairs(parties, y, type(self).__name__)
+        agreement = self.agreement(len(tables), _column_names(tables, type(self).__name__))
+        agreement.warn_if_not_private()
         coordinator, holders = simulate(agreement, tables)
-        fitted = fit_federated_tree(coordinator, owner=owner)
-        self._store(fitted, names=getattr(tables[0][0], "columns", None))
-        self.n_parties_ = len(tables)
-        self.party_reports_ = tuple(
-            PrivacyReport.from_ledger(holder.ledger, facts={"party": holder.index})
-            for holder in holders
-        )
+        self._keep(coordinator, names=getattr(tables[0][0], "columns", None))
+        self.party_reports_ = tuple(party_report(agreement, holder.ledger) for holder in holders)
         return self
 
-    def _agreement(self, tables: Sequence[tuple[Any, Any]], owner: str) -> Agreement:
-        """Return the terms, or raise for what could not be agreed upon."""
+    def fit_channel(self, channel: Channel, agreement: Agreement) -> FederatedTreeClassifier:
+        """Train with parties that a channel reaches.
+
+        Parameters
+        ----------
+        channel : Channel
+            For instance a ``FlowerChannel``.
+        agreement : Agreement
+            What all parties have; it decides everything, not the parameters of this estimator.
+
+        Returns
+        -------
+        FederatedTreeClassifier
+            This estimator; the parties keep their own reports.
+
+        Raises
+        ------
+        InvalidParameterError
+            For terms that do not fit a single tree.
+        PartyLostError, RefusedError
+            If a party drops out or refuses.
+        """
+        check_agreement(agreement, type(self).__name__)
+        agreement.warn_if_not_private()
+        self._keep(Coordinator(agreement, channel), names=None)
+        return self
+
+    def _keep(self, coordinator: Coordinator, *, names: Any) -> None:
+        fitted = fit_federated_tree(coordinator, owner=type(self).__name__)
+        self._store(fitted, names=names)
+        self.agreement_ = coordinator.agreement
+        self.n_parties_ = coordinator.n_parties
+
+    def agreement(
+        self, n_parties: int, features: Sequence[str], identities: Sequence[str] = ()
+    ) -> Agreement:
+        """Return the terms that these parameters make, for all data holders to read.
+
+        Parameters
+        ----------
+        n_parties : int
+        features : sequence of str
+            Names of the columns.
+        identities : sequence of str, optional
+            Public keys of the parties (``Identity.public``), by their numbers.
+
+        Returns
+        -------
+        Agreement
+
+        Raises
+        ------
+        InvalidParameterError
+            For what cannot be agreed upon.
+        """
+        owner = type(self).__name__
         if self.schema is None:
             raise InvalidParameterError(
                 f"The 'schema' parameter of {owner} is required: all parties agree on bounds or "
                 "categories of every column and on the classes before anything is computed."
             )
+        # Epsilon, relation and seed are checked here, under the names of this estimator.
         privacy = PrivacyRequest.validated(
             owner,
             epsilon=self.epsilon,
@@ -229,27 +276,22 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             assume_public=(),
             noise_seed=self.noise_seed,
         )
-        most = len(tables) - 1
-        check_integer("colluding", owner, self.colluding, low=0, high=most)
+        check_integer("colluding", owner, self.colluding, low=0, high=n_parties - 1)
         find_tree_recipe(dict.fromkeys(FEDERATED_RECIPES), self.recipe, owner)
-        names = [getattr(self, name) for name in _DECIDED]
-        hyper = {
-            name: value for name, value in zip(_DECIDED, names, strict=True) if value is not None
-        }
+        hyper = {name: getattr(self, name) for name in _DECIDED}
         agreement = Agreement(
-            n_parties=len(tables),
-            features=_column_names(tables, owner),
+            n_parties=n_parties,
+            features=tuple(map(str, features)),
             schema=Schema.coerce(self.schema).to_dict(),
             recipe=self.recipe,
             epsilon=self.epsilon,
             neighbours=privacy.neighbours.value,
             colluding=self.colluding,
-            hyper=hyper,
+            hyper={name: value for name, value in hyper.items() if value is not None},
+            identities=tuple(identities),
             noise_seed=self.noise_seed,
         )
-        recipe, filled = agreed_recipe(agreement, owner)
-        check_declared(agreement.declared.resolve(agreement.features), owner)
-        check_least_epsilon(recipe, filled, len(agreement.features), privacy, owner)
+        check_agreement(agreement, owner)
         return agreement
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from dpboost._validation import InvalidParameterError
+from dpboost._validation import InvalidParameterError, refuse
 from dpboost.algorithms.trees import TREE_ALGORITHMS
 from dpboost.data.binner import Binner
-from dpboost.data.labels import read_class_labels
 from dpboost.data.learning import Knowledge
-from dpboost.federated import wire
+from dpboost.federated import guarantees, wire
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.party import HeldRows
@@ -52,23 +49,14 @@ class PlantTree:
         agreement = rows.agreement
         recipe, hyper = agreed_recipe(agreement, "PlantTree")
         schema = agreement.declared.resolve(agreement.features)
-        binner = Binner.from_schema(
-            schema,
-            n_bins=hyper.max_bin or recipe.max_bin,
-            # As this party gives its columns; the places of categories are those of the schema.
-            categorical=rows.table.categorical,
-        )
-        classes, candidates = public_classes(schema), recipe.candidates(binner)
-        if rows.table.n_rows:
-            labels = read_class_labels(rows.labels)
-            return rows_of_tree(rows.table, labels, binner, classes, candidates, 1)
-        return ClassRows(
-            np.empty((binner.n_features, 0), dtype=np.uint8),
-            np.empty(0, dtype=np.uint8),
-            np.empty(0, dtype=bool),
-            n_classes=len(classes),
-            candidates=candidates,
-            n_threads=1,
+        binner = public_binner(schema, hyper.max_bin or recipe.max_bin)
+        return rows_of_tree(
+            rows.table,
+            rows.labels,
+            binner,
+            public_classes(schema),
+            recipe.candidates(binner),
+            rows.n_threads,
         )
 
 
@@ -102,6 +90,25 @@ def agreed_recipe(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyp
     hyper = TreeHyperparameters(**agreement.hyper)
     hyper.validate(owner)
     recipe.check(hyper, owner)
+    return recipe, hyper
+
+
+def check_agreement(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyperparameters]:
+    """Return recipe and hyper-parameters of an agreement under which a tree can be grown.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where one cannot, before anything is drawn or charged.
+    """
+    if agreement.task != "classification":
+        raise refuse("agreement", owner, "for classification", agreement.task)
+    if agreement.accountant != "pure":
+        raise refuse("agreement", owner, "in pure epsilon", agreement.accountant)
+    recipe, hyper = agreed_recipe(agreement, owner)
+    check_declared(agreement.declared.resolve(agreement.features), owner)
+    n_features = len(agreement.features)
+    check_least_epsilon(recipe, hyper, n_features, privacy_of(agreement, owner), owner)
     return recipe, hyper
 
 
@@ -149,11 +156,9 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
     released from their own rows, and nothing else.
     """
     agreement = coordinator.agreement
-    recipe, hyper = agreed_recipe(agreement, owner)
+    recipe, hyper = check_agreement(agreement, owner)
     schema = agreement.declared.resolve(agreement.features)
-    check_declared(schema, owner)
     privacy = privacy_of(agreement, owner)
-    check_least_epsilon(recipe, hyper, len(schema.feature_names), privacy, owner)
     binner = public_binner(schema, hyper.max_bin or recipe.max_bin)
     coordinator.tell(PlantTree())
     return release_tree(
@@ -167,7 +172,7 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
         privacy=privacy,
         ledger=coordinator.ledger,
         n_threads=1,
-        facts={"parties": agreement.n_parties, "colluding parties": agreement.colluding},
+        facts=lambda: guarantees.facts(agreement, coordinator.ledger),
     )
 
 
