@@ -26,13 +26,13 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.source import LocalSource, Source
+from dpboost.privacy.source import LocalSource
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.schema import ResolvedSchema
 from dpboost.tree.candidates import Candidates
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.tree.class_rows import ClassRows
-from dpboost.tree.class_statistics import ClassStatistics
+from dpboost.tree.class_statistics import ClassSource, ClassStatistics
 from dpboost.tree.grower import binary_nodes
 from dpboost.tree.released_tree import ReleasedTree
 from dpboost.tree.structure import Tree
@@ -218,7 +218,7 @@ def rows_of_tree(
 
 
 def release_tree(
-    source: Source,
+    source: ClassSource,
     *,
     recipe: TreeRecipe,
     hyperparameters: TreeHyperparameters,
@@ -233,7 +233,7 @@ def release_tree(
 
     Parameters
     ----------
-    source : Source
+    source : ClassSource
         Of ``ClassRows``.
     recipe : TreeRecipe
     hyperparameters : TreeHyperparameters

@@ -18,7 +18,7 @@ from dpboost.federated.places import Places
 from dpboost.federated.trees import public_binner
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.source import Order, Question
+from dpboost.privacy.source import Order, Sum
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.place_questions import ImpurityBounds
@@ -33,7 +33,7 @@ class _Pool(Places):
         super().__init__(rows)
         self._everything = everything
 
-    def exact(self, question: Question) -> NDArray[np.int64]:
+    def exact(self, question: Sum) -> NDArray[np.int64]:
         """Return the sum of the answers."""
         if isinstance(question, ImpurityBounds):
             return super().exact(question)

@@ -145,7 +145,7 @@ class LocalChoiceFinder:
         )
         mechanism = SELECTIONS[self.selection](epsilon=for_choices)
         choices = rows.each(mechanism, scores, ledger=ledger, label="split choice")
-        chosen = np.stack(choices, axis=1)
+        chosen = np.ascontiguousarray(choices.T)
         tables = SplitTables.of(nodes, chosen, rows.candidates, rows.n_classes)
         released = ledger.release(
             DiscreteLaplace(epsilon=for_counts), rows.ask(tables.question), label="class counts"

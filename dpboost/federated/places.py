@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.source import Order, Question
+from dpboost.privacy.source import Order, Question, Sum, Tally
 
 
 class Places:
@@ -32,12 +33,17 @@ class Places:
     def __init__(self, rows: Sequence[Any]) -> None:
         self._rows = list(rows)
 
-    def exact(self, question: Question) -> NDArray[np.int64]:
+    def exact(self, question: Sum) -> NDArray[np.int64]:
         """Return the sum of the answers, on the private side."""
         total = question.answer(self._rows[0])
         for rows in self._rows[1:]:
             total = total + question.answer(rows)
         return total
+
+    def tally(self, question: Tally) -> list[Counter[Any]]:
+        """Return counts over the rows of all places, on the private side."""
+        counts = [question.count(rows) for rows in self._rows]
+        return [sum(columns, Counter()) for columns in zip(*counts, strict=True)]
 
     def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
         """Return the sum of the answers: a row moves the answer of its place alone."""

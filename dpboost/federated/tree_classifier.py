@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.names import column_names
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.channel import Channel
@@ -18,7 +18,6 @@ from dpboost.federated.trees import FEDERATED_RECIPES, check_agreement, fit_fede
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.schema import Schema
 from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
-from dpboost.tree_recipe import find_tree_recipe
 
 __all__ = ["FederatedTreeClassifier"]
 
@@ -277,7 +276,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             noise_seed=self.noise_seed,
         )
         check_integer("colluding", owner, self.colluding, low=0, high=n_parties - 1)
-        find_tree_recipe(dict.fromkeys(FEDERATED_RECIPES), self.recipe, owner)
+        check_choice("recipe", owner, self.recipe, FEDERATED_RECIPES)
         hyper = {name: getattr(self, name) for name in _DECIDED}
         agreement = Agreement(
             n_parties=n_parties,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.source import Question, Source
+from dpboost.privacy.source import Order, Question, Source
 from dpboost.tree.candidates import Candidates
 from dpboost.tree.class_questions import (
     CellSizes,
@@ -28,6 +28,16 @@ from dpboost.tree.class_scores import NOT_OFFERED, candidate_scores, clips, node
 from dpboost.tree.sketch import Splits
 
 
+class ClassSource(Protocol):
+    """Where the rows of a tree are: a whole ``Source``, or parties that have no exact sums."""
+
+    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return what the gate takes."""
+
+    def tell(self, order: Order) -> None:
+        """Have an order carried out wherever rows are."""
+
+
 class ClassStatistics:
     """Class histograms of the nodes of one growing tree, asked of a source of rows.
 
@@ -36,7 +46,7 @@ class ClassStatistics:
 
     Parameters
     ----------
-    source : Source
+    source : ClassSource
         Of ``ClassRows``. Counts can be had from any source, scores and gains, which do not add
         up over places, from a trusted one only.
     n_classes : int
@@ -54,7 +64,7 @@ class ClassStatistics:
 
     def __init__(
         self,
-        source: Source,
+        source: ClassSource,
         *,
         n_classes: int,
         candidates: Candidates,
@@ -69,7 +79,7 @@ class ClassStatistics:
         self._cells = candidates.cell_offsets
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ClassSource:
         """Where the rows are."""
         return self._source
 
@@ -178,7 +188,7 @@ class ClassStatistics:
         """
         caps, scales = self._clips(measure, row_limits)
         scores = candidate_scores(
-            lambda part: self._source.exact(self._histograms(part)),
+            lambda part: self._exact(self._histograms(part)),
             nodes,
             self._candidates,
             measure,
@@ -214,7 +224,7 @@ class ClassStatistics:
         -------
         Sensitive of shape (n_nodes,)
         """
-        totals = self._source.exact(ClassCounts(nodes=nodes, n_classes=self._n_classes))
+        totals = self._exact(ClassCounts(nodes=nodes, n_classes=self._n_classes))
         own = node_scores(totals, measure, *self._clips(measure, row_limits))
 
         def difference(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -226,6 +236,10 @@ class ClassStatistics:
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
         self._source.tell(SplitRows(splits=splits))
+
+    def _exact(self, question: Question) -> NDArray[np.int64]:
+        """Private numbers, on the private side: recipes of sums alone never come here."""
+        return cast("Source", self._source).exact(question)
 
     def _clips(
         self, measure: Impurity, row_limits: NDArray[np.int64]
