@@ -12,9 +12,9 @@ from dpboost.data.names import column_names
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.channel import Channel
 from dpboost.federated.coordinator import Coordinator
-from dpboost.federated.guarantees import party_report
 from dpboost.federated.simulation import simulate
 from dpboost.federated.trees import FEDERATED_RECIPES, check_agreement, fit_federated_tree
+from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.schema import Schema
 from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
@@ -201,7 +201,11 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         agreement.warn_if_not_private()
         coordinator, holders = simulate(agreement, tables)
         self._keep(coordinator, names=getattr(tables[0][0], "columns", None))
-        self.party_reports_ = tuple(party_report(agreement, holder.ledger) for holder in holders)
+        # All parties have the same shares of the noise, and so the same guarantee.
+        self.party_reports_ = tuple(
+            PrivacyReport.from_ledger(holder.ledger, facts=self.privacy_report_.facts)
+            for holder in holders
+        )
         return self
 
     def fit_channel(self, channel: Channel, agreement: Agreement) -> FederatedTreeClassifier:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,16 @@ import pandas as pd
 import pytest
 
 import dpboost
-from benchmarks.reproductions import dp_topdown, friedman_schuster
-from benchmarks.reproductions.__main__ import main, papers, reproduce
+from benchmarks.reproductions import (
+    dp_topdown,
+    federated_histograms,
+    federated_topdown,
+    friedman_schuster,
+)
+from benchmarks.reproductions.__main__ import NAMES, main, papers, reproduce
 from benchmarks.reproductions.measure import Claim, Measured, accuracy, curves, judge, to_text
+from benchmarks.reproductions.mixture import Mixture
+from benchmarks.reproductions.places import accuracy_of, fit_places
 from benchmarks.reproductions.synthetic import (
     Concept,
     Domain,
@@ -22,6 +30,9 @@ from benchmarks.reproductions.synthetic import (
     sample,
     single_split,
 )
+from dpboost.privacy.relation import Neighbours
+from dpboost.tree.place_questions import ImpurityBounds
+from dpboost.tree_recipe import TreeHyperparameters
 
 MIXED = Domain(n_nominal=3, n_numeric=2, n_values=3, n_classes=4)
 
@@ -230,3 +241,117 @@ def test_unknown_papers_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["nonsense"])
     assert "friedman-schuster" in capsys.readouterr().err
+
+
+def test_a_mixture_has_the_means_and_correlations_of_the_paper():
+    population = Mixture(n_features=3, correlation=0.9)
+    X, y = population.sample(40_000, np.random.default_rng(0))
+    assert y.mean() == 0.5
+    for label, sign in ((0, 1), (1, -1)):
+        own = X[y == label]
+        assert own.mean(axis=0) == pytest.approx(0.6 * sign, abs=0.03)
+        # The means of the components have variance .08 and move all features together.
+        assert own.var(axis=0) == pytest.approx(1.08, abs=0.04)
+        assert np.cov(own.T)[0, 2] == pytest.approx(0.81 + 0.08, abs=0.04)
+    assert not (np.diff(y[:100]) == 0).all()
+    assert population.schema()["bounds"][2] == (-4.0, 4.0)
+
+
+def test_rows_at_places_give_the_tree_of_all_rows():
+    population = Mixture(n_features=4, correlation=0.3)
+    X, y = population.sample(400, np.random.default_rng(1))
+    settings = {"recipe": "histograms", "epsilon": float("inf"), "schema": population.schema()}
+    apart = fit_places(federated_histograms.parties(X, y), max_depth=3, **settings)
+    whole = fit_places([(X, y)], max_depth=3, **settings)
+    assert np.array_equal(apart.tree.counts, whole.tree.counts)
+    model = dpboost.DPTreeClassifier(n_jobs=1, max_depth=3, **settings)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        model.fit(X, y)
+    assert accuracy_of(apart, X, y) == np.mean(model.predict(X) == y) > 0.6
+
+
+def test_the_printed_saving_spends_more_than_its_budget():
+    """The bounds of p features cost p times what is charged: the variant is not private."""
+    asked = {"nodes": np.zeros(1, dtype=np.int32), "n_features": 25}
+    (printed,) = federated_histograms.OnePriceBounds(**asked).bounds(Neighbours.ADD_REMOVE)
+    (true,) = ImpurityBounds(**asked).bounds(Neighbours.ADD_REMOVE)
+    assert true.constant == 25 * printed.constant
+    learner = federated_histograms.AS_PRINTED.build(
+        TreeHyperparameters(max_depth=2, leaf_share=0.5, bounds_share=0.25, least_rows=1), None
+    )
+    assert learner.bounds_question is federated_histograms.OnePriceBounds
+
+
+@pytest.mark.parametrize("page", federated_histograms.PAGES, ids=lambda page: page.NAME)
+def test_pages_of_federated_histograms(page, monkeypatch, tmp_path):
+    tiny = replace(
+        federated_histograms.QUICK,
+        repeats={5: 2},
+        features=(3,),
+        epsilons=(5.0,),
+        shares=(0.5,),
+        bounds_shares=(0.25,),
+        share_repeats=2,
+        share_epsilons=(1.0,),
+        correlations=(0.3,),
+    )
+    monkeypatch.setattr(federated_histograms, "QUICK", tiny)
+    text = reproduce(page, tmp_path, quick=True)
+    assert page.TITLE in text
+    assert f"## {page.figure}: rho 0.3, p 3, depth 5" in text
+    assert ("## figure 2: epsilon 1" in text) == page.with_shares
+    for method in (*federated_histograms.RECIPES, federated_histograms.LOCAL):
+        assert method in text
+    rows = list(csv.DictReader(io.StringIO((tmp_path / f"{page.NAME}-quick.csv").read_text())))
+    assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
+
+
+@pytest.fixture
+def small_table():
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(random.uniform(0, 1, (400, 2)), columns=["a", "b"])
+    y = (X["a"] > 0.5).to_numpy().astype(np.int64)
+    schema = {"bounds": {"a": (0, 1), "b": (0, 1)}, "classes": [0, 1]}
+    return dp_topdown.Table(name="adult", X=X, y=y, schema=schema)
+
+
+def test_holders_share_all_rows(small_table):
+    rows = (small_table.X, small_table.y)
+    for parts in (federated_topdown.EVEN, federated_topdown.UNEVEN):
+        assert sum(parts) == pytest.approx(1)
+        held = federated_topdown.divide(rows, parts, 0)
+        assert [len(y) for _, y in held] == [round(400 * part) for part in parts]
+        assert sorted(pd.concat([X for X, _ in held]).index) == list(range(400))
+
+
+def test_figures_of_federated_topdown(small_table, monkeypatch, tmp_path):
+    tiny = federated_topdown.Size(
+        repeats={"adult": 2},
+        alphas=(32.0,),
+        shares=(0.125, 0.5),
+        share_alphas=(32.0,),
+        share_repeats=2,
+        share_sets=("adult",),
+    )
+    monkeypatch.setattr(federated_topdown, "QUICK", tiny)
+    monkeypatch.setattr(federated_topdown, "load", lambda name: small_table)
+    shallow = partial(federated_topdown.FederatedTreeClassifier, max_depth=2)
+    monkeypatch.setattr(federated_topdown, "FederatedTreeClassifier", shallow)
+    text = reproduce(federated_topdown, tmp_path, quick=True)
+    for part in ("adult, even", "adult, uneven", "adult, alpha 8", federated_topdown.BY_SPLIT):
+        assert part in text
+
+
+def test_a_table_for_each_split_is_the_same_tree_without_noise(small_table):
+    train, test = small_table.parts(0)
+    settings = {"epsilon": float("inf"), "schema": small_table.schema, "max_bin": 11}
+    by_split = accuracy(train, test, recipe=federated_topdown.AS_PRINTED, **settings)
+    assert by_split == accuracy(train, test, recipe="noisy_counts", **settings) > 0.8
+    question = federated_topdown.SplitCounts(
+        nodes=np.zeros(1, dtype=np.int32), n_candidates=159, n_classes=2
+    )
+    assert question.bounds(Neighbours.ADD_REMOVE)[0].constant == 159
+
+
+def test_the_command_line_knows_every_paper():
+    assert set(papers()) == set(NAMES)

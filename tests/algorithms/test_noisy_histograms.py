@@ -1,0 +1,142 @@
+"""Federated private histograms: the tree without noise, what is saved, and where it goes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from dpboost.algorithms.noisy_histograms import SavedHistograms, worth_splitting
+from dpboost.privacy.ledger import Ledger
+
+BOTH = pytest.mark.parametrize("recipe", ["histograms", "histograms_saving"])
+
+
+@BOTH
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_noise_it_is_cart(whole_numbers, fit, recipe, n_classes):
+    X, y = whole_numbers(n_classes=n_classes)
+    ours = fit(X, y, recipe=recipe, max_depth=3, max_bin=6, least_rows=1)
+    cart = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    pairs = set(zip(ours.apply(X).tolist(), cart.apply(X).tolist(), strict=True))
+    assert len(pairs) == ours.get_n_leaves() == cart.get_n_leaves()
+
+
+def test_saving_drops_no_feature_that_would_have_split_better(whole_numbers, fit):
+    """Theorem 7: without noise the bounds rule out nothing that matters."""
+    X, y = whole_numbers(n_features=12)
+    options = {"max_depth": 4, "max_bin": 6, "nominal": (3, 4)}
+    plain = fit(X, y, recipe="histograms", **options)
+    saving = fit(X, y, recipe="histograms_saving", **options)
+    assert plain.export_text() == saving.export_text()
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "max", "root_gini"])
+def test_criteria_of_plain_histograms(whole_numbers, fit, criterion):
+    X, y = whole_numbers()
+    model = fit(X, y, recipe="histograms", criterion=criterion, max_depth=3, max_bin=6)
+    assert np.mean(model.predict(X) == y) > 0.7
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_the_books_of_plain_histograms(whole_numbers, fit, neighbours):
+    X, y = whole_numbers()
+    model = fit(
+        X, y, recipe="histograms", epsilon=8.0, max_depth=4, leaf_share=0.25, neighbours=neighbours
+    )
+    report = model.privacy_report_
+    shares = {release.label: (release.share, release.releases) for release in report.releases}
+    assert shares == {"class counts": (Fraction(3, 4), 4), "leaf counts": (Fraction(1, 4), 1)}
+    (counts, _) = report.releases
+    assert counts.largest == counts.smallest == (10 if neighbours == "replace" else 5)
+
+
+def paths(model):
+    """The nodes above each leaf, the leaf included."""
+    parent = {0: None}
+    tree = model.tree_
+    for node, first in zip(tree.splits.node.tolist(), tree.first_child.tolist(), strict=True):
+        parent |= {first: node, first + 1: node}
+    for leaf in sorted(set(parent) - set(tree.splits.node.tolist())):
+        path = []
+        while leaf is not None:
+            path.append(leaf)
+            leaf = parent[leaf]
+        yield path[::-1]
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 500.0])
+def test_every_path_spends_the_whole_budget_and_no_more(whole_numbers, fit, monkeypatch, epsilon):
+    """What a node saves goes to both of its children, and what is left goes to the leaves."""
+    X, y = whole_numbers(n_features=8)
+    booked = []
+    original = Ledger._book
+
+    def book(self, entry):
+        original(self, entry)
+        booked.append(entry)
+
+    monkeypatch.setattr(Ledger, "_book", book)
+    model = fit(
+        X, y, recipe="histograms_saving", epsilon=epsilon, max_depth=3, max_bin=6, least_rows=1200
+    )
+    assert model.privacy_report_.spent == Fraction(epsilon)
+    for path in paths(model):
+        scope = [str(node) for node in path[1:]]
+        spent = Fraction(0)
+        for entry in booked:
+            names = [name for name in entry.scope if name not in ("training", "parts")]
+            # Releases in the scope of a node are about all rows of the node.
+            if names == scope[: len(names)]:
+                spent += entry.charge.cost
+        assert spent == Fraction(epsilon), path
+    # Early leaves have more for their counts than those at the bottom.
+    assert len({entry.charge.cost for entry in booked if entry.label == "leaf counts"}) > 1
+
+
+def test_features_that_are_ruled_out_cost_nothing(whole_numbers, fit):
+    X, y = whole_numbers(n_features=8)
+    # The first feature tells the class exactly; no bound of another one comes near.
+    y = (X[:, 0] > 2).astype(int)
+    model = fit(X, y, recipe="histograms_saving", epsilon=1000.0, max_depth=1, max_bin=6)
+    (bounds, counts, leaves) = model.privacy_report_.releases
+    assert (bounds.largest, counts.releases, counts.largest) == (8 * 65, 1, 1)
+    # Half for the level, a quarter of that for bounds, an eighth of the rest for one histogram.
+    assert bounds.share == Fraction(1, 8)
+    assert counts.share == Fraction(1, 2) * Fraction(3, 4) / 8
+    assert leaves.share == 1 - bounds.share - counts.share
+
+
+def test_visits_grow_so_that_a_level_takes_few_exchanges(whole_numbers, fit, monkeypatch):
+    X, y = whole_numbers(n_features=30)
+    sizes = []
+    original = SavedHistograms._visit
+
+    def visit(self, rows, level, size, ledger):
+        sizes.append(size)
+        original(self, rows, level, size, ledger)
+
+    monkeypatch.setattr(SavedHistograms, "_visit", visit)
+    fit(X, y, recipe="histograms_saving", epsilon=0.1, max_depth=1)
+    assert sizes == [1, 4, 16, 64][: len(sizes)]
+
+
+def test_nodes_of_few_rows_or_one_class_are_leaves():
+    sums = np.array(
+        [
+            [[3, 2], [4, 6]],  # ten rows by the second feature
+            [[3, 2], [4, 5]],
+            [[30, 0], [28, -2]],  # one class
+            [[30, -1], [28, 2]],
+        ]
+    )
+    assert worth_splitting(sums, 10).tolist() == [True, False, False, True]
+
+
+@BOTH
+def test_noise_alone_makes_a_tree_all_the_same(fit, recipe):
+    X, y = np.zeros((2, 3)), np.array([0, 1])
+    model = fit(X, y, recipe=recipe, epsilon=0.1, max_depth=3)
+    assert model.predict(X).shape == y.shape
