@@ -19,6 +19,7 @@ NAMES = (
     "friedman-schuster",
     "dp-topdown",
     "federated-topdown",
+    "federated-topdown-large",
     "federated-histograms-250",
     "federated-histograms-1000",
     "federated-histograms-100",
@@ -36,8 +37,9 @@ def papers() -> dict[str, Any]:
         friedman_schuster,
     )
 
-    single = (friedman_schuster, dp_topdown, federated_topdown)
-    return {paper.NAME: paper for paper in (*single, *federated_histograms.PAGES)}
+    single = (friedman_schuster, dp_topdown)
+    pages = (*federated_topdown.PAGES, *federated_histograms.PAGES)
+    return {paper.NAME: paper for paper in (*single, *pages)}
 
 
 def reproduce(paper: Any, folder: Path, *, quick: bool) -> str:

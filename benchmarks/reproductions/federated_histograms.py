@@ -65,14 +65,14 @@ class Size:
     correlations: tuple[float, ...] = (0.9, 0.3)
     shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
     bounds_shares: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    share_repeats: int = 25
+    share_repeats: int = 10
     share_epsilons: tuple[float, ...] = (1.0, 5.0)
 
 
 FULL = Size(
-    repeats={5: 50, 10: 5},
+    repeats={5: 20, 10: 3},
     features=(10, 25, 50),
-    epsilons=(0.1, 0.5, 1.0, 2.0, 5.0, 10.0),
+    epsilons=(0.1, 0.5, 2.0, 10.0),
     printed_depths=(5,),
 )
 QUICK = Size(
