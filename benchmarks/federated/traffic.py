@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.files import write_atomically
-from dpboost.federated import FederatedBoostingClassifier, LocalChannel, Party
+from dpboost.federated import (
+    FederatedBoostingClassifier,
+    FederatedTreeClassifier,
+    LocalChannel,
+    Party,
+)
 
 RESULTS = Path(__file__).parents[1] / "results"
 N_PARTIES = 5
@@ -28,6 +33,15 @@ FITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dpboost", {"max_depth": 6, "max_bin": 32, "delta": 0.0}),
     ("para", {"max_depth": 6, "max_bin": 32, "delta": 0.0}),
     ("seq", {"max_depth": 6, "max_bin": 32, "delta": 0.0}),
+)
+
+#: The same of single trees.
+TREES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("noisy_counts", {"max_depth": 6, "max_bin": 10}),
+    ("local_rnm", {"max_depth": 6, "max_bin": 10}),
+    ("histograms", {"max_depth": 6, "max_bin": 10}),
+    ("histograms_saving", {"max_depth": 6, "max_bin": 10}),
+    ("sulq_id3", {"max_depth": 2, "max_bin": 10}),
 )
 
 
@@ -119,6 +133,10 @@ def measure(n_trees: int = N_TREES) -> Iterator[Traffic]:
         )
         settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
         yield weigh(model, given, n_trees, settings)
+    for recipe, parameters in TREES:
+        tree = FederatedTreeClassifier(recipe=recipe, epsilon=EPSILON, schema=public, **parameters)
+        settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
+        yield weigh(tree, given, 1, settings)
 
 
 def page(found: Sequence[Traffic]) -> str:
@@ -128,7 +146,8 @@ def page(found: Sequence[Traffic]) -> str:
         "",
         f"Written by `python -m benchmarks.federated.traffic`: {N_PARTIES} parties, {N_FEATURES} "
         f"numeric features, two classes, epsilon {EPSILON:g}. Messages are JSON with arrays in "
-        "base64; a number is 8 bytes before and 10.7 bytes after. Sizes do not depend on rows.",
+        "base64; a number is 8 bytes before and 10.7 bytes after. Sizes do not depend on rows, "
+        "those of single trees only by what is released: how many nodes are split.",
         "",
         "| recipe | settings | trees | messages a tree | KB to each party a tree "
         "| KB from each party a tree |",

@@ -5,7 +5,7 @@ def test_every_recipe_is_weighed(tmp_path, capsys):
     assert traffic.main(["--folder", str(tmp_path), "--trees", "1"]) == 0
     text = (tmp_path / "federated-traffic.md").read_text()
     assert capsys.readouterr().out == text
-    for recipe, _ in traffic.FITS:
+    for recipe, _ in (*traffic.FITS, *traffic.TREES):
         assert f"| {recipe} |" in text
 
 
