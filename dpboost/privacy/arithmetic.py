@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from dpboost._validation import InvalidParameterError, refuse
@@ -48,7 +47,6 @@ def as_budget(name: str, owner: str, value: Any) -> Budget:
     return fraction
 
 
-@lru_cache(maxsize=1024)
 def ratio_down(value: Fraction) -> tuple[int, int]:
     """Return the largest ratio of two 32-bit integers that is at most ``value``.
 
