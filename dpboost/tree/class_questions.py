@@ -6,7 +6,6 @@ Questions hold public numbers only, can be pickled, and have answers that add up
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.privacy import constants
-from dpboost.privacy.arithmetic import root_up
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.privacy.source import Question
@@ -46,7 +44,7 @@ class NodeSizes:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
         return constants.counts(neighbours)
 
 
@@ -80,7 +78,7 @@ class ClassCounts:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node and of one class."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
         return constants.counts(neighbours)
 
 
@@ -120,11 +118,12 @@ class ClassHistograms:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one cell of each offered feature."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
         if self.offered is None:
             return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
+        shape = (len(self.nodes), len(self.cell_offsets) - 1)
         numbers = set(self.offered.sum(axis=1).tolist())
-        if len(numbers) != 1 or len(self.offered) != len(self.nodes):
+        if self.offered.dtype != bool or self.offered.shape != shape or len(numbers) != 1:
             raise InvalidParameterError("Every node of a question must offer as many features.")
         return constants.counts(neighbours, histograms=numbers.pop())
 
@@ -189,7 +188,9 @@ class FeatureHistograms:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
+        if self.features.ndim != 2 or len(self.features) != len(self.nodes):
+            raise InvalidParameterError("Every node of a question must name as many features.")
         if self.features.min() < 0:
             raise InvalidParameterError("A question is about features that the rows do not have.")
         return constants.counts(neighbours, histograms=self.features.shape[1])
@@ -235,7 +236,10 @@ class GroupedCells:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
+        shape = (len(self.nodes), int(self.cell_offsets[-1]))
+        if self.groups.shape != shape or self.worth.shape != self.nodes.shape:
+            raise InvalidParameterError("A question must say of every cell what it asks.")
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
 
@@ -245,10 +249,10 @@ def branch_of(question: Question) -> tuple[str, ...]:
     return tuple(getattr(question, "branch", ()))
 
 
-def check_different(nodes: NDArray[np.int32]) -> None:
-    """Raise for a node that is listed twice: its rows would count twice."""
-    if len(set(nodes.tolist())) < len(nodes):
-        raise InvalidParameterError("The nodes of a question must be different.")
+def check_nodes(nodes: NDArray[np.int32]) -> None:
+    """Raise unless these are numbers of different nodes: of one listed twice rows count twice."""
+    if nodes.dtype != np.int32 or nodes.ndim != 1 or len(set(nodes.tolist())) < nodes.size:
+        raise InvalidParameterError("The nodes of a question must be different numbers.")
 
 
 def weighted_histograms(
@@ -267,20 +271,17 @@ def weighted_histograms(
     Returns
     -------
     l1, l2 : Bound
-        The largest ``histograms * worth`` and root of ``histograms * worth**2``. A replaced row
-        may leave one node for another: the sum of two such changes is at most twice the largest.
+        The largest ``histograms * worth`` in both norms: histograms of one node may share a
+        group, to which a row then adds more than once. A replaced row may leave one node for
+        another: the sum of two such changes is at most twice the largest.
     """
     if histograms.min() < 1 or worth.min() < 1:
         raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
     rows = neighbours.rows
     most = rows * int((histograms * worth).max())
-    square = rows * int((histograms * worth**2).max())
     reason = "a row is in one node, and in one cell of each of its histograms"
     coordinates = rows * int(histograms.max())
-    return (
-        Bound("l1", most, reason, coordinates),
-        Bound("l2", root_up(Fraction(square)), reason, coordinates),
-    )
+    return Bound("l1", most, reason, coordinates), Bound("l2", most, reason, coordinates)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

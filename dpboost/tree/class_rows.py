@@ -95,6 +95,11 @@ class ClassRows:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
         candidates = self.candidates
         self._check_disjoint(splits.node)
+        columns = (splits.node, splits.feature, splits.split_bin)
+        if not all(part.dtype == np.int32 and part.shape == (len(splits),) for part in columns):
+            raise InvalidParameterError("A split has a node, a feature and a bin.")
+        if not ((splits.feature >= 0) & (splits.feature < candidates.n_features)).all():
+            raise InvalidParameterError("A split is by a feature that the rows do not have.")
         if len(np.unique(splits.node)) < len(splits.node) or self._split[splits.node].any():
             # Rows would be in two nodes that are not above one another.
             raise InvalidParameterError("A node is split once.")

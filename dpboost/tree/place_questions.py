@@ -13,7 +13,7 @@ from dpboost.privacy import impurities
 from dpboost.privacy.impurities import Impurity
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
-from dpboost.tree.class_questions import check_different
+from dpboost.tree.class_questions import check_nodes
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.class_scores import candidate_scores, clips
 
@@ -61,7 +61,9 @@ class SplitScores:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bound: an added row lowers each score of one node by at most its range."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
+        if self.row_limits.shape != self.nodes.shape:
+            raise InvalidParameterError("A question needs a number of rows for each node.")
         return (impurities.split_score(neighbours),)
 
 
@@ -112,5 +114,5 @@ class ImpurityBounds:
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bound: a row moves all of one node."""
-        check_different(self.nodes)
+        check_nodes(self.nodes)
         return (impurities.split_bounds(self.n_features, neighbours),)

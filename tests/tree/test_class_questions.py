@@ -198,6 +198,52 @@ def test_other_cells_or_classes_than_agreed_are_refused(name):
             replace(QUESTIONS[name], **change).answer(rows)
 
 
+LIES = [
+    ("sizes", {"nodes": np.array([1.0, 3.0])}),
+    ("class counts", {"nodes": np.array([[1], [3]], dtype=np.int32)}),
+    # As numbers these would add up to one feature and offer three.
+    ("cell sizes", {"offered": np.array([[3, -1, -1], [3, -1, -1]])}),
+    ("cell sizes", {"offered": np.array([[True, False, False]])}),
+    ("some features", {"features": np.array([1, 2], dtype=np.int32)}),
+    ("some features", {"features": np.array([[1, 2]], dtype=np.int32)}),
+    ("groups", {"worth": np.array([2])}),
+    ("groups", {"groups": QUESTIONS["groups"].groups[:, :-1]}),
+    ("scores", {"row_limits": np.array([64])}),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), LIES)
+def test_fields_that_do_not_fit_together_are_refused(name, change):
+    """A party believes nothing but the fields, and kernels believe the party."""
+    with pytest.raises(InvalidParameterError):
+        replace(QUESTIONS[name], **change).bounds(ADD)
+
+
+def test_features_that_share_a_group_are_counted_twice():
+    groups = np.array([[0] * 11, [0] * 11], np.int32)
+    question = replace(QUESTIONS["groups"], groups=groups, worth=np.array([2, 2]))
+    bounds = {bound.kind: bound.constant for bound in question.bounds(ADD)}
+    one = question.answer(place([[0, 0, 0]], [1], MADE))
+    assert bounds["l1"] == bounds["l2"] == one.max() == 6
+
+
+ODD_SPLITS = [
+    {"feature": np.array([-1], dtype=np.int32)},
+    {"feature": np.array([3], dtype=np.int32)},
+    {"feature": np.array([], dtype=np.int32)},
+    {"split_bin": np.array([0, 1], dtype=np.int32)},
+    {"feature": np.array([0.0])},
+    {"node": np.array([9], dtype=np.int32)},
+    {"node": np.array([1, 1], dtype=np.int32)},
+]
+
+
+@pytest.mark.parametrize("change", ODD_SPLITS)
+def test_splits_that_rows_cannot_follow_are_refused(change):
+    with pytest.raises(InvalidParameterError):
+        SplitRows(splits=replace(splits(1), **change)).carry_out(place(*table(20), MADE))
+
+
 def test_other_numbers_of_features_are_refused():
     with pytest.raises(InvalidParameterError, match="agreed"):
         ImpurityBounds(nodes=NODES, n_features=2).answer(place(*table(20), MADE))
