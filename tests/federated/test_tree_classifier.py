@@ -18,12 +18,15 @@ from dpboost.federated import (
     Party,
     RefusedError,
     simulate,
+    wire,
 )
+from dpboost.federated.messages import Masked, Released
 from dpboost.federated.trees import FEDERATED_RECIPES, PlantTree
 from dpboost.lightgbm.validate import check_model_text
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.tree.class_questions import ClassCounts, NodeSizes, SplitRows
 from dpboost.tree.sketch import Splits
+from tests.federated.channels import Processes, Recorder
 
 SCHEMA = {"bounds": dict.fromkeys(range(4), (-3.0, 3.0)), "classes": [0, 1]}
 EACH = pytest.mark.parametrize("recipe", FEDERATED_RECIPES)
@@ -287,3 +290,34 @@ def test_parts_that_are_not_paths_are_refused(branch):
     with pytest.raises(RefusedError):
         ask(coordinator, root)
     assert {holder.ledger.spent for holder in holders} == {0}
+
+
+@pytest.mark.parametrize("recipe", ["local_rnm", "histograms_saving"])
+def test_parties_that_start_anew_for_every_message_give_the_same_tree(recipe, tmp_path):
+    """As on a network: the rows and the books of each party wait on its holder's disk."""
+    model = FederatedTreeClassifier(
+        epsilon=5.0, recipe=recipe, max_depth=2, schema=SCHEMA, noise_seed=3
+    )
+    tables = parties(2, 200)
+    terms = model.agreement(2, [f"Column_{place}" for place in range(4)])
+    with pytest.warns(NotPrivateWarning):
+        model.fit_channel(Processes(terms, tables, tmp_path), terms)
+    here = fit(tables, recipe=recipe, epsilon=5.0, max_depth=2, noise_seed=3)
+    assert model.export_text() == here.export_text()
+    assert model.booster_.model_to_string() == here.booster_.model_to_string()
+
+
+def test_what_the_coordinator_sees_is_masked_or_released():
+    model = FederatedTreeClassifier(epsilon=5.0, recipe="local_rnm", max_depth=2, schema=SCHEMA)
+    terms = model.agreement(3, [f"Column_{place}" for place in range(4)])
+    channel = Recorder([Party(i, X, y, agreement=terms) for i, (X, y) in enumerate(parties(3))])
+    model.fit_channel(channel, terms)
+    kinds = set()
+    for replies in channel.seen:
+        for reply in replies.values():
+            for part in getattr(wire.decode(reply, object), "parts", ()):
+                kinds.add(type(part))
+                if isinstance(part, Masked):
+                    # Counts are small and words are not: of 2^64 values a mask takes any.
+                    assert (part.words.astype(np.float64) > 2.0**40).mean() > 0.9
+    assert kinds == {Masked, Released}
