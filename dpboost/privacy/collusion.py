@@ -16,7 +16,7 @@ from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechan
 from dpboost.privacy.shares import MaskedShare
 
 # Beyond so many units to an epsilon of one, the law of real numbers serves for that on integers.
-_FINE = 1 << 16
+_FINE = 1 << 12
 
 
 def effective_epsilon(

@@ -94,7 +94,7 @@ def test_several_classes_and_undeclared_bounds_as_well():
 
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 def test_recipes_with_private_choices_work_from_noisy_sums(recipe):
-    hyper = {"n_estimators": 3, "max_depth": 2, "learning_rate": 0.5}
+    hyper = {"n_estimators": 3, "max_depth": 1, "max_bin": 8, "learning_rate": 0.5}
     if recipe == "dpboost":
         hyper["trees_per_ensemble"] = 2
     rng = np.random.default_rng(0)
@@ -118,10 +118,10 @@ def test_recipes_with_private_choices_work_from_noisy_sums(recipe):
 @pytest.mark.parametrize("recipe", ["best", "dpboost"])
 def test_two_and_fifty_parties(n_parties, recipe):
     given = tables([20] * n_parties, n_classes=2)
-    hyper = {"n_estimators": 2, "max_depth": 2}
+    hyper = {"n_estimators": 1, "max_depth": 2, "max_bin": 8}
     agreed = terms(n_parties, recipe=recipe, epsilon=20.0, hyper=hyper)
     fitted, coordinator, parties = trained(agreed, given)
-    assert len(fitted.ensemble.trees) == 2
+    assert len(fitted.ensemble.trees) == 1
     assert {party.ledger.spent for party in parties} == {coordinator.ledger.spent}
 
 
@@ -147,7 +147,8 @@ def recorded(agreed, given):
 @pytest.mark.parametrize(("recipe", "budget"), [("best", GAUSSIAN), ("dpboost", {"epsilon": 30.0})])
 def test_the_wire_holds_masked_words_and_released_values_only(recipe, budget):
     given = tables((150, 90, 120), n_classes=2)
-    channel, parties = recorded(terms(3, recipe=recipe, **budget), given)
+    hyper = {"n_estimators": 2, "max_depth": 2, "max_bin": 8}
+    channel, parties = recorded(terms(3, recipe=recipe, hyper=hyper, **budget), given)
     allowed = (m.Joined, m.Done, m.Answers)
     masked = []
     for replies in channel.seen:
