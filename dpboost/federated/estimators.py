@@ -16,6 +16,7 @@ from dpboost.federated.agreement import Agreement
 from dpboost.federated.boosting import boost, check_agreement
 from dpboost.federated.channel import Channel
 from dpboost.federated.coordinator import Coordinator
+from dpboost.federated.guarantees import party_report
 from dpboost.federated.simulation import simulate
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import Schema
@@ -53,8 +54,8 @@ features_per_tree, gradient_clip, step_prior, hessian_share : optional
         The terms of the fit.
     privacy_report_ : PrivacyReport
         What holds against the coordinator, against other parties, and against several of them.
-    party_ledgers_ : tuple of Ledger
-        After `fit`: the books of every party of the simulation.
+    party_reports_ : tuple of PrivacyReport
+        After `fit`: that of every party of the simulation, from its own books.
 """
 
 
@@ -141,7 +142,7 @@ class _FederatedEstimator(BaseEstimator):
         agreement.warn_if_not_private()
         coordinator, held = simulate(agreement, tables)
         self._keep(coordinator)
-        self.party_ledgers_ = tuple(party.ledger for party in held)
+        self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
         return self
 
     def fit_channel(self, channel: Channel, agreement: Agreement) -> Any:

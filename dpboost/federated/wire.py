@@ -44,8 +44,9 @@ def known(name: str, kind: type[T]) -> type[T]:
     name : str
         Of the kind in messages.
     kind : type
-        A dataclass. Its fields are None, bool, int, float, str, Fraction, arrays of numbers,
-        tuples, dicts with str keys, and objects of other known kinds.
+        A dataclass whose fields are all arguments of its constructor, which checks what was
+        read: None, bool, int, float, str, bytes, Fraction, arrays of numbers, tuples, dicts,
+        and objects of other known kinds.
 
     Returns
     -------
@@ -169,11 +170,7 @@ def _known_object(plain: dict[str, Any]) -> Any:
     own = fields(kind)
     if set(parts) != {part.name for part in own}:
         raise MalformedMessageError("other fields")
-    made = kind(**{part.name: _value(parts[part.name]) for part in own if part.init})
-    for part in own:
-        if not part.init:
-            object.__setattr__(made, part.name, _value(parts[part.name]))
-    return made
+    return kind(**{part.name: _value(parts[part.name]) for part in own})
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray[Any, Any]:

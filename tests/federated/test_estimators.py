@@ -33,7 +33,7 @@ def test_a_fitted_model_is_a_lightgbm_model():
     again = dpboost.Booster(model_str=text)
     assert np.array_equal(again.predict(X), probability[:, 1])
     assert model.privacy_report_.private
-    assert [ledger.spent for ledger in model.party_ledgers_] == [model.privacy_report_.spent] * 3
+    assert [report.spent for report in model.party_reports_] == [model.privacy_report_.spent] * 3
 
 
 def test_regression_learns_bounds_that_are_not_declared():
