@@ -12,11 +12,12 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.reproductions.measure import Claim, Measured
 from benchmarks.reproductions.mixture import Mixture
 from benchmarks.reproductions.places import accuracy_of, fit_places
-from dpboost.algorithms.noisy_histograms import HISTOGRAMS_SAVING, SavedHistograms, build_saving
+from dpboost.algorithms.noisy_histograms import HISTOGRAMS_SAVING, build_saving
 from dpboost.privacy import impurities
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.tree.place_questions import ImpurityBounds
+from dpboost.tree.saved_histograms import SavedHistograms
 from dpboost.tree_recipe import TreeFacts, TreeHyperparameters
 
 N_PARTIES = 5

@@ -140,7 +140,9 @@ class ClassRows:
         above = 0
         for name in branch:
             child = int(name)
-            if not 0 < child < len(self._parent) or self._parent[child] != above:
+            # One name for each node: "07" would be another scope for the rows of "7".
+            known = name == str(child) and 0 < child < len(self._parent)
+            if not known or self._parent[child] != above:
                 raise InvalidParameterError("A question names a part that is no path of the tree.")
             above = child
         at = nodes

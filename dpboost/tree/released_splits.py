@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpboost.privacy.impurities import Impurity
 from dpboost.tree.candidates import CATEGORY, Candidates
 from dpboost.tree.pruning import without
-from dpboost.tree.sketch import Sketch
+from dpboost.tree.sketch import Sketch, Splits
 
 
 def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -120,6 +120,33 @@ def best_candidates(
         scores[:, places[feature] : places[feature + 1]] = score(*branch_counts(own, kind))
     chosen = scores.argmax(axis=1).astype(np.int32)
     return chosen, scores[np.arange(len(scores)), chosen]
+
+
+def worth_splitting(sums: NDArray[np.int64], least_rows: int) -> NDArray[np.bool_]:
+    """Tell which nodes have enough rows, and rows of two classes, by one of their histograms.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_nodes, n_features, n_classes), int64
+        Sums of the released histograms.
+    least_rows : int
+    """
+    enough = (sums.sum(axis=2) >= least_rows).any(axis=1)
+    classes = (sums > 0).any(axis=1).sum(axis=1)
+    return enough & (classes >= 2)
+
+
+def splits_of(
+    candidates: Candidates, nodes: NDArray[np.int32], chosen: NDArray[np.int32]
+) -> Splits:
+    """Return released choices as splits."""
+    feature = candidates.features_of(chosen)
+    return Splits(
+        node=nodes,
+        feature=feature,
+        split_bin=candidates.split_bins(chosen),
+        n_branches=candidates.n_branches(feature),
+    )
 
 
 def keep_best(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpboost.algorithms.noisy_histograms import SavedHistograms, worth_splitting
 from dpboost.privacy.ledger import Ledger
+from dpboost.tree.saved_histograms import SavedHistograms
 
 BOTH = pytest.mark.parametrize("recipe", ["histograms", "histograms_saving"])
 
@@ -121,18 +121,6 @@ def test_visits_grow_so_that_a_level_takes_few_exchanges(whole_numbers, fit, mon
     monkeypatch.setattr(SavedHistograms, "_visit", visit)
     fit(X, y, recipe="histograms_saving", epsilon=0.1, max_depth=1)
     assert sizes == [1, 4, 16, 64][: len(sizes)]
-
-
-def test_nodes_of_few_rows_or_one_class_are_leaves():
-    sums = np.array(
-        [
-            [[3, 2], [4, 6]],  # ten rows by the second feature
-            [[3, 2], [4, 5]],
-            [[30, 0], [28, -2]],  # one class
-            [[30, -1], [28, 2]],
-        ]
-    )
-    assert worth_splitting(sums, 10).tolist() == [True, False, False, True]
 
 
 @BOTH

@@ -269,7 +269,14 @@ def test_a_branch_is_a_path_above_the_nodes(question):
     for nodes, branch in [([3, 4], ()), ([3, 4], ("2",)), ([1, 2], ())]:
         asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
         asked.answer(rows)
-    for nodes, branch in [([3, 4], ("1",)), ([1, 3], ("2",)), ([3, 4], ("3",)), ([3, 4], ("9",))]:
+    for nodes, branch in [
+        ([3, 4], ("1",)),
+        ([1, 3], ("2",)),
+        ([3, 4], ("3",)),
+        ([3, 4], ("9",)),
+        ([3, 4], ("02",)),
+        ([3, 4], (" 2",)),
+    ]:
         asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
         with pytest.raises(InvalidParameterError, match="names a part"):
             asked.answer(rows)

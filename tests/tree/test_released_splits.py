@@ -15,6 +15,7 @@ from dpboost.tree.released_splits import (
     keep_best,
     split_gain,
     split_purity,
+    worth_splitting,
 )
 from dpboost.tree.sketch import Splits
 
@@ -123,3 +124,15 @@ def test_the_cut_tree_is_that_of_best_first_growth(n_splits):
     kept, origin = keep_best(whole, found, n_splits)
     assert {paths[int(origin[node])] for node in kept.splits.node} == set(expected)
     assert len(kept.splits) == len(expected)
+
+
+def test_nodes_of_few_rows_or_one_class_are_leaves():
+    sums = np.array(
+        [
+            [[3, 2], [4, 6]],  # ten rows by the second feature
+            [[3, 2], [4, 5]],
+            [[30, 0], [28, -2]],  # one class
+            [[30, -1], [28, 2]],
+        ]
+    )
+    assert worth_splitting(sums, 10).tolist() == [True, False, False, True]
