@@ -300,9 +300,9 @@ def noisy_counts_parts(hyper: TreeHyperparameters, n_features: int) -> float:
 def local_rnm_parts(hyper: TreeHyperparameters, n_features: int) -> float:
     """Return into how many parts LocalRNM divides the budget, in units of a split score.
 
-    A row counts up to 2^12 units in the tables of the chosen splits, 4 of the 1,026 of a score.
+    In the tables of the chosen splits a row counts half of those units at most.
     """
-    return 4 * _levels(hyper) / float(COUNTS)
+    return _levels(hyper) / float(min(CHOICES, COUNTS))
 
 
 COUNTED_DEFAULTS = replace(DEFAULTS, selection=None)

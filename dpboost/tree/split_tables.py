@@ -11,7 +11,7 @@ from dpboost.tree.candidates import THRESHOLD, Candidates
 from dpboost.tree.class_questions import GroupedCells
 
 #: What a row counts in a node with one histogram.
-_MOST_WORTH = 2**12
+_MOST_WORTH = 2**9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

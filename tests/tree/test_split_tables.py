@@ -45,8 +45,8 @@ def test_splits_of_one_feature_cost_what_one_split_costs():
     chosen = np.array([[0, 1, 2, 3], [0, 4, 8, 5]], dtype=np.int32)
     question = SplitTables.of(nodes, chosen, LAYOUT, 2).question
     (l1, _) = question.bounds(Neighbours.ADD_REMOVE)
-    assert question.worth.tolist() == [4096, 1365]
-    assert l1.constant == 4096
+    assert question.worth.tolist() == [512, 170]
+    assert l1.constant == 512
     single = SplitTables.of(nodes, chosen[:, :1], LAYOUT, 2).question
     assert single.worth.tolist() == [1, 1]
     assert single.bounds(Neighbours.REPLACE)[0].constant == 2
