@@ -35,6 +35,48 @@ DIRECTIVES = {
 
 OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 
+# Kernels that pass over rows, cells or candidates are built a second time for x86-64-v3 (AVX2,
+# Intel 2013, AMD 2015), into a folder that `dpboost._kernels` looks into first where the machine
+# can run it. Same source, same flags but one, same bits.
+FAST_FOLDER = "v3"
+FAST_FLAG = "-march=x86-64-v3"
+FAST = {
+    "binning",
+    "cells",
+    "classcounts",
+    "gain",
+    "gradient",
+    "histogram",
+    "impurity",
+    "newton",
+    "partition",
+    "predict",
+    "rounds",
+    "selection",
+}
+FAST_PROBE = """
+#if !defined(__x86_64__)
+#error "another processor"
+#endif
+int main(void) { return __builtin_cpu_supports("x86-64-v3") < 0; }
+"""
+
+
+def builds(compiler, program: str, compile_flags: list[str], link_flags: list[str]) -> bool:
+    """Tell whether a small program builds with these flags, and say why where it does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.c"
+        source.write_text(program)
+        try:
+            objects = compiler.compile(
+                [str(source)], output_dir=folder, extra_postargs=compile_flags
+            )
+            compiler.link_executable(objects, "probe", output_dir=folder, extra_postargs=link_flags)
+        except Exception as error:  # noqa: BLE001 - any failure means: do without
+            sys.stderr.write(f"dpboost: a probe does not build ({error})\n")
+            return False
+    return True
+
 
 def openmp_flags(compiler) -> tuple[list[str], list[str]]:
     """Compile and link flags for OpenMP, or two empty lists where a probe does not build."""
@@ -42,31 +84,66 @@ def openmp_flags(compiler) -> tuple[list[str], list[str]]:
         compile_flags, link_flags = ["/openmp"], []
     else:
         compile_flags, link_flags = ["-fopenmp"], ["-fopenmp"]
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "probe.c"
-        source.write_text(OPENMP_PROBE)
-        try:
-            objects = compiler.compile(
-                [str(source)], output_dir=folder, extra_postargs=compile_flags
-            )
-            compiler.link_executable(objects, "probe", output_dir=folder, extra_postargs=link_flags)
-        except Exception as error:  # noqa: BLE001 - any failure means: build without OpenMP
-            sys.stderr.write(f"dpboost: no OpenMP, kernels run on one thread ({error})\n")
-            return [], []
-    return compile_flags, link_flags
+    if builds(compiler, OPENMP_PROBE, compile_flags, link_flags):
+        return compile_flags, link_flags
+    sys.stderr.write("dpboost: no OpenMP, kernels run on one thread\n")
+    return [], []
 
 
 class BuildKernels(build_ext):
-    """``build_ext`` that asks the compiler for OpenMP before it builds."""
+    """``build_ext`` that asks the compiler what it can do before it builds."""
 
     def build_extensions(self) -> None:
         """Add the flags of this compiler to every extension, then build."""
-        flags = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else GNU_FLAGS
+        is_msvc = self.compiler.compiler_type == "msvc"
+        flags = MSVC_FLAGS if is_msvc else GNU_FLAGS
         compile_flags, link_flags = openmp_flags(self.compiler)
+        fast = not is_msvc and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
+        if not fast:
+            sys.stderr.write("dpboost: no second build of the kernels for x86-64-v3\n")
+            self.extensions = [item for item in self.extensions if not is_fast(item)]
         for extension in self.extensions:
             extension.extra_compile_args = flags + compile_flags
             extension.extra_link_args = list(link_flags)
+            if is_fast(extension):
+                extension.extra_compile_args.append(FAST_FLAG)
+            elif extension.name.endswith(".machine") and fast:
+                extension.define_macros.append(("DPBOOST_KNOWS_V3", "1"))
         super().build_extensions()
+
+    def copy_extensions_to_source(self) -> None:
+        """Copy what was built beside the sources, for an editable install."""
+        for extension in self.extensions:
+            if is_fast(extension):
+                Path("dpboost", "_kernels", FAST_FOLDER).mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
+
+    def build_extension(self, extension: Extension) -> None:
+        """Build one; the two builds of a kernel have one source, so each has its own objects."""
+        folder = self.build_temp
+        if is_fast(extension):
+            self.build_temp = os.path.join(folder, FAST_FOLDER)
+        try:
+            super().build_extension(extension)
+        finally:
+            self.build_temp = folder
+
+
+def is_fast(extension: Extension) -> bool:
+    """Tell whether this is the second build of a kernel."""
+    return extension.name.split(".")[-2] == FAST_FOLDER
+
+
+def second(extension: Extension) -> Extension:
+    """Return the second build of a kernel that is translated to C already."""
+    room, _, stem = extension.name.rpartition(".")
+    return Extension(
+        f"{room}.{FAST_FOLDER}.{stem}",
+        list(extension.sources),
+        depends=list(extension.depends),
+        include_dirs=list(extension.include_dirs),
+        define_macros=list(extension.define_macros),
+    )
 
 
 def kernel(source: Path) -> Extension:
@@ -93,7 +170,8 @@ def generated_c() -> list[Extension]:
         force=not stamp.exists() or stamp.read_text() != settings,
     )
     stamp.write_text(settings)
-    return extensions
+    hot = [item for item in extensions if item.name.rpartition(".")[2] in FAST]
+    return extensions + [second(item) for item in hot]
 
 
 class SourceDistribution(sdist):

@@ -36,29 +36,38 @@ cdef inline sum_t pack(sum_t gradient, sum_t hessian) noexcept nogil:
     return gradient * (<sum_t> 1 << 32) + hessian
 
 
-cdef inline sum_t squared_word(
-    sum_t score, sum_t label, double scale, double bound
-) noexcept nogil:
-    # Half the squared error: the scaled difference, clipped and rounded; hessian one. The large
-    # number rounds a double to the nearest integer in every instruction set.
-    cdef double gradient = <double> clip(score - label, 2147483647) * scale
+cdef inline int squared_place(sum_t score, sum_t label) noexcept nogil:
+    # Half the squared error: the difference, within 32 bits.
+    return <int> clip(score - label, 2147483647)
+
+
+cdef inline sum_t squared_word(int difference, double scale, double bound) noexcept nogil:
+    # The scaled difference, clipped and rounded; hessian one. The large number rounds a double to
+    # the nearest integer in every instruction set.
+    cdef double gradient = <double> difference * scale
     gradient = min(max(gradient, -bound), bound)
     gradient = (gradient + 6755399441055744.0) - 6755399441055744.0
-    return pack(<sum_t> gradient, COUNT_UNITS)
+    return pack(<int> gradient, COUNT_UNITS)
+
+
+cdef inline int logistic_place(sum_t score, sum_t half_range) noexcept nogil:
+    # Two classes: where the score lies in the table, which ends on both sides.
+    return <int> min(max(score + half_range, 0), 2 * half_range - 1)
 
 
 cdef inline sum_t logistic_word(
-    sum_t score, sum_t label, const sum_t* table, sum_t half_range, sum_t limit
+    sum_t entry, int place, sum_t label, sum_t limit
 ) noexcept nogil:
-    # Two classes: gradient p - label, hessian p (1 - p). Entry i of the table is the logistic
-    # function at i steps above -half_range on the 2^-30 grid, and its rise to the next entry.
-    cdef sum_t place = min(max(score + half_range, 0), 2 * half_range - 1)
-    cdef sum_t entry = table[place >> STEP_BITS]
-    cdef sum_t p = (entry >> 32) << STEP_BITS
-    p += <sum_t> (<unsigned int> entry) * (place & (STEP_UNITS - 1))
+    # Gradient p - label, hessian p (1 - p). Entry i of the table is the logistic function at i
+    # steps above -half_range on the 2^-30 grid, and its rise to the next entry; both are positive,
+    # and every product has factors of 32 bits, so that vectors of 64 bits hold all of it.
+    cdef word_t p = (<word_t> entry >> 32) << STEP_BITS
+    p += <word_t> (<unsigned int> entry) * <unsigned int> (place & (STEP_UNITS - 1))
     p = (p + HALF) >> (TABLE_BITS - GRID_BITS + STEP_BITS)
     return pack(
-        clip(p - (label << GRID_BITS), limit), (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
+        clip(<sum_t> p - (label << GRID_BITS), limit),
+        <sum_t> ((<word_t> (<unsigned int> p) * <unsigned int> ((1 << GRID_BITS) - p))
+                 >> GRID_BITS),
     )
 
 
@@ -131,11 +140,13 @@ cdef inline void separate_words(
 ) noexcept nogil:
     # One logistic loss for each class, each against the rest; as ``softmax_words``.
     cdef Py_ssize_t k, i, row
+    cdef int place
     for k in range(n_classes):
         for i in range(n):
             row = rows[i] if rows else i
+            place = logistic_place(scores[k * n_rows + row], half_range)
             words[k * width + i] = logistic_word(
-                scores[k * n_rows + row], labels[row] == k, table, half_range, limit
+                table[place >> STEP_BITS], place, labels[row] == k, limit
             )
 
 

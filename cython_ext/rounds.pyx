@@ -11,8 +11,8 @@ from libc.stdlib cimport calloc, free
 
 from _cells cimport add_packed, look_up, unpack
 from _newton cimport (
-    ROWS_AT_ONCE, STEP_BITS, logistic_word, separate_words, softmax_words, squared_word,
-    surface_t, surface_word, weigh,
+    ROWS_AT_ONCE, STEP_BITS, logistic_place, logistic_word, separate_words, softmax_words,
+    squared_place, squared_word, surface_t, surface_word, weigh,
 )
 from _types cimport bin_t, row_t, sum_t, word_t
 
@@ -247,12 +247,12 @@ cdef inline void _find_leaves(const pass_t* rows, Py_ssize_t start, Py_ssize_t n
 cdef void _one_output(
     const pass_t* rows, const rule_t* rule, Py_ssize_t start, Py_ssize_t n, word_t* packed
 ) noexcept nogil:
-    # Copies: the compiler cannot know that no word is written over the rule.
+    # In steps over arrays of its own, which nothing else is written over: those without a
+    # look-up are vectors then. And copies: the compiler cannot know that no word is written over
+    # the rule.
     cdef sum_t words[ROWS_AT_ONCE]
-    cdef sum_t* scores = rows.scores + start
+    cdef int places[ROWS_AT_ONCE]
     cdef const sum_t* labels = rows.labels + start
-    cdef const sum_t* pending = rows.pending
-    cdef const unsigned short* leaves = rows.leaves + start
     cdef const sum_t* table = rule.table
     cdef sum_t table_range = rule.table_range
     cdef sum_t limit = rule.limit
@@ -260,27 +260,40 @@ cdef void _one_output(
     cdef double scale = rule.scale
     cdef surface_t surface = rule.surface
     cdef Py_ssize_t i
-    cdef sum_t score
-    # Scores are written beside the reading of labels: in a loop before, the two would lie at
-    # equal places of their pages, and every load would wait for a store.
+    _score(rows, start, n, words)
     if rule.kind == SQUARED:
         for i in range(n):
-            score = scores[i] + pending[leaves[i]]
-            scores[i] = score
-            words[i] = squared_word(score, labels[i], scale, bound)
+            places[i] = squared_place(words[i], labels[i])
+        for i in range(n):
+            words[i] = squared_word(places[i], scale, bound)
     elif rule.kind == SURFACE:
         for i in range(n):
-            score = scores[i] + pending[leaves[i]]
-            scores[i] = score
-            words[i] = surface_word(score, labels[i], &surface)
+            words[i] = surface_word(words[i], labels[i], &surface)
     else:
         for i in range(n):
-            score = scores[i] + pending[leaves[i]]
-            scores[i] = score
-            words[i] = logistic_word(score, labels[i], table, table_range, limit)
+            places[i] = logistic_place(words[i], table_range)
+        for i in range(n):
+            words[i] = table[places[i] >> STEP_BITS]
+        for i in range(n):
+            words[i] = logistic_word(words[i], places[i], labels[i], limit)
     _weigh(rows, start, n, words)
     _find_leaves(rows, start, n)
-    add_packed(words, leaves, n, packed)
+    add_packed(words, rows.leaves + start, n, packed)
+
+
+cdef inline void _score(
+    const pass_t* rows, Py_ssize_t start, Py_ssize_t n, sum_t* current
+) noexcept nogil:
+    # The score of each row of one output, with the value of its leaf in the round before.
+    cdef sum_t* scores = rows.scores + start
+    cdef const sum_t* pending = rows.pending
+    cdef const unsigned short* leaves = rows.leaves + start
+    cdef Py_ssize_t i
+    cdef sum_t score
+    for i in range(n):
+        score = scores[i] + pending[leaves[i]]
+        scores[i] = score
+        current[i] = score
 
 
 cdef void _take_pending(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
@@ -327,7 +340,7 @@ cdef void _several_outputs(
             )
 
 
-cdef void _weigh(
+cdef inline void _weigh(
     const pass_t* rows, Py_ssize_t start, Py_ssize_t n, sum_t* words
 ) noexcept nogil:
     cdef const unsigned char* present = rows.present + start
