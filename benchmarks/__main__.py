@@ -18,6 +18,7 @@ from benchmarks.problems import PROBLEMS
 from benchmarks.report import markdown
 from benchmarks.rows import to_text
 from benchmarks.runner import Bench, cells, quick, run, without_missing_peers
+from benchmarks.timing.runs import TIMED_RUNS, run_timed
 
 RESULTS = Path(__file__).parent / "results"
 NOTES = Path(__file__).parent / "notes"
@@ -70,6 +71,8 @@ def list_all() -> str:
         )
     for local in LOCAL_RUNS.values():
         lines.append(f"  {local.name:15} {local.repeats} repeats; {local.description}")
+    for timed in TIMED_RUNS.values():
+        lines.append(f"  {timed.name:15} {timed.description}")
     return "\n".join(lines)
 
 
@@ -83,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="list the data sets and the runs")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
-    one.add_argument("experiment", choices=sorted({*EXPERIMENTS, *LOCAL_RUNS}))
+    one.add_argument("experiment", choices=sorted({*EXPERIMENTS, *LOCAL_RUNS, *TIMED_RUNS}))
     one.add_argument("--quick", action="store_true", help="one split, and the smaller sets")
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
@@ -105,6 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             local = LOCAL_RUNS[options.experiment]
             print(run_local(local, options.output, quick=options.quick, repeats=options.repeats))
+            return 0
+        if options.experiment in TIMED_RUNS:
+            timed = TIMED_RUNS[options.experiment]
+            print(
+                run_timed(
+                    timed,
+                    options.output,
+                    quick=options.quick,
+                    repeats=options.repeats,
+                    fresh=options.fresh,
+                )
+            )
             return 0
         experiment = EXPERIMENTS[options.experiment]
         print(
