@@ -53,6 +53,7 @@ FAST = {
     "predict",
     "rounds",
     "selection",
+    "sparsegain",
 }
 FAST_PROBE = """
 #if !defined(__x86_64__)

@@ -9,12 +9,19 @@ from _types cimport sum_t, word_t
 
 cdef enum:
     MOST_LEVELS = 32
+    FIRST_TRIALS = 32
+    MOST_TRIALS = 2048
 
 
 cdef struct levels_t:
     # Level j holds the gaps of j to j + 1 nats, the last level all larger ones.
     int last
     word_t start[MOST_LEVELS + 1]
+
+
+cdef inline Py_ssize_t n_trials(Py_ssize_t n) noexcept nogil:
+    # Plain trials before a pass over all candidates: about as long as the pass, and no longer.
+    return min(FIRST_TRIALS + n // 8, <Py_ssize_t> MOST_TRIALS)
 
 
 cdef inline word_t gap_of(sum_t best, sum_t score) noexcept nogil:

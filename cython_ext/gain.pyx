@@ -15,6 +15,7 @@ Clamping to the limit after that moves no two values apart.
 
 from cython.parallel cimport prange
 
+from _gain cimport child_score
 from _types cimport bin_t, row_t, sum_t
 
 cdef enum:
@@ -79,14 +80,6 @@ def gradient_gain(
         )
 
 
-cdef inline double _child(
-    double total, double n, double hessian, double reg_lambda, double scale, double limit
-) noexcept nogil:
-    # An empty child has total 0: any denominator but 0 gives its score.
-    cdef double denominator = 1.0 if n == 0.0 else hessian * n + reg_lambda
-    return min(total * total * scale / denominator, limit)
-
-
 cdef void _score_feature(
     const sum_t* sums,
     const sum_t* counts,
@@ -116,8 +109,8 @@ cdef void _score_feature(
     total_count = <double> (running_count + counts[n_candidates])
     for c in range(n_candidates):
         # Differences of integers below 2^53: exact.
-        left[c] = _child(left_sum[c], left_count[c], hessian, reg_lambda, scale, limit)
-        right[c] = _child(
+        left[c] = child_score(left_sum[c], left_count[c], hessian, reg_lambda, scale, limit)
+        right[c] = child_score(
             total_sum - left_sum[c], total_count - left_count[c],
             hessian, reg_lambda, scale, limit,
         )

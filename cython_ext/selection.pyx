@@ -18,6 +18,7 @@ from _bits cimport (
     source_of,
 )
 from _levels cimport (
+    FIRST_TRIALS,
     MOST_LEVELS,
     accept,
     accept_beyond,
@@ -25,12 +26,12 @@ from _levels cimport (
     level_of,
     levels_of,
     levels_t,
+    n_trials,
     pass_level,
 )
 from _types cimport row_t, sum_t, word_t
 
 cdef enum:
-    FIRST_TRIALS = 32
     FAR_LEVEL = 8       # nats from which 64 candidates share random words
 
 
@@ -92,7 +93,7 @@ cdef Py_ssize_t draw_exponential(
 ) noexcept nogil:
     cdef sum_t best = highest(scores, n)
     cdef Py_ssize_t _trial, i
-    for _trial in range(FIRST_TRIALS + n // 8):
+    for _trial in range(n_trials(n)):
         i = draw_below(bits, n)
         if accept(bits, gap_of(best, scores[i]), p, q):
             return i

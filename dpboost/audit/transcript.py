@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpboost.audit.alignment import Alignment, align
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.random import Entropy, RowCoins
 
@@ -166,6 +167,26 @@ class _Spy:
         return call
 
 
+class _RunSpy(_Spy):
+    """The same for the kernel that takes scores in runs: it is told of with all of them."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        function = getattr(self._kernel, name)
+
+        def call(*arguments: Any) -> None:
+            scores, starts, node_start = arguments[-4:-1] if name == "argmax" else arguments[1:4]
+            n_candidates = arguments[4] if name == "exponential" else int(starts.max()) + 1
+            runs = ScoreRuns(
+                scores=scores, starts=starts, node_start=node_start, n_candidates=n_candidates
+            )
+            others = (*arguments[5:7], arguments[-1]) if name == "exponential" else arguments[-1:]
+            self._recorder.call(
+                name, lambda *_: function(*arguments), (runs.written_out(), *others)
+            )
+
+        return call
+
+
 class Recorder:
     """Listens to one fit: writes it down, or replays what another one wrote.
 
@@ -215,8 +236,8 @@ class Recorder:
 
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
-            for name in ("noise", "selection"):
-                spy = _Spy(getattr(mechanisms, name), self)
+            for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
+                spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
             yield self.transcript
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpboost._kernels import noise, selection
+from dpboost._kernels import noise, runselection, selection
 from dpboost._validation import InvalidParameterError
 from dpboost.privacy.arithmetic import (
     SIGMA_LIMIT,
@@ -26,8 +26,12 @@ from dpboost.privacy.arithmetic import (
     root_down,
     root_up,
 )
+from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.sensitive import Bound, Kind
 from dpboost.random import Entropy
+
+# Scores that are written out at a time where a mechanism has to visit each of them: 128 MB.
+_SCORES_AT_ONCE = 1 << 24
 
 
 class Mechanism(Protocol):
@@ -124,26 +128,38 @@ class _Selection(_PureMechanism):
 
     needs: ClassVar[Kind] = "range"
 
-    def check(self, value: NDArray[np.int64]) -> None:
+    def check(self, value: NDArray[np.int64] | ScoreRuns) -> None:
         """Raise unless the scores have shape ``(n_nodes, n_candidates)``."""
-        if value.ndim != 2 or value.shape[1] < 1:
+        if len(value.shape) != 2 or value.shape[1] < 1:
             raise InvalidParameterError(
                 f"{type(self).__name__} selects from scores of shape (n_nodes, n_candidates) "
                 "with at least one candidate."
             )
 
-    def _best(self, value: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _best(self, value: NDArray[np.int64] | ScoreRuns) -> NDArray[np.int32]:
         chosen = np.empty(len(value), dtype=np.int32)
-        selection.argmax(value, chosen)
+        if isinstance(value, ScoreRuns):
+            runselection.argmax(value.scores, value.starts, value.node_start, chosen)
+        else:
+            selection.argmax(value, chosen)
         return chosen
 
-    def _log_weights(self, value: NDArray[np.int64], bound: Bound) -> NDArray[np.float64]:
+    def _log_weights(
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound
+    ) -> NDArray[np.float64]:
+        value = _written_out(value)
         numerator, denominator = self.parameters(bound)
         gaps = (value - value.max(axis=1, keepdims=True)).astype(np.float64)
         return gaps * (numerator / denominator)
 
-    def _exact_log_probability(self, output: NDArray[Any], value: NDArray[np.int64]) -> float:
-        return 0.0 if np.array_equal(output, value.argmax(axis=1)) else -math.inf
+    def _exact_log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns
+    ) -> float:
+        return 0.0 if np.array_equal(output, _written_out(value).argmax(axis=1)) else -math.inf
+
+
+def _written_out(value: NDArray[np.int64] | ScoreRuns) -> NDArray[np.int64]:
+    return value.written_out() if isinstance(value, ScoreRuns) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,17 +191,31 @@ class ExponentialMechanism(_Selection):
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=root_down(8 * rho))
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int32]:
+    def draw(
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound, entropy: Entropy
+    ) -> NDArray[np.int32]:
         """Draw one candidate per node."""
         if isinstance(self.epsilon, float):
             return self._best(value)
         chosen = np.empty(len(value), dtype=np.int32)
         numerator, denominator = self.parameters(bound)
-        selection.exponential(entropy.bit_generator, value, numerator, denominator, chosen)
+        if isinstance(value, ScoreRuns):
+            runselection.exponential(
+                entropy.bit_generator,
+                value.scores,
+                value.starts,
+                value.node_start,
+                value.n_candidates,
+                numerator,
+                denominator,
+                chosen,
+            )
+        else:
+            selection.exponential(entropy.bit_generator, value, numerator, denominator, chosen)
         return chosen
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Bound
     ) -> float:
         """Return the log-probability that the nodes choose ``output``."""
         if isinstance(self.epsilon, float):
@@ -216,17 +246,29 @@ class PermuteAndFlip(_Selection):
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=root_down(2 * rho))
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int32]:
+    def draw(
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound, entropy: Entropy
+    ) -> NDArray[np.int32]:
         """Draw one candidate per node."""
         if isinstance(self.epsilon, float):
             return self._best(value)
         chosen = np.empty(len(value), dtype=np.int32)
         numerator, denominator = self.parameters(bound)
-        selection.permute_and_flip(entropy.bit_generator, value, numerator, denominator, chosen)
+        if not isinstance(value, ScoreRuns):
+            selection.permute_and_flip(entropy.bit_generator, value, numerator, denominator, chosen)
+            return chosen
+        # Every candidate tosses a coin of its own, so that runs save nothing but memory.
+        size = max(1, _SCORES_AT_ONCE // value.n_candidates)
+        for first in range(0, len(value), size):
+            stop = min(first + size, len(value))
+            scores = value.written_out(first, stop)
+            selection.permute_and_flip(
+                entropy.bit_generator, scores, numerator, denominator, chosen[first:stop]
+            )
         return chosen
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Bound
     ) -> float:
         r"""Return the log-probability that the nodes choose ``output``.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost.privacy.score_runs import ScoreRuns
 
 if TYPE_CHECKING:
     from dpboost.privacy.ledger import Entry
@@ -70,7 +71,7 @@ class Sensitive:
 
     Parameters
     ----------
-    value : ndarray, int64
+    value : ndarray, int64, or ScoreRuns
         C-contiguous integers; not copied.
     bounds : tuple of Bound
         How far one row can move ``value``; at most one of each kind.
@@ -85,14 +86,18 @@ class Sensitive:
 
     __slots__ = ("_value", "bounds", "unit")
 
-    _value: NDArray[np.int64]
+    _value: NDArray[np.int64] | ScoreRuns
     bounds: tuple[Bound, ...]
     unit: float
 
     def __init__(
-        self, value: NDArray[np.int64], bounds: tuple[Bound, ...], unit: float = 1.0
+        self,
+        value: NDArray[np.int64] | ScoreRuns,
+        bounds: tuple[Bound, ...],
+        unit: float = 1.0,
     ) -> None:
-        if not isinstance(value, np.ndarray) or value.dtype != np.int64:
+        runs = isinstance(value, ScoreRuns)
+        if not runs and (not isinstance(value, np.ndarray) or value.dtype != np.int64):
             raise InvalidParameterError(
                 "The 'value' parameter of Sensitive must be an ndarray of int64: clip and round "
                 "the summands to a public grid before they are added."
@@ -100,7 +105,7 @@ class Sensitive:
         kinds = [bound.kind for bound in bounds]
         if not isinstance(bounds, tuple) or not kinds or len(set(kinds)) < len(kinds):
             raise refuse("bounds", "Sensitive", "a tuple of bounds of different kinds", bounds)
-        object.__setattr__(self, "_value", np.ascontiguousarray(value))
+        object.__setattr__(self, "_value", value if runs else np.ascontiguousarray(value))
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "unit", float(unit))
 
@@ -149,6 +154,8 @@ class Sensitive:
         Sensitive
             The result, hidden like this one.
         """
+        if isinstance(self._value, ScoreRuns):
+            raise InvalidParameterError("Scores in runs are selected from, not computed with.")
         return Sensitive(function(self._value), bounds, self.unit if unit is None else unit)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refusal
@@ -221,6 +228,9 @@ class Distant(Sensitive):
         )
 
 
-def _reveal(sensitive: Sensitive) -> NDArray[np.int64]:
-    """Unwrap a value. The ledger calls this after it has booked the charge; nobody else does."""
+def _reveal(sensitive: Sensitive) -> Any:
+    """Unwrap a value, an array or scores in runs.
+
+    The ledger calls this after it has booked the charge; nobody else does.
+    """
     return sensitive._value

@@ -50,6 +50,11 @@ class GradientGain:
     gradient_limit: int
     n_threads: int = 1
 
+    @property
+    def scale(self) -> float:
+        """Score units in the square of one unit of the gradient grid."""
+        return UNITS_PER_GAIN * self.hessian / float(self.gradient_limit) ** 2
+
     def scores(
         self, sums: NDArray[np.int64], counts: NDArray[np.int64], layout: Layout
     ) -> NDArray[np.int64]:
@@ -67,7 +72,6 @@ class GradientGain:
         ndarray of shape (n_nodes, n_candidates), int64
         """
         scores = np.empty((len(sums), layout.n_candidates), dtype=np.int64)
-        scale = UNITS_PER_GAIN * self.hessian / float(self.gradient_limit) ** 2
         gain.gradient_gain(
             sums,
             counts,
@@ -76,7 +80,7 @@ class GradientGain:
             layout.is_categorical,
             self.hessian,
             self.reg_lambda,
-            scale,
+            self.scale,
             SCORE_LIMIT,
             scores,
             self.n_threads,

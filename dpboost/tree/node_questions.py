@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,29 +58,29 @@ class NodeTotals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparseScores:
-    """Scores of all candidates of some nodes, where bins are sparse.
+    """Scores of all candidates of all nodes of a level, where bins are sparse.
 
     No sum: only a source whose rows are all in one place can answer.
 
     Parameters
     ----------
     criterion : GradientGain
-    nodes : slice
+    n_nodes : int
     n_candidates : int
     """
 
     criterion: GradientGain
-    nodes: slice
+    n_nodes: int
     n_candidates: int
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Public shape of the answer."""
-        return (self.nodes.stop - self.nodes.start, self.n_candidates)
+        return (self.n_nodes, self.n_candidates)
 
-    def answer(self, rows: HasNodes) -> NDArray[np.int64]:
-        """Return the scores for all rows."""
-        return rows.nodes.sparse_scores(self.criterion, self.nodes)
+    def answer(self, rows: HasNodes) -> Any:
+        """Return the scores for all rows, `ScoreRuns`."""
+        return rows.nodes.sparse_scores(self.criterion)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import histogram, partition
 from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
+from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
 from dpboost.tree.sparse_scores import sparse_scores
@@ -69,30 +70,26 @@ class NodeRows:
         )
         return built[:, ::step]
 
-    def totals(self, nodes: slice | None = None) -> NDArray[np.int64]:
-        """Return sums and counts of the nodes of the level, or of some; shape (2, n_nodes)."""
-        starts = self._starts
-        if nodes is not None:
-            starts = starts[nodes.start : nodes.stop + 1]
-        totals = np.empty((2, len(starts) - 1), dtype=np.int64)
+    def totals(self) -> NDArray[np.int64]:
+        """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""
+        totals = np.empty((2, len(self._starts) - 1), dtype=np.int64)
         histogram.node_totals(
-            self._order, starts, self._words, totals[0], totals[1], self._n_threads
+            self._order, self._starts, self._words, totals[0], totals[1], self._n_threads
         )
         return totals
 
-    def sparse_scores(self, criterion: GradientGain, nodes: slice) -> NDArray[np.int64]:
-        """Return scores of some nodes, without the histograms of a level in memory."""
+    def sparse_scores(self, criterion: GradientGain) -> ScoreRuns:
+        """Return scores of all nodes of the level, without their histograms."""
         bins = self._bins
         assert isinstance(bins, SparseBins)
-        starts = self._starts[nodes.start : nodes.stop + 1]
-        members = self._order[starts[0] : starts[-1]]
-        numbers = np.arange(len(starts) - 1, dtype=np.int32)
-        sums, counts = self.totals(nodes)
+        node_of_row = np.empty(len(self._order), dtype=np.int32)
+        numbers = np.arange(len(self._starts) - 1, dtype=np.int32)
+        node_of_row[self._order] = np.repeat(numbers, np.diff(self._starts))
         return sparse_scores(
-            bins.take(members),
-            np.repeat(numbers, np.diff(starts)),
-            self._words[members],
-            (sums, counts),
+            bins,
+            node_of_row,
+            self._words,
+            self.totals(),
             criterion,
             self._layout,
             self._n_threads,

@@ -34,9 +34,7 @@ class PrivateArgmax:
     Privacy
     -------
     One release a level: its nodes hold disjoint rows, so their choices cost the level's
-    epsilon once. Nodes without rows take part like any other. Where the scores of a level would
-    not fit in memory, public groups of its nodes are released one after the other, side by side
-    in a parallel scope.
+    epsilon once. Nodes without rows take part like any other.
     """
 
     criterion: GradientGain
@@ -47,15 +45,6 @@ class PrivateArgmax:
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Release one split for each node of the level: its features and bins."""
         mechanism = SELECTIONS[self.selection](epsilon=epsilon)
-        groups = statistics.groups()
-        if len(groups) == 1:
-            scores = statistics.split_scores(self.criterion)
-            candidates = ledger.release(mechanism, scores, label="split choice")
-            return statistics.layout.splits(candidates)
-        chosen = []
-        with ledger.parallel(f"level of {statistics.n_nodes} nodes"):
-            for nodes in groups:
-                with ledger.sequential(f"nodes {nodes.start} to {nodes.stop - 1}"):
-                    scores = statistics.split_scores(self.criterion, nodes)
-                    chosen.append(ledger.release(mechanism, scores, label="split choice"))
-        return statistics.layout.splits(np.concatenate(chosen))
+        scores = statistics.split_scores(self.criterion)
+        candidates = ledger.release(mechanism, scores, label="split choice")
+        return statistics.layout.splits(candidates)

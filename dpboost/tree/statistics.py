@@ -13,7 +13,6 @@ from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.node_questions import NodeHistograms, NodeTotals, SparseScores, SplitNodes
-from dpboost.tree.sparse_scores import node_groups
 
 
 class NodeStatistics:
@@ -77,22 +76,13 @@ class NodeStatistics:
         """Public positions of cells and candidates."""
         return self._layout
 
-    def groups(self) -> list[slice]:
-        """Nodes whose scores are to be released together, so that they fit in memory.
-
-        All of a level where bins are dense. A function of public numbers.
-        """
-        return node_groups(self._layout, self.n_nodes, sparse=self._sparse)
-
-    def split_scores(self, criterion: GradientGain, nodes: slice | None = None) -> Sensitive:
-        """Score every candidate of the nodes of the level, or of one of their `groups`.
+    def split_scores(self, criterion: GradientGain) -> Sensitive:
+        """Score every candidate of the nodes of the level.
 
         Parameters
         ----------
         criterion : GradientGain
             Scores of the candidates.
-        nodes : slice, optional
-            One of `groups`; by default all nodes.
 
         Returns
         -------
@@ -101,7 +91,7 @@ class NodeStatistics:
         if self._sparse:
             question = SparseScores(
                 criterion=criterion,
-                nodes=nodes or slice(0, self.n_nodes),
+                n_nodes=self.n_nodes,
                 n_candidates=self._layout.n_candidates,
             )
             scores = self._source.exact(question)

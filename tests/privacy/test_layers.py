@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "dpboost"
 KERNELS = "dpboost._kernels"
-SECRET_KERNELS = ("noise", "shares", "selection", "coins", "entropy")
+SECRET_KERNELS = ("noise", "shares", "selection", "runselection", "coins", "entropy")
 REVEALING = ("_reveal", "_draw", "_value")
 
 

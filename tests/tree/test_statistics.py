@@ -124,5 +124,5 @@ def test_an_object_with_rows_shows_none_of_them(rows, statistics):
     data = statistics(*rows())
     assert not hasattr(data, "__dict__")
     public = {name for name in dir(data) if not name.startswith("_")}
-    assert public == {"n_nodes", "layout", "groups", "split_scores", "leaf_values", "split"}
+    assert public == {"n_nodes", "layout", "split_scores", "leaf_values", "split"}
     assert Ledger.__name__ not in repr(data)

@@ -1,0 +1,77 @@
+"""Scores of candidates that come in runs of neighbours with one score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScoreRuns:
+    """Scores of shape ``(n_nodes, n_candidates)``, written once for each run of equal neighbours.
+
+    Sparse tables have millions of candidates and few scores. A mechanism that selects draws from
+    this as it does from the array, candidate by candidate; only the writing is shorter.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_runs,), int64
+    starts : ndarray of shape (n_runs,), int32
+        First candidate of each run; it ends where the next run of its node begins.
+    node_start : ndarray of shape (n_nodes + 1,), intp
+        Runs of node ``k`` are ``node_start[k]:node_start[k + 1]``, at least one, the first of
+        them from candidate 0.
+    n_candidates : int
+        Of each node.
+
+    Privacy
+    -------
+    Private, the number of runs included: it lives inside a `Sensitive`, as an array does.
+    """
+
+    scores: NDArray[np.int64]
+    starts: NDArray[np.int32]
+    node_start: NDArray[np.intp]
+    n_candidates: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Public shape of the scores."""
+        return len(self.node_start) - 1, self.n_candidates
+
+    @property
+    def size(self) -> int:
+        """Number of scores, public."""
+        return self.shape[0] * self.n_candidates
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def lengths(self) -> NDArray[np.intp]:
+        """Return how many candidates each run has."""
+        stops = np.append(self.starts[1:], 0).astype(np.intp)
+        stops[self.node_start[1:] - 1] = self.n_candidates
+        return stops - self.starts
+
+    def written_out(self, first: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+        """Return the scores of some nodes as an array.
+
+        Parameters
+        ----------
+        first, stop : int
+            Nodes ``first:stop``; by default all.
+
+        Returns
+        -------
+        ndarray of shape (stop - first, n_candidates), int64
+        """
+        stop = len(self) if stop is None else stop
+        runs = slice(self.node_start[first], self.node_start[stop])
+        scores = np.repeat(self.scores[runs], self.lengths()[runs])
+        return scores.reshape(stop - first, self.n_candidates)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("scores depend on private rows and cannot be pickled or copied")
