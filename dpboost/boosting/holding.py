@@ -91,6 +91,7 @@ class Holding:
         self._trees: list[tuple[Tree, ...]] = []
         self._missing_from = np.zeros(n_rows, dtype=np.int32)
         self._n_current = 0
+        self._settled = True
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts: NDArray[np.intp] | None = None
         self._first_row = first_row
@@ -121,7 +122,7 @@ class Holding:
         self._starts = np.searchsorted(blocks[self._order], np.arange(len(shares) + 1))
 
     def take(self, index: int) -> None:
-        """Go over to the rows of round ``index`` of the ensemble, with scores up to date."""
+        """Go over to the rows of round ``index`` of the ensemble."""
         if self._starts is None:
             if self._n_current < self.n_trees:
                 self._bring_up(self._order)
@@ -131,7 +132,6 @@ class Holding:
         self._settle()
         self._round = self._order[self._starts[index] : self._starts[index + 1]]
         self._round_leaves = np.empty(len(self._round), dtype=np.uint16)
-        self._bring_up(self._round)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Take note of the released trees of a round, one for each output."""
@@ -142,6 +142,9 @@ class Holding:
         # Recipes that choose splits node by node take these losses only, and no weights.
         assert isinstance(self.loss, SquaredLoss | LogisticLoss)
         assert not len(self.weights)
+        columns = self._columns()
+        if not self.everybody:
+            self._bring_up_compact(columns)
         words = self.loss.words(
             self.scores[0],
             self.labels,
@@ -151,7 +154,7 @@ class Holding:
             n_threads=self.n_threads,
         )
         words *= self.present[self._round]
-        self.nodes = NodeRows(self._columns(), words, self.layout, self.n_threads)
+        self.nodes = NodeRows(columns, words, self.layout, self.n_threads)
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
         """Return gradient and hessian sums of the leaves of a public partition.
@@ -189,6 +192,7 @@ class Holding:
         if self.everybody:
             # The next pass over all rows adds them.
             self.pending = values
+            self._settled = False
             self._n_current = self.n_trees + 1
             return
         for scores, own in zip(self.scores, values, strict=True):
@@ -197,6 +201,9 @@ class Holding:
 
     def _settle(self) -> None:
         """Go over from rounds of all rows, whose scores are behind together, to rounds of some."""
+        if self._settled:
+            return
+        self._settled = True
         for scores, values in zip(self.scores, self.pending, strict=True):
             cells.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
         self.leaves[:] = 0
@@ -205,12 +212,31 @@ class Holding:
 
     def _bring_up(self, rows: NDArray[np.int32]) -> None:
         """Add to the scores of some rows the trees that they have not yet received."""
-        for trees in self._trees[self._forests[0].n_trees :]:
-            for forest, tree in zip(self._forests, trees, strict=True):
-                forest.append(tree)
+        self._plant()
         for forest, scores in zip(self._forests, self.scores, strict=True):
             forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
         self._missing_from[rows] = self.n_trees
+
+    def _bring_up_compact(self, columns: BinnedRows) -> None:
+        """Do the same for the rows of the round, whose bins are at hand in compact columns.
+
+        Every tree is then read from bins that lie close together, instead of from lines of the
+        whole matrix that hold one bin of the round each.
+        """
+        self._plant()
+        missing_from = self._missing_from[self._round]
+        every = np.arange(len(self._round), dtype=np.int32)
+        for forest, scores in zip(self._forests, self.scores, strict=True):
+            own = scores[self._round]
+            forest.add_to(own, columns, every, missing_from, self.n_threads)
+            scores[self._round] = own
+        self._missing_from[self._round] = self.n_trees
+
+    def _plant(self) -> None:
+        """Add the released trees of the last rounds to the forests."""
+        for trees in self._trees[self._forests[0].n_trees :]:
+            for forest, tree in zip(self._forests, trees, strict=True):
+                forest.append(tree)
 
     def _sum_all(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
         """Sum over all rows in one pass, which adds what is pending."""
@@ -233,6 +259,7 @@ class Holding:
         """Sum over the rows of this round."""
         bins, features, steps, table = lookup
         leaves = self._round_leaves
+        self._bring_up(self._round)
         cells.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
         words = self.loss.newton_words(
             self.scores,

@@ -152,29 +152,30 @@ class SparseBins:
         -------
         ndarray of shape (len(features), n_rows), uint8
         """
-        out = np.empty((len(features), self.shape[1]), dtype=np.uint8)
-        for place, feature in enumerate(np.asarray(features).tolist()):
-            start, stop = self.column_start[feature], self.column_start[feature + 1]
-            out[place] = self.fill[feature]
-            out[place, self.rows[start:stop]] = self.bins[start:stop]
+        out = np.repeat(self.fill[features], self.shape[1]).reshape(len(features), self.shape[1])
+        starts = self.column_start[features]
+        sizes = self.column_start[np.asarray(features) + 1] - starts
+        stored = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        out[np.repeat(np.arange(len(features)), sizes), self.rows[stored]] = self.bins[stored]
         return out
 
     def take(self, rows: NDArray[np.int32]) -> SparseBins:
         """Return the bins of some rows, each listed once, which count from 0 anew."""
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        n_stored = np.count_nonzero(place[self.rows] >= 0)
         column_start = np.empty_like(self.column_start)
-        stored_rows = np.empty(n_stored, dtype=np.int32)
-        bins = np.empty(n_stored, dtype=np.uint8)
+        # Room for all; what is not written to takes no memory.
+        stored_rows = np.empty(len(self.rows), dtype=np.int32)
+        bins = np.empty(len(self.rows), dtype=np.uint8)
         histogram.gather_stored(
             self.column_start, self.rows, self.bins, place, column_start, stored_rows, bins
         )
+        n_stored = column_start[-1]
         return SparseBins(
             n_rows=len(rows),
             column_start=column_start,
-            rows=stored_rows,
-            bins=bins,
+            rows=stored_rows[:n_stored].copy(),
+            bins=bins[:n_stored].copy(),
             fill=self.fill,
         )
 

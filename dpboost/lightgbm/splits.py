@@ -90,18 +90,18 @@ def _numeric_splits(
     """Return the spelled thresholds and the decision types of numeric splits."""
     n_bins = binner.n_bins.astype(np.int64)
     first = np.cumsum(n_bins) - n_bins
-    edges = np.empty(n_bins.sum(), dtype=object)
+    edges = np.empty(n_bins.sum())
     binner.find_thresholds(np.unique(feature).tolist())
     for f in np.unique(feature).tolist():
-        # 17 digits give back the same double, so a value on the edge goes left in both.
-        edges[first[f] : first[f] + n_bins[f]] = [
-            f"{edge:.17g}" for edge in binner.thresholds(f).tolist()
-        ]
+        edges[first[f] : first[f] + n_bins[f]] = binner.thresholds(f)
     missing_bin = n_bins[feature]
     word = left_bins[np.arange(len(feature)), missing_bin // 64]
     missing_left = (word >> (missing_bin % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64)
     last = set_sizes(left_bins) - missing_left - 1
-    return edges[first[feature] + last], np.array(_NUMERIC[binner.zero_as_missing])[missing_left]
+    # 17 digits give back the same double, so a value on the edge goes left in both.
+    used, number = np.unique(edges[first[feature] + last], return_inverse=True)
+    spelled = np.array([f"{edge:.17g}" for edge in used.tolist()], dtype=object)
+    return spelled[number], np.array(_NUMERIC[binner.zero_as_missing])[missing_left]
 
 
 def _category_sets(
