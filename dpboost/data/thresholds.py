@@ -45,7 +45,8 @@ def bisect_bins(features: Sequence[FeatureBins]) -> NDArray[np.float64]:
     doubtful = np.flatnonzero(~sure.all(axis=1))
     found = _bisect(maps, *near)
     if len(doubtful):
-        maps = kernel_maps([features[place] for place in doubtful], zero_as_missing=False)
+        some = [features[place] for place in doubtful.tolist()]
+        maps = kernel_maps(some, zero_as_missing=False)
         found[doubtful] = _bisect(maps, low[doubtful], high[doubtful])
     return found
 
@@ -86,8 +87,8 @@ def _near(maps: KernelMaps, width: int) -> tuple[NDArray[np.uint64], NDArray[np.
             ends = np.searchsorted(table, bins, side="right").astype(np.float64)
         guess[place] = maps.lower[place] + ends / maps.scale[place]
     order = _order(np.nan_to_num(guess, posinf=_LARGEST, neginf=-_LARGEST))
-    ends = _order(np.array([-np.inf, np.inf]))
-    return np.maximum(order - _NEAR, ends[0]), np.minimum(order + _NEAR, ends[1])
+    least, most = _order(np.array([-np.inf, np.inf]))
+    return np.maximum(order - _NEAR, least), np.minimum(order + _NEAR, most)
 
 
 def _order(values: NDArray[np.float64]) -> NDArray[np.uint64]:
