@@ -487,8 +487,9 @@ class DPBoostClassifier(_PrivateEstimator, lightgbm.LGBMClassifier):
         """Set the classes as well."""
         super()._store(fitted, evaluator, earlier, has_names=has_names)
         classes = np.asarray(fitted.knowledge.schema.classes)
-        self._le = LabelEncoder().fit(classes)
-        self._classes = self._le.classes_
+        # As its ``fit`` leaves it, which would look into the columns of every kind of table first.
+        self._le = LabelEncoder()
+        self._le.classes_ = self._classes = np.unique(classes)
         self._class_map = {label: index for index, label in enumerate(self._classes)}
         self._n_classes = len(classes)
 

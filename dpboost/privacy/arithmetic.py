@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dpboost._validation import InvalidParameterError, refuse
@@ -68,18 +69,23 @@ def ratio_down(value: Fraction) -> tuple[int, int]:
     InvalidParameterError
         When ``value`` is below every positive ratio of this width.
     """
+    return _ratio_down(value, RATIO_LIMIT)
+
+
+@lru_cache(maxsize=256)
+def _ratio_down(value: Fraction, limit: int) -> tuple[int, int]:
     last, previous = (1, 0), (0, 1)  # infinity and zero enclose everything
     rest = value
     while True:
         whole = rest.numerator // rest.denominator
         following = (previous[0] + whole * last[0], previous[1] + whole * last[1])
-        if max(following) > RATIO_LIMIT:
+        if max(following) > limit:
             break
         previous, last = last, following
         if rest == whole:
             return _positive(last, value)
         rest = 1 / (rest - whole)
-    steps = min((RATIO_LIMIT - previous[i]) // last[i] if last[i] else whole for i in range(2))
+    steps = min((limit - previous[i]) // last[i] if last[i] else whole for i in range(2))
     between = (previous[0] + steps * last[0], previous[1] + steps * last[1])
     fitting = [pair for pair in (last, between) if pair[1] and Fraction(*pair) <= value]
     return _positive(max(fitting, key=lambda pair: Fraction(*pair)), value)

@@ -21,6 +21,7 @@ from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 
 
+@lru_cache(maxsize=16)
 def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
     r"""Range of the split scores :math:`S^2 / (c n + \lambda)` summed over both children.
 
@@ -77,6 +78,7 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
     )
 
 
+@lru_cache(maxsize=256)
 def clipped_leaf(
     gradient_bound: float | Fraction,
     hessian: float | Fraction,
