@@ -68,13 +68,13 @@ def build(
     starts : int32 array of shape (n_nodes + 1,)
         Node ``k`` owns ``order[starts[k]:starts[k + 1]]``.
     nodes : int32 array of shape (n_listed,)
-        Nodes to build; all others keep their rows of ``sums`` and ``counts``.
+        Nodes to build.
     words : int64 array of shape (n_rows,)
         ``(gradient << 32) + 1``, or 0 for a row that takes no part; ``|gradient| <= 2^16``.
     cell_offsets : int32 array of shape (n_features + 1,)
         Cells of feature ``f`` lie at ``cell_offsets[f]:cell_offsets[f + 1]``, at most 256.
-    sums, counts : int64 arrays of shape (n_nodes, n_cells)
-        Listed rows are overwritten in all cells; units 2^-16 and rows.
+    sums, counts : int64 arrays of shape (n_listed, n_cells)
+        Overwritten, in the order of ``nodes``; units 2^-16 and rows.
     n_threads : int
     """
     cdef Py_ssize_t n_features = bins.shape[0]
@@ -91,7 +91,7 @@ def build(
         node = nodes[task % n_listed]
         _build_group(
             bins, task // n_listed * GROUP, rows, starts[node], starts[node + 1], row_words,
-            cell_offsets, sums, counts, node,
+            cell_offsets, sums, counts, task % n_listed,
         )
 
 
@@ -133,95 +133,33 @@ def gather_stored(
             out_start[f + 1] = n
 
 
-def build_stored(
-    const Py_ssize_t[::1] column_start,
-    const row_t[::1] stored_rows,
-    const bin_t[::1] stored_bins,
-    const bin_t[::1] fill,
-    const row_t[::1] node_of_row,
-    const sum_t[::1] words,
-    const sum_t[::1] total_sums,
-    const sum_t[::1] total_counts,
-    const row_t[::1] cell_offsets,
-    sum_t[:, ::1] sums,
-    sum_t[:, ::1] counts,
+def children(
+    const sum_t[:, ::1] parents,
+    const sum_t[:, ::1] left,
+    sum_t[:, ::1] out,
     int n_threads,
 ):
-    """Sum gradients and counts of nodes over sparse columns, touching stored entries only.
-
-    The cell of the rows that a column does not store gets what is left of the node's totals.
+    """Derive the histograms of right children as parent minus left child, exactly.
 
     Parameters
     ----------
-    column_start : intp array of shape (n_features + 1,)
-        Entries of feature ``f`` are ``column_start[f]:column_start[f + 1]``, each row once.
-    stored_rows : int32 array of shape (n_stored,)
-    stored_bins : uint8 array of shape (n_stored,)
-    fill : uint8 array of shape (n_features,)
-        Bin of the rows that a column does not store.
-    node_of_row : int32 array of shape (n_rows,)
-        Negative for a row of no node.
-    words : int64 array of shape (n_rows,)
-        As in ``build``.
-    total_sums, total_counts : int64 arrays of shape (n_nodes,)
-    cell_offsets : int32 array of shape (n_features + 1,)
-    sums, counts : int64 arrays of shape (n_nodes, n_cells)
-        Overwritten.
+    parents, left : int64 arrays of shape (n_parents, n_cells)
+        Sums, or counts, of the parents and of their left children.
+    out : int64 array of shape (2 * n_parents, n_cells)
+        Overwritten: left child, right child, parent by parent.
     n_threads : int
     """
-    cdef Py_ssize_t n_features = column_start.shape[0] - 1
-    cdef Py_ssize_t f
-    if stored_rows.shape[0] == 0:
-        stored_rows = node_of_row  # never read: no column has an entry
-        stored_bins = fill
-    for f in prange(
-        n_features, nogil=True, num_threads=n_threads, schedule="static",
-        use_threads_if=sums.shape[0] * sums.shape[1] > FEW,
-    ):
-        _build_stored_column(
-            &stored_rows[0] + column_start[f], &stored_bins[0] + column_start[f],
-            column_start[f + 1] - column_start[f], fill[f], &node_of_row[0], &words[0],
-            &total_sums[0], &total_counts[0], sums.shape[0], sums.shape[1],
-            cell_offsets[f + 1] - cell_offsets[f],
-            &sums[0, cell_offsets[f]], &counts[0, cell_offsets[f]],
-        )
-
-
-def subtract(
-    const sum_t[:, ::1] parent_sums,
-    const sum_t[:, ::1] parent_counts,
-    const row_t[::1] parents,
-    const row_t[::1] built,
-    const row_t[::1] derived,
-    sum_t[:, ::1] sums,
-    sum_t[:, ::1] counts,
-    int n_threads,
-):
-    """Derive histograms as parent minus sibling, exactly.
-
-    Parameters
-    ----------
-    parent_sums, parent_counts : int64 arrays of shape (n_parents, n_cells)
-    parents, built, derived : int32 arrays of shape (n_derived,)
-        Row ``derived[i]`` becomes parent row ``parents[i]`` minus row ``built[i]``.
-    sums, counts : int64 arrays of shape (n_nodes, n_cells)
-        Rows ``built`` are read, rows ``derived`` overwritten.
-    n_threads : int
-    """
-    cdef Py_ssize_t n_derived = derived.shape[0]
-    cdef Py_ssize_t n_cells = sums.shape[1]
+    cdef Py_ssize_t n_parents = parents.shape[0]
+    cdef Py_ssize_t n_cells = parents.shape[1]
     cdef Py_ssize_t i
     if n_cells == 0:
         return
     for i in prange(
-        n_derived, nogil=True, num_threads=n_threads, schedule="static",
-        use_threads_if=n_derived * n_cells > FEW,
+        n_parents, nogil=True, num_threads=n_threads, schedule="static",
+        use_threads_if=n_parents * n_cells > FEW,
     ):
-        _subtract_row(
-            &parent_sums[parents[i], 0], &sums[built[i], 0], &sums[derived[i], 0], n_cells
-        )
-        _subtract_row(
-            &parent_counts[parents[i], 0], &counts[built[i], 0], &counts[derived[i], 0], n_cells
+        _divide_row(
+            &parents[i, 0], &left[i, 0], &out[2 * i, 0], &out[2 * i + 1, 0], n_cells
         )
 
 
@@ -291,7 +229,7 @@ cdef void _build_group(
     const row_t[::1] cell_offsets,
     sum_t[:, ::1] sums,
     sum_t[:, ::1] counts,
-    Py_ssize_t node,
+    Py_ssize_t place,
 ) noexcept nogil:
     # Four features in one pass: order and word are loaded once, and the four accumulators give
     # the processor independent chains where many rows in a row fall into the same cell.
@@ -317,49 +255,14 @@ cdef void _build_group(
         for f in range(width):
             _unpack(
                 cells[f],
-                &sums[node, cell_offsets[first + f]],
-                &counts[node, cell_offsets[first + f]],
+                &sums[place, cell_offsets[first + f]],
+                &counts[place, cell_offsets[first + f]],
                 n_cells[f],
                 start > begin,
             )
         start = stop
         if start >= end:
             break
-
-
-cdef void _build_stored_column(
-    const row_t* rows,
-    const bin_t* bins,
-    Py_ssize_t n_stored,
-    bin_t fill,
-    const row_t* node_of_row,
-    const sum_t* words,
-    const sum_t* total_sums,
-    const sum_t* total_counts,
-    Py_ssize_t n_nodes,
-    Py_ssize_t stride,
-    Py_ssize_t n_cells,
-    sum_t* sums,
-    sum_t* counts,
-) noexcept nogil:
-    cdef Py_ssize_t k, node, cell
-    cdef sum_t word
-    for node in range(n_nodes):
-        memset(sums + node * stride, 0, n_cells * sizeof(sum_t))
-        memset(counts + node * stride, 0, n_cells * sizeof(sum_t))
-        sums[node * stride + fill] = total_sums[node]
-        counts[node * stride + fill] = total_counts[node]
-    for k in range(n_stored):
-        node = node_of_row[rows[k]]
-        if node < 0:
-            continue
-        cell = node * stride + bins[k]
-        word = words[rows[k]]
-        # Sums of separate fields: no block can overflow. The row leaves the cell of the others.
-        sums[cell] += word >> 32
-        counts[cell] += <unsigned int> word
-        sums[node * stride + fill] -= word >> 32
-        counts[node * stride + fill] -= <unsigned int> word
 
 
 cdef inline void _accumulate(
@@ -403,12 +306,13 @@ cdef void _unpack(
             counts[c] = <unsigned int> cells[c]
 
 
-cdef void _subtract_row(
-    const sum_t* parent, const sum_t* sibling, sum_t* out, Py_ssize_t n
+cdef void _divide_row(
+    const sum_t* parent, const sum_t* left, sum_t* left_out, sum_t* right_out, Py_ssize_t n
 ) noexcept nogil:
     cdef Py_ssize_t c
     for c in range(n):
-        out[c] = parent[c] - sibling[c]
+        left_out[c] = left[c]
+        right_out[c] = parent[c] - left[c]
 
 
 cdef word_t _sum_block(

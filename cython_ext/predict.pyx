@@ -6,13 +6,18 @@ Trees lie one behind the other in flat arrays; node numbers count from their own
 
 from cython.parallel cimport prange
 from libc.math cimport exp
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
-    CHUNK = 512  # rows that pass through one tree before the next tree's nodes are touched
+    CHUNK = 512  # rows whose leaves are looked up before their scores are touched
+    BLOCK = 16384  # rows that pass through one tree before the next tree's nodes are touched
     SET_WORDS = 4  # a set of bins is 256 bits
+    BINS = 256
+    MOST_NODES = 256  # of a tree that is written out as a table
+    FEW = 256  # rows for which no table is worth its writing
 
 cdef struct Nodes:
     const bin_t* bins
@@ -21,6 +26,18 @@ cdef struct Nodes:
     const word_t* left_bins
     const row_t* left
     const row_t* right
+
+cdef struct Leaves:
+    Py_ssize_t n_outputs
+    Py_ssize_t n_leaves
+    Py_ssize_t n_rows
+    const sum_t* values
+    sum_t* scores
+
+cdef struct Table:
+    # A tree written out: the next node, or ~leaf, for every node and bin.
+    short next[MOST_NODES * BINS]
+    Py_ssize_t column[MOST_NODES]
 
 
 def add_trees(
@@ -34,8 +51,8 @@ def add_trees(
     const word_t[:, ::1] left_bins,
     const row_t[::1] left,
     const row_t[::1] right,
-    const sum_t[::1] leaf_value,
-    sum_t[::1] scores,
+    const sum_t[:, ::1] leaf_value,
+    sum_t[:, ::1] scores,
     int n_threads,
 ):
     """Add the leaf values of trees ``first_tree[row] <= t < last_tree`` to rows' scores.
@@ -57,25 +74,38 @@ def add_trees(
         Bins that go left, as bits.
     left, right : int32 arrays of shape (n_nodes,)
         Children: ``v >= 0`` is a node of the same tree, ``v < 0`` its leaf ``~v``.
-    leaf_value : int64 array of shape (n_leaves,)
-    scores : int64 array of shape (n_rows,)
+    leaf_value : int64 array of shape (n_outputs, n_leaves)
+        Of the outputs that share the trees.
+    scores : int64 array of shape (n_outputs, n_rows)
         Added to.
     n_threads : int
+
+    Raises
+    ------
+    MemoryError
     """
     cdef Py_ssize_t n = rows.shape[0]
-    cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK
-    cdef Py_ssize_t chunk
+    cdef Py_ssize_t size = min(<Py_ssize_t> BLOCK, max(<Py_ssize_t> CHUNK, -(-n // n_threads)))
+    cdef Py_ssize_t n_blocks = (n + size - 1) // size
+    cdef Py_ssize_t block
     cdef Nodes trees
+    cdef Leaves leaves
+    cdef int failed = 0
     if n == 0 or last_tree <= 0:
         return
     trees = _nodes(bins, feature, left_bins, left, right)
-    for chunk in prange(
-        n_chunks, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
+    leaves.n_outputs, leaves.n_leaves = leaf_value.shape[0], leaf_value.shape[1]
+    leaves.n_rows = scores.shape[1]
+    leaves.values, leaves.scores = &leaf_value[0, 0], &scores[0, 0]
+    for block in prange(
+        n_blocks, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_blocks > 1
     ):
-        _add_chunk(
-            &trees, &rows[chunk * CHUNK], min(n - chunk * CHUNK, CHUNK),
-            &first_tree[0], last_tree, &node_start[0], &leaf_start[0], &leaf_value[0], &scores[0],
+        failed += _add_block(
+            &trees, &leaves, &rows[block * size], min(n - block * size, size), &first_tree[0],
+            last_tree, &node_start[0], &leaf_start[0],
         )
+    if failed:
+        raise MemoryError("The tables of the trees do not fit into memory.")
 
 
 def leaf_indices(
@@ -182,34 +212,97 @@ cdef inline row_t _leaf_of_row(Nodes tree, Py_ssize_t row) noexcept nogil:
     return ~node
 
 
-cdef void _add_chunk(
+cdef int _add_block(
     const Nodes* trees,
+    const Leaves* leaves,
     const row_t* rows,
     Py_ssize_t n,
     const row_t* first_tree,
     int last_tree,
     const row_t* node_start,
     const row_t* leaf_start,
-    const sum_t* leaf_value,
-    sum_t* scores,
 ) noexcept nogil:
+    """Pass rows through one tree after the other; return 1 where memory lacks."""
     cdef Nodes tree
-    cdef const sum_t* values
-    cdef Py_ssize_t i
+    cdef Table* table = <Table*> malloc(sizeof(Table))
+    cdef Py_ssize_t i, chunk, start, n_nodes
     cdef int t, earliest = last_tree
+    if table == NULL:
+        return 1
     for i in range(n):
         earliest = min(earliest, first_tree[rows[i]])
     for t in range(earliest, last_tree):
         tree = _tree_at(trees, node_start[t])
-        values = leaf_value + leaf_start[t]
-        if node_start[t] == node_start[t + 1]:
-            for i in range(n):
-                if first_tree[rows[i]] <= t:
-                    scores[rows[i]] += values[0]
-        else:
-            for i in range(n):
-                if first_tree[rows[i]] <= t:
-                    scores[rows[i]] += values[_leaf_of_row(tree, rows[i])]
+        n_nodes = node_start[t + 1] - node_start[t]
+        if FEW < n and 0 < n_nodes <= MOST_NODES:
+            _write_out(&tree, n_nodes, table)
+        for chunk in range((n + CHUNK - 1) // CHUNK):
+            start = chunk * CHUNK
+            _add_chunk(
+                &tree, n_nodes, table if FEW < n and n_nodes <= MOST_NODES else NULL, leaves,
+                rows + start, min(n - start, <Py_ssize_t> CHUNK), first_tree, t, leaf_start[t],
+            )
+    free(table)
+    return 0
+
+
+cdef void _write_out(const Nodes* tree, Py_ssize_t n_nodes, Table* table) noexcept nogil:
+    cdef Py_ssize_t node
+    cdef int word, bit
+    cdef word_t goes_left
+    cdef short* out
+    cdef short left, right
+    for node in range(n_nodes):
+        table.column[node] = tree.feature[node] * tree.n_rows
+        left = <short> tree.left[node]
+        right = <short> tree.right[node]
+        for word in range(SET_WORDS):
+            goes_left = tree.left_bins[node * SET_WORDS + word]
+            out = table.next + node * BINS + word * 64
+            for bit in range(64):
+                out[bit] = left if (goes_left >> bit) & 1 else right
+
+
+cdef void _add_chunk(
+    const Nodes* tree,
+    Py_ssize_t n_nodes,
+    const Table* table,
+    const Leaves* leaves,
+    const row_t* rows,
+    Py_ssize_t n,
+    const row_t* first_tree,
+    int t,
+    Py_ssize_t leaf_start,
+) noexcept nogil:
+    """Add one tree to the scores of the rows that miss it."""
+    cdef row_t missing[CHUNK]
+    cdef row_t leaf[CHUNK]
+    cdef const bin_t* bins = tree.bins
+    cdef const sum_t* values
+    cdef sum_t* scores
+    cdef Py_ssize_t i, k
+    cdef Py_ssize_t n_missing = 0
+    cdef short node
+    for i in range(n):
+        missing[n_missing] = rows[i]
+        n_missing += first_tree[rows[i]] <= t
+    if n_nodes == 0:
+        for i in range(n_missing):
+            leaf[i] = 0
+    elif table == NULL:
+        for i in range(n_missing):
+            leaf[i] = _leaf_of_row(tree[0], missing[i])
+    else:
+        for i in range(n_missing):
+            node = 0
+            while node >= 0:
+                node = table.next[node * BINS + bins[table.column[node] + missing[i]]]
+            leaf[i] = ~node
+    for k in range(leaves.n_outputs):
+        values = leaves.values + k * leaves.n_leaves + leaf_start
+        scores = leaves.scores + k * leaves.n_rows
+        for i in range(n_missing):
+            scores[missing[i]] += values[leaf[i]]
 
 
 cdef inline Nodes _tree_at(const Nodes* trees, Py_ssize_t begin) noexcept nogil:

@@ -273,8 +273,8 @@ def _prediction(kernel: Any, n_rows: int) -> tuple[Run, int]:
         left_bins,
         np.tile(left, n_trees).astype(np.int32),
         np.tile(right, n_trees).astype(np.int32),
-        random.integers(-999, 999, n_trees * (n_nodes + 1)),
-        scores,
+        random.integers(-999, 999, (1, n_trees * (n_nodes + 1))),
+        scores[np.newaxis],
     )
     return lambda n: kernel.add_trees(*arguments, n), n_rows * n_trees
 

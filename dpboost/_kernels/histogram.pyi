@@ -24,28 +24,10 @@ def gather_stored(
     out_rows: NDArray[np.int32],
     out_bins: NDArray[np.uint8],
 ) -> None: ...
-def build_stored(
-    column_start: NDArray[np.intp],
-    stored_rows: NDArray[np.int32],
-    stored_bins: NDArray[np.uint8],
-    fill: NDArray[np.uint8],
-    node_of_row: NDArray[np.int32],
-    words: NDArray[np.int64],
-    total_sums: NDArray[np.int64],
-    total_counts: NDArray[np.int64],
-    cell_offsets: NDArray[np.int32],
-    sums: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    n_threads: int,
-) -> None: ...
-def subtract(
-    parent_sums: NDArray[np.int64],
-    parent_counts: NDArray[np.int64],
-    parents: NDArray[np.int32],
-    built: NDArray[np.int32],
-    derived: NDArray[np.int32],
-    sums: NDArray[np.int64],
-    counts: NDArray[np.int64],
+def children(
+    parents: NDArray[np.int64],
+    left: NDArray[np.int64],
+    out: NDArray[np.int64],
     n_threads: int,
 ) -> None: ...
 def node_totals(

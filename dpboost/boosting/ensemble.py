@@ -67,14 +67,23 @@ class Ensemble:
         n_rows = bins.shape[1]
         rows = np.arange(n_rows, dtype=np.int32)
         nothing_seen = np.zeros(n_rows, dtype=np.int32)
-        raw = np.empty((self.n_outputs, n_rows))
-        for output, start in enumerate(self.start):
-            forest = Forest()
-            for tree in self.trees[output :: self.n_outputs]:
-                forest.append(tree)
-            scores = np.zeros(n_rows, dtype=np.int64)
+        scores = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
+        rounds = [
+            *zip(*(self.trees[k :: self.n_outputs] for k in range(self.n_outputs)), strict=True)
+        ]
+        if all(_same_nodes(trees) for trees in rounds):
+            forest = Forest(self.n_outputs)
+            for trees in rounds:
+                forest.append(*trees)
             forest.add_to(scores, bins, rows, nothing_seen, n_threads)
-            raw[output] = start + scores * self.unit
+        else:
+            for own, trees in zip(scores, zip(*rounds, strict=True), strict=True):
+                forest = Forest()
+                for tree in trees:
+                    forest.append(tree)
+                forest.add_to(own, bins, rows, nothing_seen, n_threads)
+        raw = scores * self.unit
+        raw += np.array(self.start)[:, np.newaxis]
         return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
 
     def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
@@ -94,3 +103,13 @@ class Ensemble:
         if name == "multiclass":
             predict.softmax(raw)
         return raw
+
+
+def _same_nodes(trees: tuple[Tree, ...]) -> bool:
+    """Tell whether the trees of a round differ in their leaf values alone."""
+    return all(
+        getattr(tree, name) is getattr(trees[0], name)
+        or np.array_equal(getattr(tree, name), getattr(trees[0], name))
+        for tree in trees[1:]
+        for name in ("feature", "left_bins", "left", "right")
+    )

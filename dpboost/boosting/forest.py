@@ -16,26 +16,35 @@ _BINS_AT_ONCE = 1 << 26
 
 
 class Forest:
-    """Trees one behind the other, growing by amortised doubling."""
+    """Trees one behind the other, growing by amortised doubling.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    n_outputs : int, default=1
+        Outputs that share the structure of every tree and have leaf values of their own.
+    """
+
+    def __init__(self, n_outputs: int = 1) -> None:
         self._feature = np.empty(64, dtype=np.int32)
         self._left_bins = np.empty((64, SET_WORDS), dtype=np.uint64)
         self._left = np.empty(64, dtype=np.int32)
         self._right = np.empty(64, dtype=np.int32)
-        self._leaf_value = np.empty(64, dtype=np.int64)
+        self._leaf_value = np.empty((64, n_outputs), dtype=np.int64)
         self._node_start = np.zeros(65, dtype=np.int32)
         self._leaf_start = np.zeros(65, dtype=np.int32)
+        self._by_output: NDArray[np.int64] | None = None
         self.n_trees = 0
 
-    def append(self, tree: Tree) -> None:
-        """Add a released tree at the end."""
+    def append(self, tree: Tree, *others: Tree) -> None:
+        """Add a released tree at the end, with those of the other outputs on the same nodes."""
         index = self.n_trees
         node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
         node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
         for name in ("feature", "left_bins", "left", "right"):
             self._write(f"_{name}", node, node_stop, getattr(tree, name))
-        self._write("_leaf_value", leaf, leaf_stop, tree.leaf_value)
+        values = np.stack([tree.leaf_value, *(other.leaf_value for other in others)], axis=1)
+        self._write("_leaf_value", leaf, leaf_stop, values)
+        self._by_output = None
         self._write("_node_start", index + 1, index + 2, node_stop)
         self._write("_leaf_start", index + 1, index + 2, leaf_stop)
         self.n_trees = index + 1
@@ -53,7 +62,7 @@ class Forest:
 
         Parameters
         ----------
-        scores : ndarray of shape (n_rows,), int64
+        scores : ndarray of shape (n_rows,) or (n_outputs, n_rows), int64
             Changed in place.
         bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
         rows : ndarray of int32
@@ -90,6 +99,8 @@ class Forest:
         n_threads: int,
     ) -> None:
         """Add trees whose nodes read these lines of a matrix of bins."""
+        if self._by_output is None:
+            self._by_output = np.ascontiguousarray(self._leaf_value.T)
         predict.add_trees(
             bins,
             rows,
@@ -101,8 +112,8 @@ class Forest:
             self._left_bins,
             self._left,
             self._right,
-            self._leaf_value,
-            scores,
+            self._by_output,
+            np.atleast_2d(scores),
             n_threads,
         )
 

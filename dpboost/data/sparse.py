@@ -179,62 +179,6 @@ class SparseBins:
             fill=self.fill,
         )
 
-    def only(self, features: NDArray[np.integer]) -> SparseBins:
-        """Return some features, in rising order, which hold all that is stored."""
-        return SparseBins(
-            n_rows=self.shape[1],
-            column_start=np.append(self.column_start[features], len(self.rows)),
-            rows=self.rows,
-            bins=self.bins,
-            fill=self.fill[features],
-        )
-
-    def histograms(
-        self,
-        features: slice,
-        node_of_row: NDArray[np.int32],
-        words: NDArray[np.int64],
-        totals: tuple[NDArray[np.int64], NDArray[np.int64]],
-        cell_offsets: NDArray[np.int32],
-        n_threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sum gradients and counts of nodes over some features, touching stored cells only.
-
-        Parameters
-        ----------
-        features : slice
-            Neighbouring features.
-        node_of_row : ndarray of shape (n_rows,), int32
-            Negative for a row of no node.
-        words : ndarray of shape (n_rows,), int64
-            Packed gradient and count of each row.
-        totals : tuple of two ndarrays of shape (n_nodes,), int64
-            Gradient sum and count of each node.
-        cell_offsets : ndarray of shape (n_features + 1,), int32
-            Of these features, from 0.
-        n_threads : int
-
-        Returns
-        -------
-        sums, counts : ndarray of shape (n_nodes, n_cells), int64
-        """
-        sums = np.empty((len(totals[0]), int(cell_offsets[-1])), dtype=np.int64)
-        counts = np.empty_like(sums)
-        histogram.build_stored(
-            self.column_start[features.start : features.stop + 1],
-            self.rows,
-            self.bins,
-            self.fill[features],
-            node_of_row,
-            words,
-            *totals,
-            cell_offsets,
-            sums,
-            counts,
-            n_threads,
-        )
-        return sums, counts
-
 
 BinnedRows: TypeAlias = "NDArray[np.uint8] | SparseBins"
 """Bins of private rows by column: a matrix of shape (n_features, n_rows), or a sparse one."""

@@ -53,15 +53,6 @@ class Layout:
         """Candidates of one node."""
         return int(self.candidate_offsets[-1])
 
-    def part(self, features: NDArray[np.integer]) -> Layout:
-        """Lay out some features by themselves."""
-        n_cells = np.diff(self.cell_offsets)[features]
-        return Layout(
-            cell_offsets=np.concatenate(([0], np.cumsum(n_cells))).astype(np.int32),
-            candidate_offsets=np.concatenate(([0], np.cumsum(n_cells - 1))).astype(np.int32),
-            is_categorical=self.is_categorical[features],
-        )
-
     def splits(
         self, candidates: NDArray[np.integer]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -56,19 +56,20 @@ class NodeRows:
         """
         bins, n_nodes = self._bins, len(self._starts) - 1
         assert not isinstance(bins, SparseBins)
-        built = np.empty((2, n_nodes, self._layout.n_cells), dtype=np.int64)
+        asked = np.arange(0, n_nodes, step, dtype=np.int32)
+        built = np.empty((2, len(asked), self._layout.n_cells), dtype=np.int64)
         histogram.build(
             bins,
             self._order,
             self._starts,
-            np.arange(0, n_nodes, step, dtype=np.int32),
+            asked,
             self._words,
             self._layout.cell_offsets,
             built[0],
             built[1],
             self._n_threads,
         )
-        return built[:, ::step]
+        return built
 
     def totals(self) -> NDArray[np.int64]:
         """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""

@@ -128,17 +128,8 @@ class NodeStatistics:
         if parents is None or 2 * parents.shape[1] != n_nodes:
             return self._source.exact(NodeHistograms(n_nodes=n_nodes, n_cells=n_cells))
         question = NodeHistograms(n_nodes=n_nodes // 2, n_cells=n_cells, step=2)
+        left = self._source.exact(question)
         built = np.empty((2, n_nodes, n_cells), dtype=np.int64)
-        built[:, ::2] = self._source.exact(question)
-        nodes = np.arange(n_nodes, dtype=np.int32)
-        histogram.subtract(
-            parents[0],
-            parents[1],
-            nodes[: n_nodes // 2],
-            np.ascontiguousarray(nodes[::2]),
-            np.ascontiguousarray(nodes[1::2]),
-            built[0],
-            built[1],
-            self._n_threads,
-        )
+        for which in range(2):
+            histogram.children(parents[which], left[which], built[which], self._n_threads)
         return built

@@ -66,8 +66,8 @@ class Forest:
             self.left_bins,
             self.left,
             self.right,
-            self.leaf_value,
-            scores,
+            self.leaf_value[np.newaxis],
+            scores[np.newaxis],
             n_threads,
         )
 
