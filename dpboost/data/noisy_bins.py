@@ -97,7 +97,7 @@ class FineCounts:
                 counted[here],
                 rows.n_threads,
             )
-        return counted[:, :N_CELLS].astype(np.int64) * self.units
+        return np.multiply(counted[:, :N_CELLS], self.units, dtype=np.int64)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the sensitivity: a row is in at most one cell of each feature."""
@@ -153,10 +153,12 @@ def release_bins(
     question = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
     sensitive = source.sensitive(question, ledger.neighbours)
     deviation = noise.deviation(sensitive.bound(noise.needs)) / units
-    released = ledger.release(noise, sensitive, label="fine histograms") / units
+    released = ledger.release(noise, sensitive, label="fine histograms")
+    del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
     for place, noisy in zip(places, released, strict=True):
-        features[place] = replace(fine[place], table=merge_cells(noisy, deviation, n_rows, n_bins))
+        table = merge_cells(noisy / units, deviation, n_rows, n_bins)
+        features[place] = replace(fine[place], table=table)
     return replace(binner, features=tuple(features))
 
 
