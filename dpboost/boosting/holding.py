@@ -118,8 +118,11 @@ class Holding:
             return
         assert coins is not None
         blocks = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
+        if len(shares) < 1 << 16:
+            blocks = blocks.astype(np.uint16)  # which numpy sorts in time linear in the rows
         self._order = np.argsort(blocks, kind="stable").astype(np.int32)
-        self._starts = np.searchsorted(blocks[self._order], np.arange(len(shares) + 1))
+        sizes = np.bincount(blocks, minlength=len(shares))
+        self._starts = np.concatenate(([0], np.cumsum(sizes)))
 
     def take(self, index: int) -> None:
         """Go over to the rows of round ``index`` of the ensemble."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -177,6 +178,7 @@ class CategoryBins:
 FeatureBins: TypeAlias = AffineBins | EdgeBins | CategoryBins
 
 
+@lru_cache(maxsize=64, typed=True)
 def uniform_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
     """Return ``n_bins`` equal bins between two bounds; equal bounds make one bin."""
     n_bins = check_integer("n_bins", "uniform_bins", n_bins, low=1, high=MAX_VALUE_BINS)

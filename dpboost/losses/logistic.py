@@ -104,7 +104,7 @@ class LogisticLoss(NewtonLoss):
             If there is any other index.
         """
         labels = np.asarray(y)
-        if not np.isin(labels, (0, 1)).all():
+        if not ((labels == 0) | (labels == 1)).all():
             raise InvalidParameterError(
                 "The 'y' parameter of LogisticLoss must hold class indices 0 and 1 only."
             )
