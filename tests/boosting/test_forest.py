@@ -128,3 +128,45 @@ def test_sparse_bins_get_the_same_scores_in_blocks_of_trees(at_once, monkeypatch
         assert np.array_equal(scores_of(forest, sparse(bins), **options), expected)
     nobody = np.empty(0, dtype=np.int32)
     assert not scores_of(forest, sparse(bins), rows=nobody).any()
+
+
+def test_outputs_that_share_their_trees_share_the_walk():
+    bins = table(1_000)
+    first, second = stump(0, 2, 10, 20), stump(0, 2, -3, 5)
+    forest = Forest(2)
+    forest.append(first, second)
+    forest.append(constant(1), constant(7))
+    scores = np.zeros((2, 1_000), np.int64)
+    rows = np.arange(0, 1_000, 2, dtype=np.int32)
+    forest.add_to(scores, bins, rows, np.zeros(1_000, np.int32), 2)
+    left = bins[0] <= 2
+    expected = np.array([np.where(left, 11, 21), np.where(left, 4, 12)])
+    expected[:, 1::2] = 0
+    np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("n_rows", [1, 256, 257, 20_000])
+def test_small_and_large_tables_are_walked_alike(n_rows):
+    random = np.random.default_rng(n_rows)
+    bins = random.integers(0, 256, (3, n_rows), dtype=np.uint8)
+    n_nodes = 300  # too many for a table of its own: a chain
+    chain = Tree(
+        feature=random.integers(0, 3, n_nodes).astype(np.int32),
+        left_bins=random.integers(0, 2**64, (n_nodes, SET_WORDS), dtype=np.uint64),
+        left=np.append(np.arange(1, n_nodes), ~n_nodes).astype(np.int32),
+        right=~np.arange(n_nodes, dtype=np.int32),
+        leaf_value=np.arange(n_nodes + 1),
+    )
+    forest = Forest()
+    forest.append(chain)
+    forest.append(stump(0, 2, 1_000, 2_000))
+    found = scores_of(forest, bins)
+    expected = np.empty(n_rows, np.int64)
+    for row in range(min(n_rows, 500)):
+        node = 0
+        while node >= 0:
+            b = int(bins[chain.feature[node], row])
+            goes_left = int(chain.left_bins[node, b >> 6]) >> (b & 63) & 1
+            node = int((chain.left if goes_left else chain.right)[node])
+        expected[row] = ~node + (1_000 if bins[0, row] <= 2 else 2_000)
+    np.testing.assert_array_equal(found[:500], expected[:500])

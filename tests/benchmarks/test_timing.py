@@ -1,0 +1,185 @@
+"""The timed runs: tasks in processes of their own, resumed files, pages."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.timing import child, kernel_cases, kernels, measure, runs, scaling, speed, tables
+from benchmarks.timing.measure import Figure, Task
+
+
+def figure(item: Task, trees: int, seconds: float) -> Figure:
+    return Figure(
+        table=item.table,
+        method=item.method,
+        threads=item.threads,
+        repeat=item.repeat,
+        trees=trees,
+        seconds=seconds,
+        cpu_seconds=2 * seconds,
+        peak_mb=30.0,
+        input_mb=60.0,
+        settings="a",
+    )
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """Names of the tasks that were run; LightGBM takes ten seconds for each thread, ours one."""
+    names = []
+
+    def run(item):
+        names.append((item.table, item.method, item.threads, item.repeat))
+        own = 10.0 if item.method == "LightGBM" else 1.0
+        return [figure(item, number, own / item.threads) for number in item.trees]
+
+    monkeypatch.setattr(measure, "_figures", run)
+    monkeypatch.setattr(measure, "_digest", lambda item: "a")
+    return names
+
+
+def test_a_stopped_run_goes_on_with_what_is_on_disk(ran, tmp_path, monkeypatch):
+    tasks = [
+        measure.fit_task("t", "dense", (5, 2), method, trees, 1, repeat)
+        for repeat in range(2)
+        for method, trees in (("LightGBM", [50, 100]), ("best", [100]))
+    ]
+    partial = tmp_path / "speed.partial.csv"
+    all_figures = measure.run_all(tasks, partial, progress=False)
+    assert [item.trees for item in all_figures] == [50, 100, 100] * 2
+    assert len(ran) == 4
+    whole = partial.read_text()
+    partial.write_text(whole[: whole.rstrip().rfind("\n") + 8])
+    assert measure.run_all(tasks, partial, progress=False) == all_figures
+    assert len(ran) == 5
+    monkeypatch.setattr(measure, "_digest", lambda item: "b")
+    measure.run_all(tasks, partial, progress=False)
+    assert len(ran) == 9
+    partial.write_text("something,else\n1,2\n")
+    with pytest.raises(BenchmarkError, match="--fresh"):
+        measure.run_all(tasks, partial, progress=False)
+
+
+def test_figures_survive_their_file():
+    item = measure.fit_task("a, b", "dense", (5, 2), "best", [100], 2, 1)
+    figures = [figure(item, 100, 1 / 3)]
+    assert measure.from_csv(measure.to_csv(figures)) == figures
+
+
+def test_a_process_that_fails_says_why():
+    item = measure.task("fit", "t", "best", 1, 0, (1,), {"table": "no such maker"})
+    with pytest.raises(BenchmarkError, match="t, best: .*TypeError"):
+        measure._figures(item)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_page_of_speed_holds_ratios_against_targets(ran, tmp_path, quick):
+    found = speed.measure(tmp_path / "p.csv", quick=quick, repeats=2)
+    text = "\n".join(speed.page(found))
+    for line in speed.QUICK_LINES if quick else speed.LINES:
+        for name, target in line.targets.items():
+            holds = "yes" if target >= 0.1 else "no"
+            row = next(x for x in text.splitlines() if line.name in x and f"`{name}`" in x)
+            assert f"| 0.100 | <= {target:g} | {holds} | 0.100 | 0.50 | yes | 2.00 |" in row
+    assert "holds: no" in text  # a second for the import
+    # In turn, and the large table once for LightGBM.
+    methods = [method for name, method, threads, _ in ran if threads == 2 and "500,000" in name]
+    first = speed.LIGHTGBM, "dpboost", "best", "seq"
+    assert [*methods] == [*first, *first] or quick
+    assert sum(method == "LightGBM" and "400" in name for name, method, *_ in ran) == 2
+
+
+def test_scaling_has_a_table_and_a_panel_for_each_sweep(ran, tmp_path):
+    pytest.importorskip("matplotlib")
+    found = scaling.measure(tmp_path / "p.csv", quick=False, repeats=2)
+    text = "\n".join(scaling.page(found))
+    for sweep in scaling.SWEEPS:
+        assert f"## {sweep.name}" in text
+    assert "| best | 2000 | 200 | 0.10 | yes |" in text
+    # The largest sizes are measured once, and not with LightGBM.
+    assert sum(name == "rows 10000000" for name, *_ in ran) == 2
+    assert not any(name == "rows 10000000" and method == "LightGBM" for name, method, *_ in ran)
+    assert scaling.draw(found)[:4] == b"\x89PNG"
+
+
+def test_a_timed_run_writes_its_files(ran, tmp_path):
+    run = runs.TIMED_RUNS["speed"]
+    page = runs.run_timed(run, tmp_path, quick=True, repeats=1, fresh=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"speed-quick.csv", "speed-quick.md"}
+    assert (tmp_path / "speed-quick.md").read_text(encoding="utf-8") == page
+    assert "python -m benchmarks run speed --quick" in page
+
+
+@pytest.mark.parametrize(
+    ("maker", "arguments"), [("dense", [200, 5]), ("sparse", [150, 300, 0.02])]
+)
+@pytest.mark.parametrize("method", ["best", "dpboost", "LightGBM"])
+def test_a_fit_is_measured(maker, arguments, method):
+    trees = [2, 3] if method == "LightGBM" else [3]
+    found = child.fit(maker, arguments, method, trees, 1)
+    assert len(found) == len(trees)
+    assert all(0 < item["seconds"] <= found[-1]["seconds"] for item in found)
+    made = tables.MAKERS[maker](*arguments)
+    assert found[0]["input_mb"] == made.n_bytes / 2**20
+    assert found[0]["peak_mb"] >= 0 or math.isnan(found[0]["peak_mb"])
+
+
+def test_both_predictors_are_measured():
+    for method in ("LightGBM", "dpboost"):
+        (found,) = child.predict(300, 4, 3, 2, method, 1)
+        assert found["seconds"] > 0
+
+
+@pytest.mark.parametrize("case", kernel_cases.CASES, ids=lambda case: case.name)
+def test_every_kernel_runs_on_its_inputs(case):
+    kernel = kernel_cases.load(case.kernel)
+    assert callable(getattr(kernel, case.function))
+    run, units = case.make(kernel, min(case.small, 2_000))
+    assert units > 0
+    for threads in (1, 2):
+        run(threads)
+
+
+def test_the_page_of_kernels(monkeypatch, tmp_path):
+    def answer(start, task):
+        if task["task"] == "count":
+            return json.dumps({case.name: 10 for case in kernel_cases.CASES if case.counted})
+        return json.dumps(
+            [
+                {"case": name, "threads": number, "value": 12.0 / number}
+                for name in [*(case.name for case in kernel_cases.CASES), "memory"]
+                for number in (1, 2)
+            ]
+        )
+
+    class Report:
+        stdout = "\n".join(
+            f"  1,230 (9%)  ???:__pyx_pw_7dpboost_8_kernels_{len(case.kernel)}{case.kernel}_3"
+            f"{case.function} [x.so]"
+            for case in kernel_cases.CASES
+        )
+
+    monkeypatch.setattr(kernels, "_child", answer)
+    monkeypatch.setattr(kernels.shutil, "which", lambda name: name)
+    monkeypatch.setattr(kernels.subprocess, "run", lambda *args, **options: Report)
+    found = kernels.measure(tmp_path / "p.csv", quick=False, repeats=None)
+    assert kernels.from_csv(kernels.to_csv(found)) == found
+    text = "\n".join(kernels.page(found))
+    assert "| row | 12.00 | 6.00 | 2.00 | 2.58 | 123.0 |" in text
+    monkeypatch.setattr(kernels.shutil, "which", lambda name: None)
+    assert "123.0" not in "\n".join(
+        kernels.page(kernels.measure(tmp_path / "q.csv", quick=False, repeats=None))
+    )
+
+
+def test_tables_are_the_same_every_time():
+    for maker, arguments in (("dense", (300, 4)), ("sparse", (200, 300, 0.02))):
+        first, second = (tables.MAKERS[maker](*arguments) for _ in range(2))
+        np.testing.assert_array_equal(first.y, second.y)
+        assert 0 < first.y.mean() < 1
+        assert first.n_bytes == second.n_bytes > 0
