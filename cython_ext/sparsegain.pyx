@@ -11,7 +11,6 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
 
 from _gain cimport child_score
 from _types cimport bin_t, row_t, sum_t, word_t

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from dpboost._validation import InvalidParameterError, refuse
@@ -42,6 +41,8 @@ def as_budget(name: str, owner: str, value: Any) -> Budget:
     """Return a positive fraction, or ``math.inf``, or raise."""
     if isinstance(value, float) and value == math.inf:
         return math.inf
+    if type(value) is Fraction and value.numerator > 0:
+        return value
     fraction = as_fraction(name, owner, value)
     if fraction <= 0:
         raise refuse(name, owner, "positive", value)
@@ -69,23 +70,18 @@ def ratio_down(value: Fraction) -> tuple[int, int]:
     InvalidParameterError
         When ``value`` is below every positive ratio of this width.
     """
-    return _ratio_down(value, RATIO_LIMIT)
-
-
-@lru_cache(maxsize=256)
-def _ratio_down(value: Fraction, limit: int) -> tuple[int, int]:
     last, previous = (1, 0), (0, 1)  # infinity and zero enclose everything
     rest = value
     while True:
         whole = rest.numerator // rest.denominator
         following = (previous[0] + whole * last[0], previous[1] + whole * last[1])
-        if max(following) > limit:
+        if max(following) > RATIO_LIMIT:
             break
         previous, last = last, following
         if rest == whole:
             return _positive(last, value)
         rest = 1 / (rest - whole)
-    steps = min((limit - previous[i]) // last[i] if last[i] else whole for i in range(2))
+    steps = min((RATIO_LIMIT - previous[i]) // last[i] if last[i] else whole for i in range(2))
     between = (previous[0] + steps * last[0], previous[1] + steps * last[1])
     fitting = [pair for pair in (last, between) if pair[1] and Fraction(*pair) <= value]
     return _positive(max(fitting, key=lambda pair: Fraction(*pair)), value)

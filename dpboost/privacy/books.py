@@ -29,24 +29,29 @@ class Charge(NamedTuple):
     slack: Fraction
 
 
+_ZERO = Fraction(0)
+
 #: No charge.
-NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+NOTHING = Charge(_ZERO, _ZERO, _ZERO)
 
 
 def added(left: Charge, right: Charge) -> Charge:
     """Return the sum of two charges."""
-    # Most releases have no delta: adding fractions is most of the work of booking.
-    delta = left.delta + right.delta if right.delta else left.delta
-    return Charge(left.cost + right.cost, delta, left.slack + right.slack)
+    # Adding fractions is most of the work of booking, and most parts of a charge are zero.
+    return Charge(
+        left.cost + right.cost if right.cost else left.cost,
+        left.delta + right.delta if right.delta else left.delta,
+        left.slack + right.slack if right.slack else left.slack,
+    )
 
 
 def growth(old: Charge, child: Charge) -> Charge:
     """Return by how much a parallel scope grows when a child now has this total."""
     return Charge(
         # Written so that inf - inf is never asked for.
-        child.cost - old.cost if child.cost > old.cost else Fraction(0),
-        max(child.delta - old.delta, Fraction(0)),
-        max(child.slack - old.slack, Fraction(0)),
+        child.cost - old.cost if child.cost > old.cost else _ZERO,
+        child.delta - old.delta if child.delta and child.delta > old.delta else _ZERO,
+        child.slack - old.slack if child.slack and child.slack > old.slack else _ZERO,
     )
 
 

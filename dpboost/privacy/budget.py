@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpboost._validation import check_integer, refuse
 from dpboost.privacy.arithmetic import Budget
@@ -112,6 +113,7 @@ class TreeBudget:
     leaves: Budget
 
 
+@lru_cache(maxsize=64)
 def split_tree(total: Budget, depth: int, leaf_share: Fraction = LEAF_SHARE) -> TreeBudget:
     """Split a tree's budget: a share for the leaves, the rest equally over the levels.
 

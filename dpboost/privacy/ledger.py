@@ -374,12 +374,14 @@ class Ledger:
             )
         grown: list[tuple[Scope, Charge]] = []
         increase = entry.charge
-        while scope is not None:
-            if scope.parallel:
-                increase = growth(scope.total, grown[-1][1])
+        # Above a block that costs no more than one beside it, every total stays what it was.
+        while scope is not None and any(increase):
             grown.append((scope, added(scope.total, increase)))
             scope = scope.parent
-        self._check_covered(entry, grown[-1][1])
+            if scope is not None and scope.parallel:
+                increase = growth(scope.total, grown[-1][1])
+        if scope is None:
+            self._check_covered(entry, grown[-1][1])
         for scope, total in grown:
             scope.total = total
         self._scope.entries.append(entry)

@@ -95,6 +95,12 @@ class Noise(Mechanism, Protocol):
         """Return the standard deviation of the noise on an entry, in units; a public number."""
 
 
+@lru_cache(maxsize=256)
+def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
+    """Return the exponent for a unit; by integers, which are looked up faster than fractions."""
+    return ratio_down(Fraction(numerator, denominator * constant))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _PureMechanism:
     """The parts that mechanisms with a pure epsilon share."""
@@ -111,7 +117,7 @@ class _PureMechanism:
         """Return numerator and denominator of the exponent per unit, rounded down."""
         if isinstance(self.epsilon, float):
             return ()
-        return ratio_down(self.epsilon / bound.constant)
+        return _rate(self.epsilon.numerator, self.epsilon.denominator, bound.constant)
 
     @property
     def rho(self) -> Budget:
