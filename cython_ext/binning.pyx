@@ -37,6 +37,15 @@ cdef inline double squash(double x, double zero) noexcept nogil:
     return zero if (-ZERO <= x) & (x <= ZERO) else x
 
 
+cdef inline bint is_plain(int search, double lower, double scale, double zero) noexcept nogil:
+    # Whether a value up to 1e-35 has the cell of zero without being replaced: beside such a lower
+    # bound it vanishes when it is subtracted, and from zero up it stays within the first cell.
+    return (
+        search != 2 and zero == 0.0 and scale < 1e30
+        and (lower == 0.0 or lower > 1e-15 or lower < -1e-15)
+    )
+
+
 cdef inline void affine_cells(
     const double* x, double lower, double scale, double first, double last,
     double missing_cell, int* cell,
@@ -84,22 +93,23 @@ cdef void bin_block(
 
 
 cdef inline void load(
-    const_real_t* source, Py_ssize_t stride, int count, double zero, double* x,
+    const_real_t* source, Py_ssize_t stride, int count, bint plain, double zero, double* x,
 ) noexcept nogil:
     # stride in bytes; a short block is filled up with zeros
     cdef int i
     cdef const char* place = <const char*>source
     if count == BLOCK and stride == sizeof(real_t):
         for i in range(BLOCK):
-            x[i] = squash(source[i], zero)
-        return
-    for i in range(count):
-        x[i] = (<const_real_t*>place)[0]
-        place += stride
-    for i in range(count, BLOCK):
-        x[i] = 0.0
-    for i in range(BLOCK):
-        x[i] = squash(x[i], zero)
+            x[i] = source[i]
+    else:
+        for i in range(count):
+            x[i] = (<const_real_t*>place)[0]
+            place += stride
+        for i in range(count, BLOCK):
+            x[i] = 0.0
+    if not plain:
+        for i in range(BLOCK):
+            x[i] = squash(x[i], zero)
 
 
 cdef void bin_rows(
@@ -114,7 +124,8 @@ cdef void bin_rows(
     cdef bin_t bins[BLOCK]
     cdef const char* column = <const char*>values
     for f in range(n_features):
-        load(<const_real_t*>column, row_stride, count, zero[f], x)
+        load(<const_real_t*>column, row_stride, count,
+             is_plain(search[f], lower[f], scale[f], zero[f]), zero[f], x)
         bin_block(x, search[f], lower[f], scale[f], first[f], last[f], missing_cell[f], step[f],
                   table + (start[f] if search[f] == 1 else 0),
                   borders + (start[f] if search[f] == 2 else 0), bins)
@@ -165,7 +176,7 @@ cdef void count_features(
                 <const_real_t*>(
                     <const char*>values + row * row_stride + columns[k] * column_stride
                 ),
-                row_stride, count, zero[k], x,
+                row_stride, count, is_plain(0, lower[k], scale[k], zero[k]), zero[k], x,
             )
             affine_cells(x, lower[k], scale[k], 0, n_cells - 1, n_cells, cell)
             for i in range(count):
@@ -206,7 +217,7 @@ cdef void bin_column(
     cdef int count
     while k < n_stored:
         count = <int>min(<Py_ssize_t>BLOCK, n_stored - k)
-        load(values + k, sizeof(real_t), count, zero, x)
+        load(values + k, sizeof(real_t), count, is_plain(search, lower, scale, zero), zero, x)
         bin_block(x, search, lower, scale, first, last, missing_cell, step, table, borders, bins)
         memcpy(out + k, bins, count)
         k += BLOCK

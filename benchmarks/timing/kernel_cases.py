@@ -415,7 +415,7 @@ CASES = (
         n_bytes=1,
         make=_prediction,
         size=100_000,
-        small=1_024,
+        small=20_000,
     ),
     Case(
         name="discrete Gaussian noise",
