@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpboost.boosting.questions import LeafSums
 from dpboost.boosting.start_questions import ClassSizes, MeanAndRows
 from dpboost.data.binner import Binner
-from dpboost.data.bins import AffineBins
+from dpboost.data.bins import MAX_CELLS, AffineBins
 from dpboost.data.noisy_bins import N_CELLS, FineCounts
 from dpboost.federated.boosting_rows import BoostingRows, Meant, check
 from dpboost.federated.held_rows import HeldRows
@@ -166,6 +166,10 @@ class Bin:
 
     def carry_out(self, rows: BoostingRows) -> BoostingRows:
         """Bin the rows of one party."""
+        for bins in self.binner["features"]:
+            # Their number is memory, before anything else looks at it.
+            cells = bins.get("n_cells", 1)
+            check(type(cells) is int and 1 <= cells <= MAX_CELLS)
         rows.bin(Binner.from_dict(self.binner), tuple(self.start_units))
         return rows
 

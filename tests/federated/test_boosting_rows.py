@@ -32,6 +32,12 @@ def binned(start=(0,)):
     return b.Bin(binner=BINNER.to_dict(), start_units=start).carry_out(begun())
 
 
+def with_cells(n_cells):
+    plain = BINNER.to_dict()
+    plain["features"][0]["n_cells"] = n_cells
+    return plain
+
+
 def dealt(shares=(Fraction(1, 2), Fraction(1, 2))):
     return b.DealRows(shares=shares).carry_out(binned())
 
@@ -80,6 +86,8 @@ def test_parties_deal_by_coins_of_their_own():
     [
         lambda: b.Begin().carry_out(begun()),
         lambda: b.Bin(binner={}, start_units=(0,)).carry_out(begun()),
+        lambda: b.Bin(binner=with_cells(2**40), start_units=(0,)).carry_out(begun()),
+        lambda: b.Bin(binner=with_cells(0), start_units=(0,)).carry_out(begun()),
         lambda: binned(start=(0, 0)),
         lambda: binned(start=(2**60,)),
         lambda: binned(start=(0.5,)),
