@@ -77,7 +77,7 @@ class SavedHistograms:
     bounds_share : Fraction
         Part of a node's budget for the bounds.
     least_rows : int
-        Nodes of fewer rows by all of their histograms stay leaves.
+        Nodes of fewer rows by the histograms of all features stay leaves.
     bounds_question : type
         Asks for the bounds.
 
@@ -222,7 +222,13 @@ class SavedHistograms:
             node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
 
     def _goes(self, node: Node) -> bool:
-        """Tell whether a node is split."""
+        """Tell whether a node is split: it is a leaf when all features say so.
+
+        A feature that was dropped says nothing, and with few histograms there is little to
+        outvote the noise.
+        """
+        if node.visited < node.bounds.size:
+            return True
         enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.least_rows)
         return bool(enough[0]) and node.best[2] >= 0
 
