@@ -13,6 +13,8 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
   that a depth takes few exchanges of messages instead of one for each node and feature;
 * a feature is dropped when its bound exceeds the impurity of the best split in rows, which is
   what Theorem 7 compares; impurity times the rows of another feature's histogram is not;
+* with saving, a node stays a leaf only when the histograms of all features say so: those of the
+  few that were visited are easily outvoted by noise;
 * counts that noise makes negative are cut at zero after they are added up, and a feature in whose
   histogram no row is left does not split;
 * what a leaf's path has not spent is added to its class counts (with saving);
