@@ -32,7 +32,7 @@ from dpboost.cv_callbacks import CVBooster, mean_lines, run_callbacks, without_e
 from dpboost.data.containers import unpack
 from dpboost.data.labels import read_class_labels, read_regression_labels
 from dpboost.data.learning import DELTA_SHARE
-from dpboost.data.table import read_table
+from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
 from dpboost.parameters import canonical_names, value_of
@@ -41,7 +41,9 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
+from dpboost.reading import Reading, read
 from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
+from dpboost.schema import Schema
 from dpboost.sklearn import PRIVACY_PARAMETERS
 from dpboost.users import read_users, sample_rows, take_rows
 
@@ -170,6 +172,13 @@ class _Run:
             self.params, train_set, num_boost_round, owner="cv"
         )
         self.after += stopping
+        rows, self.weight = rows_of(train_set), train_set.weight
+        self.rows = rows
+        if self.labels is None:
+            labels, weight = rows.labels()
+            self.labels = labels_for(self.estimator, labels)
+            if self.weight is None or isinstance(self.weight, str):
+                self.weight = weight
         self.asked = [] if public else self._paid_metrics()
         own = self.estimator.get_params()
         self.privacy = PrivacyRequest.validated(
@@ -177,7 +186,7 @@ class _Run:
         )
         self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
-        self.table = read_table(unpack(train_set), schema=own["schema"])
+        self.table = read(rows, Schema.coerce(own["schema"]), Reading())
 
     def results(self, return_cvbooster: bool) -> CVResults:
         """Draw the folds, fit, and release the metrics."""
@@ -230,7 +239,7 @@ class _Run:
         """Fit on the rows of all folds but one."""
         data = self.train_set
         own = {
-            "sample_weight": data.weight,
+            "sample_weight": self.weight,
             "init_score": data.init_score,
             "user_ids": getattr(data, "user_ids", None),
         }
@@ -259,7 +268,7 @@ class _Run:
             lines.append(env.evaluation_result_list)
 
         return model.fit(
-            take_rows(unpack(data), rows),
+            take_rows(self.rows, rows),
             take_rows(np.asarray(self.labels), rows),
             callbacks=[*self.before, record],
             feature_name=data.feature_name,
@@ -324,7 +333,7 @@ class _Run:
     def _held_out(self, model: Any, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Labels and predictions of the rows of a fold, both inside their public bounds."""
         labels = take_rows(np.asarray(self.labels), rows)
-        X = take_rows(unpack(self.train_set), rows)
+        X = take_rows(self.rows, rows)
         empty = len(rows) == 0
         if not hasattr(model, "predict_proba"):
             low, high = model.schema_.label_bounds

@@ -9,6 +9,7 @@ import lightgbm
 import numpy as np
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.batches import Batches, is_batched
 from dpboost.data.containers import unpack
 from dpboost.users import take_rows
 
@@ -18,12 +19,20 @@ class Dataset(lightgbm.Dataset):
 
     Parameters
     ----------
-    data : table of shape (n_rows, n_features)
-        All that ``fit`` takes.
-    label : array-like of shape (n_rows,), optional
+    data : table of shape (n_rows, n_features), or batches of one
+        All that ``fit`` takes: batches are read when a model is trained, and of their rows nothing
+        but the bins is kept then. They are a ``lightgbm.Sequence`` or a list of them; a list of
+        arrays, DataFrames or Arrow tables; a ``pyarrow.dataset.Dataset``, a ``ParquetFile`` or a
+        ``RecordBatchReader``; an iterator, or any other object that can be gone through; of tables
+        or of tuples ``(X, y)`` and ``(X, y, weight)``. What gives its rows once, as iterators and
+        readers do, serves one fit, whose bins have to be public before: bounds or edges of all
+        numeric columns declared, and edges for recipes that learn bins.
+    label : array-like of shape (n_rows,), or str, optional
+        With batches also the name of a column that holds the labels.
     reference : Dataset, optional
         Kept; evaluation sets use the bins of the model in any case.
-    weight : array-like of shape (n_rows,), optional
+    weight : array-like of shape (n_rows,), or str, optional
+        With batches also the name of a column that holds the weights.
     group : None
         Refused: it is for ranking.
     init_score : array-like, optional
@@ -82,6 +91,16 @@ class Dataset(lightgbm.Dataset):
             free_raw_data=False,
         )
         self.user_ids = user_ids
+        self._batches: Batches | None = None
+        columns = {"label": label, "weight": weight}
+        named = {name: each for name, each in columns.items() if isinstance(each, str)}
+        if is_batched(data):
+            self._batches = Batches(data, **named)
+        elif named:
+            raise InvalidParameterError(
+                f"The {next(iter(named))!r} of a Dataset is the name of a column only where the "
+                "rows come in batches: pass an array."
+            )
 
     def construct(self) -> Dataset:
         """Return this Dataset: bins are released by training and not made from rows."""
@@ -117,17 +136,20 @@ class Dataset(lightgbm.Dataset):
     def subset(self, used_indices: Sequence[int], params: dict[str, Any] | None = None) -> Dataset:
         """Return some of the rows as a Dataset of their own."""
         rows = np.asarray(used_indices, dtype=np.intp)
+        label, weight = self.label, self.weight
+        if self._batches is not None and self._batches.labelled:
+            label, weight = self._batches.labels()
         parts: dict[str, Any] = {
             name: None if value is None else take_rows(np.asarray(value), rows)
             for name, value in (
-                ("label", self.label),
-                ("weight", self.weight),
+                ("label", label),
+                ("weight", weight),
                 ("init_score", self.init_score),
                 ("user_ids", self.user_ids),
             )
         }
         return Dataset(
-            take_rows(self.data, rows),
+            take_rows(rows_of(self), rows),
             feature_name=self.feature_name,
             categorical_feature=self.categorical_feature,
             params=self.params if params is None else params,
@@ -156,12 +178,14 @@ class Dataset(lightgbm.Dataset):
 
     def num_data(self) -> int:
         """Return the number of rows, which is private."""
+        if self._batches is not None:
+            return self._batches.n_rows
         table = unpack(self.data)
         return int(table.shape[0]) if hasattr(table, "shape") else len(table)
 
     def num_feature(self) -> int:
         """Return the number of columns."""
-        table = unpack(self.data)
+        table = unpack(self.data) if self._batches is None else self._batches.first.X
         return int(table.shape[1]) if hasattr(table, "shape") else len(table[0])
 
     def feature_num_bin(self, feature: Any) -> NoReturn:
@@ -171,3 +195,11 @@ class Dataset(lightgbm.Dataset):
     def save_binary(self, filename: Any) -> NoReturn:
         """Raise: LightGBM's binary files hold binned rows."""
         raise InvalidParameterError("A dpboost.Dataset is not binned and has no binary file.")
+
+
+def rows_of(dataset: lightgbm.Dataset) -> Any:
+    """Return the raw rows of a Dataset of ours or of LightGBM as ``fit`` takes them."""
+    batches = getattr(dataset, "_batches", None)
+    if batches is not None:
+        return batches
+    return Batches(dataset.data) if is_batched(dataset.data) else unpack(dataset)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import lightgbm
 import numpy as np
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
+from dpboost.dataset import rows_of
 from dpboost.fit_options import Feval
 from dpboost.lightgbm.booster import Booster
 from dpboost.objective import DatasetObjective
@@ -98,8 +101,13 @@ def train(
         "eval_sample_weight": [valid.weight for valid in sets] or None,
         "eval_init_score": [valid.init_score for valid in sets] or None,
     }
+    rows = rows_of(train_set)
+    if isinstance(rows, Batches):
+        rows.read_labels = partial(labels_for, estimator)
+        if isinstance(train_set.weight, str):
+            del given["sample_weight"]
     estimator.fit(
-        unpack(train_set),
+        rows,
         labels,
         feature_name=train_set.feature_name,
         categorical_feature=train_set.categorical_feature,
@@ -130,7 +138,7 @@ def build_estimator(
     Returns
     -------
     estimator : DPBoostRegressor or DPBoostClassifier
-    labels : ndarray of shape (n_rows,)
+    labels : ndarray of shape (n_rows,), or None where they come with batches
 
     Raises
     ------
@@ -140,7 +148,9 @@ def build_estimator(
     if not isinstance(params, Mapping):
         raise InvalidParameterError(f"The 'params' argument of {owner} must be a dict.")
     check_dataset(train_set, "train_set")
-    if train_set.label is None:
+    rows = rows_of(train_set)
+    with_rows = isinstance(rows, Batches) and rows.labelled
+    if train_set.label is None and not with_rows:
         raise InvalidParameterError("The training set has no labels: give Dataset(data, label).")
     chosen = {**(train_set.params or {}), **params}
     names = canonical_names()
@@ -161,7 +171,7 @@ def build_estimator(
         if schema.classes is None:
             chosen["schema"] = replace(schema, classes=classes)
     estimator = kind(**chosen)
-    return estimator, labels_for(estimator, train_set.label)
+    return estimator, None if with_rows else labels_for(estimator, train_set.label)
 
 
 def labels_for(estimator: Any, labels: Any) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batches import Batches
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.row_extras import RowExtras
 from dpboost.data.table import Table, read_table
@@ -42,8 +44,11 @@ class Reading:
 
 
 def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
-    """Read the table as the user asks."""
-    return read_table(
+    """Read the table as the user asks; one that comes in batches is read when it is used."""
+    if isinstance(X, BinnedTable):
+        return X
+    kind = BatchedTable if isinstance(X, Batches) else read_table
+    return kind(
         X,
         schema=schema,
         feature_names=reading.feature_names,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpboost._validation import refuse
@@ -39,6 +39,10 @@ class RowArguments:
     sample_weight: Any = None
     init_score: Any = None
     init_model: Any = None
+
+    def weighted(self, sample_weight: Any) -> RowArguments:
+        """Return the same with these weights."""
+        return replace(self, sample_weight=sample_weight)
 
     def earlier(self) -> EarlierModel | None:
         """Read the model that is continued, if there is one."""

@@ -17,6 +17,7 @@ from dpboost import _estimator_docs
 from dpboost._threads import effective_n_threads
 from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
+from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.learning import ASSUMPTIONS
@@ -33,6 +34,7 @@ from dpboost.privacy_request import PrivacyRequest
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 from dpboost.schema import ResolvedSchema
+from dpboost.streaming import earlier_scores, open_batches
 from dpboost.training import Fitted
 
 __all__ = ["DPBoostClassifier", "DPBoostRegressor"]
@@ -222,11 +224,28 @@ class _PrivateEstimator(BaseEstimator):
         privacy = PrivacyRequest.validated(
             owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
         )
+        names = ("n_estimators", *DECIDED_BY_RECIPE)
+        hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
+        reading = options.reading(resolved.fit)
+        if is_batched(X) and not isinstance(X, Batches):
+            X = Batches(X)
+        first = X.first.X if isinstance(X, Batches) else X
+        named = hasattr(first, "columns") or not isinstance(options.feature_name, str)
+        X, y, rows = open_batches(
+            X,
+            y,
+            rows,
+            reading=reading,
+            recipe=parameters["recipe"],
+            hyperparameters=hyperparameters,
+            privacy=privacy,
+            n_threads=effective_n_threads(parameters["n_jobs"]),
+            owner=owner,
+        )
         earlier = rows.earlier()
         objective = rows.objective(parameters, self._task, earlier, owner)
         if earlier is not None:
-            table = read_table(X, schema=privacy.schema)
-            objective = replace(objective, init_score=earlier.raw_scores(X, table))
+            objective = replace(objective, init_score=earlier_scores(earlier, X, privacy.schema))
             options = options.continued(earlier.predict)
         evaluator = options.evaluator(
             X,
@@ -236,23 +255,21 @@ class _PrivateEstimator(BaseEstimator):
             task=self._task,
             owner=owner,
         )
-        names = ("n_estimators", *DECIDED_BY_RECIPE)
         fitted = fit_ensemble(
             X,
             y,
             task=self._task,
             recipe=parameters["recipe"],
-            hyperparameters=Hyperparameters(**{name: parameters[name] for name in names}),
+            hyperparameters=hyperparameters,
             privacy=privacy,
             public=_public_generator(parameters["random_state"], parameters["noise_seed"], owner),
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
-            reading=options.reading(resolved.fit),
+            reading=reading,
             monitor=evaluator,
             objective=objective,
         )
-        named = hasattr(X, "columns") or not isinstance(options.feature_name, str)
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
             self._objective = objective.function

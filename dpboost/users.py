@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.data.labels import check_same_length
 
@@ -98,6 +99,8 @@ def first_rows(users: NDArray[np.int64]) -> NDArray[np.intp]:
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a table of any supported kind."""
+    if isinstance(X, Batches):
+        return X.take(rows)
     X = unpack(X)
     if issparse(X):
         return X.tocsr()[rows]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import binning
 from dpboost._validation import InvalidParameterError, refuse
+from dpboost.data.batched_table import BinnedTable
 from dpboost.data.bins import (
     AffineBins,
     CategoryBins,
@@ -241,6 +242,8 @@ class Binner:
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
+        if isinstance(table, BinnedTable):
+            return table.bins(self)
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)

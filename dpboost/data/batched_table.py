@@ -1,0 +1,176 @@
+"""Private rows that are read batch by batch, each time they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+from dpboost.data.batches import Batch, Batches
+from dpboost.data.sparse import dense_matrix
+from dpboost.data.table import Table, read_table
+from dpboost.schema import ResolvedSchema, Schema
+
+if TYPE_CHECKING:
+    from dpboost.data.binner import Binner
+
+
+class BatchedTable(Table):
+    """A table whose rows are read again by every method.
+
+    Parameters
+    ----------
+    batches : Batches
+    schema : Schema or ResolvedSchema
+        As in `read_table`.
+    feature_names : sequence of str, optional
+    zero_as_missing : bool
+
+    Privacy
+    -------
+    As a `Table`: its public attributes come from the types of the first batch, and every other
+    batch must have the same.
+    """
+
+    __slots__ = ("_batches", "_given_names", "_schema")
+
+    def __init__(
+        self,
+        batches: Batches,
+        *,
+        schema: Schema | ResolvedSchema,
+        feature_names: Sequence[str] | None = None,
+        zero_as_missing: bool = False,
+    ) -> None:
+        first = read_table(
+            batches.first.X,
+            schema=schema,
+            feature_names=feature_names,
+            zero_as_missing=zero_as_missing,
+        )
+        super().__init__(
+            n_rows=0,
+            feature_names=first.feature_names,
+            categorical=first.categorical,
+            ordered=first.ordered,
+            zero_as_missing=zero_as_missing,
+        )
+        self._batches = batches
+        self._schema = schema
+        self._given_names = feature_names
+        if not batches.once:
+            # Types that could differ from batch to batch are looked at before anything is drawn.
+            if not batches.checked:
+                batches.set_rows(sum(part.n_rows for part in self.parts()))
+            self.n_rows = batches.n_rows
+
+    def parts(self) -> Iterator[Table]:
+        """Read the batches, one table at a time."""
+        for batch in self._batches:
+            yield self.part(batch)
+
+    def part(self, batch: Batch) -> Table:
+        """Read one batch, which must have the columns of the first."""
+        if batch.X.ndim != 2 or batch.X.shape[1] != self.n_features:
+            raise InvalidParameterError(
+                "The parts of X must be 2-D arrays with the same number of columns."
+            )
+        table = read_table(
+            batch.X,
+            schema=self._schema,
+            feature_names=self._given_names,
+            zero_as_missing=self.zero_as_missing,
+        )
+        if table.feature_names != self.feature_names:
+            raise InvalidParameterError("The batches of X must have the same names of columns.")
+        for place in {*table.categorical, *self.categorical}:
+            if table.categorical.get(place) != self.categorical.get(place):
+                raise InvalidParameterError(
+                    f"The column {self.feature_names[place]!r} has other categories in some of the "
+                    "batches of X: give all of them the same categorical type, or declare "
+                    "Schema(categories=...)."
+                )
+        return table
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return one column, as `Table.column` does."""
+        return np.concatenate([part.column(feature) for part in self.parts()])
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row, as `Table.largest` does."""
+        return np.concatenate([part.largest(features) for part in self.parts()])
+
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through the batches, as `Table.pieces` does."""
+        first_row = 0
+        for part in self.parts():
+            for row, feature, values in part.pieces():
+                yield first_row + row, feature, values
+            first_row += part.n_rows
+
+
+class BinnedTable(Table):
+    """Rows of which nothing but the bins was kept.
+
+    Parameters
+    ----------
+    binner : Binner
+        Public.
+    bins : ndarray of shape (n_features, n_rows), uint8
+    like : Table
+        The table that was read.
+    """
+
+    __slots__ = ("_binner", "_bins")
+
+    def __init__(self, binner: Binner, bins: NDArray[np.uint8], like: Table) -> None:
+        super().__init__(
+            n_rows=bins.shape[1],
+            feature_names=like.feature_names,
+            categorical=like.categorical,
+            ordered=like.ordered,
+            zero_as_missing=like.zero_as_missing,
+        )
+        self._binner = binner
+        self._bins = bins
+
+    def bins(self, binner: Binner) -> NDArray[np.uint8]:
+        """Return the bins, which must be those that are asked for."""
+        assert binner == self._binner
+        return self._bins
+
+
+def bin_while_reading(
+    table: BatchedTable, batches: Batches, binner: Binner, n_threads: int
+) -> tuple[BinnedTable, Any, Any]:
+    """Read the rows once, keeping their bins, labels and weights.
+
+    Parameters
+    ----------
+    table : BatchedTable
+        Of the same batches; not read before.
+    batches : Batches
+    binner : Binner
+        Public bins, known before any row is read.
+    n_threads : int
+
+    Returns
+    -------
+    table : BinnedTable
+    labels, weights : ndarray of shape (n_rows,) or None
+    """
+    columns = [bytearray() for _ in range(binner.n_features)]
+    beside = []
+    for batch in batches:
+        bins = dense_matrix(binner.transform(table.part(batch), n_threads))
+        for column, more in zip(columns, bins, strict=True):
+            column += more.data
+        beside.append((batch.label, batch.weight))
+    joined = np.empty((len(columns), len(columns[0])), dtype=np.uint8)
+    for place, line in enumerate(joined):
+        line[:] = np.frombuffer(columns[place], dtype=np.uint8)
+        columns[place] = bytearray()  # its memory is free before the next one is copied
+    return BinnedTable(binner, joined, table), *batches.joined(beside)

@@ -1,0 +1,321 @@
+"""Rows that come in batches, and are never all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from dpboost._validation import InvalidParameterError
+from dpboost.data.columns import is_frame
+from dpboost.data.containers import unpack
+
+# Rows read at a time from a source that does not say how many it likes.
+ROWS_AT_ONCE = 1 << 16
+READ_ONCE = (
+    "The batches of X come from an iterator, which gives its rows once, and this fit reads them "
+    "more often: {reason}. Pass a source that can be read again: a lightgbm.Sequence, a list of "
+    "batches, a pyarrow.dataset.Dataset, or an object whose __iter__ starts anew."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Batch:
+    """Some rows: a table of a usual kind, and what came with it.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, n_features)
+    label, weight : array-like of shape (n,) or None
+    """
+
+    X: Any
+    label: Any = None
+    weight: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; private."""
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+
+
+def is_batched(X: Any) -> bool:
+    """Tell whether ``X`` gives its rows in batches.
+
+    Parameters
+    ----------
+    X : any object
+        Yes for a ``lightgbm.Sequence``; for a list of sequences, of 2-D arrays, of Arrow tables or
+        of DataFrames; for ``pyarrow`` datasets, Parquet files and readers of record batches; for
+        iterators and other objects that can only be gone through.
+    """
+    if isinstance(X, Batches) or _is_sequence(X) or _arrow_kind(X) is not None:
+        return True
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(map(_is_part, X))
+    if isinstance(X, (str, bytes, Mapping, Set)) or hasattr(X, "shape"):
+        return False
+    return isinstance(X, Iterable) and not hasattr(X, "__len__") and not hasattr(X, "__array__")
+
+
+class Batches:
+    """A table in batches of rows, read from its beginning by each iteration.
+
+    Parameters
+    ----------
+    source : any object
+        One for which `is_batched` holds. What it gives are arrays, DataFrames, Arrow or polars
+        tables, or tuples ``(X, y)`` and ``(X, y, weight)`` of one of them and arrays.
+    label, weight : str, optional
+        Names of columns that hold them.
+
+    Attributes
+    ----------
+    read_labels : callable or None
+        Applied to all labels together.
+
+    Privacy
+    -------
+    Holds private rows and releases nothing.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+    ) -> None:
+        self._source = source
+        self._label = label
+        self._weight = weight
+        self.read_labels: Callable[[Any], Any] | None = None
+        self._read = False
+        self._n_rows = _known_rows(source)
+        # Arrow's sources have one type throughout, and the slices of a sequence are taken to.
+        loose = isinstance(source, (list, tuple)) and not all(map(_is_sequence, source))
+        self._checked = self._n_rows is not None and not loose
+        self._first: Batch | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether the rows can be read only once."""
+        return isinstance(self._source, Iterator) or _arrow_kind(self._source) == "reader"
+
+    @property
+    def labelled(self) -> bool:
+        """Whether labels come with the rows."""
+        return self._label is not None or self.first.label is not None
+
+    @property
+    def first(self) -> Batch:
+        """The first batch; one that can be read only once still begins with it."""
+        if self._first is None:
+            found = next(self._batches(), None)
+            if found is None:
+                raise InvalidParameterError(
+                    "Found array with 0 sample(s): the batches of X are empty, while a minimum of "
+                    "1 is required."
+                )
+            self._first = found
+        return self._first
+
+    @property
+    def checked(self) -> bool:
+        """Whether all batches are known to be like the first one."""
+        return self._checked
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, private; a source that does not know it is gone through."""
+        if self._n_rows is None:
+            self._n_rows = sum(batch.n_rows for batch in self)
+        return self._n_rows
+
+    def set_rows(self, n_rows: int) -> None:
+        """Take note that all batches were found to be like the first one, and of their rows."""
+        self._n_rows, self._checked = n_rows, True
+
+    def __iter__(self) -> Iterator[Batch]:
+        if not self.once:
+            return self._batches()
+        if self._read:
+            raise InvalidParameterError(READ_ONCE.format(reason="they were read before"))
+        first = self.first
+        self._read = True
+        return chain([first], self._batches())
+
+    def labels(self) -> tuple[Any, Any]:
+        """Return labels and weights (or None), in a pass of their own."""
+        assert self.first is not None  # or an error: there are no rows
+        return self.joined((batch.label, batch.weight) for batch in self._columns_only())
+
+    def joined(self, parts: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Put the labels and the weights of batches in one array each."""
+        labels, weights = zip(*parts, strict=True)
+        joined = _join(labels, "labels")
+        if self.read_labels is not None and joined is not None:
+            joined = self.read_labels(joined)
+        return joined, _join(weights, "weights")
+
+    def take(self, rows: NDArray[np.intp]) -> Any:
+        """Return some rows as one table, reading all batches."""
+        if self.once:
+            raise InvalidParameterError(READ_ONCE.format(reason="some of the rows are chosen"))
+        order = np.argsort(rows, kind="stable")
+        wanted = np.asarray(rows)[order]
+        parts, first_row = [], 0
+        for batch in self:
+            start, stop = np.searchsorted(wanted, [first_row, first_row + batch.n_rows])
+            parts.append(_safe_indexing(batch.X, wanted[start:stop] - first_row))
+            first_row += batch.n_rows
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        if not is_frame(parts[0]):
+            return np.concatenate([np.asarray(part) for part in parts])[place]
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True).iloc[place]
+
+    def _columns_only(self) -> Iterator[Batch]:
+        """Go through the rows reading no more than labels and weights, where that can be had."""
+        names = [name for name in (self._label, self._weight) if name is not None]
+        if names and _arrow_kind(self._source) in ("dataset", "file"):
+            return self._batches(names)
+        return iter(self)
+
+    def _batches(self, names: list[str] | None = None) -> Iterator[Batch]:
+        for part in _parts(self._source, names):
+            batch = self._batch(part)
+            for beside in (batch.label, batch.weight):
+                if beside is not None and np.shape(beside)[:1] != (batch.n_rows,):
+                    raise InvalidParameterError(
+                        "Each batch of X must have as many labels and weights as rows."
+                    )
+            if batch.n_rows:
+                yield batch
+
+    def _batch(self, part: Any) -> Batch:
+        """Return a batch of a usual kind of table, without the columns of labels and weights."""
+        X, label, weight = part, None, None
+        if isinstance(part, tuple):
+            if not 1 <= len(part) <= 3:
+                raise InvalidParameterError(
+                    "The batches of X must be tables, (X, y) or (X, y, weight)."
+                )
+            X, label, weight = (*part, None, None)[:3]
+        X = unpack(X)
+        if hasattr(X, "tocsr"):
+            raise InvalidParameterError(
+                "The batches of X are sparse matrices, which are not read one by one: put them "
+                "together with scipy.sparse.vstack."
+            )
+        if not is_frame(X):
+            if self._label is not None or self._weight is not None:
+                raise InvalidParameterError(
+                    "The label of a Dataset names a column, but its batches have no names: pass "
+                    "DataFrames or Arrow tables, or batches of (X, y)."
+                )
+            return Batch(X=np.asarray(X), label=label, weight=weight)
+        taken = {}
+        for name in (self._label, self._weight):
+            if name is not None and name not in X.columns:
+                raise InvalidParameterError(
+                    f"The Dataset is to find labels or weights in the column {name!r}, which its "
+                    "batches do not have."
+                )
+            if name is not None:
+                taken[name] = X[name]
+        if taken:
+            X = X.drop(columns=list(taken))
+        label = label if self._label is None else taken[self._label]
+        weight = weight if self._weight is None else taken[self._weight]
+        return Batch(X=X, label=label, weight=weight)
+
+
+def _is_sequence(X: Any) -> bool:
+    """Tell whether ``X`` is a ``lightgbm.Sequence``, without importing LightGBM."""
+    return any(
+        kind.__name__ == "Sequence" and kind.__module__.partition(".")[0] == "lightgbm"
+        for kind in type(X).__mro__
+    )
+
+
+def _is_part(part: Any) -> bool:
+    """Tell whether an element of a list is a table of its own, and no row."""
+    if isinstance(part, tuple):
+        return 2 <= len(part) <= 3 and _is_part(part[0]) and np.ndim(part[1]) > 0
+    if _is_sequence(part) or is_frame(part):
+        return True
+    room = type(part).__module__.partition(".")[0]
+    if room in ("pyarrow", "polars"):
+        return hasattr(part, "columns")
+    return hasattr(part, "ndim") and part.ndim == 2
+
+
+def _arrow_kind(X: Any) -> str | None:
+    """Name the way in which an object of pyarrow gives batches, without importing it."""
+    if type(X).__module__.partition(".")[0] != "pyarrow":
+        return None
+    for kind in type(X).__mro__:
+        if kind.__name__ == "RecordBatchReader":
+            return "reader"
+        if kind.__name__ == "ParquetFile":
+            return "file"
+        if kind.__name__ == "Dataset":
+            return "dataset"
+    return None
+
+
+def _known_rows(source: Any) -> int | None:
+    """Return the number of rows of a source that knows it."""
+    kind = _arrow_kind(source)
+    if kind == "dataset":
+        return int(source.count_rows())
+    if kind == "file":
+        return int(source.metadata.num_rows)
+    if _is_sequence(source):
+        return len(source)
+    if isinstance(source, (list, tuple)):
+        tables = [part[0] if isinstance(part, tuple) else part for part in source]
+        return sum(part.shape[0] if hasattr(part, "shape") else len(part) for part in tables)
+    return None
+
+
+def _parts(source: Any, names: list[str] | None) -> Iterator[Any]:
+    """Give the parts of a source, one after the other."""
+    kind = _arrow_kind(source)
+    if kind == "dataset":
+        # A small read-ahead: the batches in flight are memory, too.
+        ahead = {"batch_size": ROWS_AT_ONCE, "batch_readahead": 2, "fragment_readahead": 1}
+        yield from source.to_batches(columns=names, **ahead)
+    elif kind == "file":
+        yield from source.iter_batches(batch_size=ROWS_AT_ONCE, columns=names)
+    elif _is_sequence(source):
+        size = int(getattr(source, "batch_size", None) or ROWS_AT_ONCE)
+        for start in range(0, len(source), size):
+            yield np.asarray(source[start : start + size])
+    else:
+        for part in source:
+            if _is_sequence(part):
+                yield from _parts(part, None)
+            else:
+                yield part
+
+
+def _join(parts: tuple[Any, ...], what: str) -> Any:
+    """Put arrays one behind the other; None where there are none."""
+    missing = [part is None for part in parts]
+    if all(missing):
+        return None
+    if any(missing):
+        raise InvalidParameterError(f"Some of the batches of X come with {what} and some without.")
+    arrays = [np.asarray(part) for part in parts]
+    if any(array.ndim == 0 for array in arrays):
+        raise InvalidParameterError("y should be a 1d array, one label for each row of X.")
+    return np.concatenate(arrays)

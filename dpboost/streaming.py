@@ -1,0 +1,156 @@
+"""Training rows in batches: what is read when, and what an iterator is too short for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._validation import InvalidParameterError
+from dpboost.algorithms import ALGORITHMS
+from dpboost.data.batched_table import BatchedTable, bin_while_reading
+from dpboost.data.batches import READ_ONCE, Batches
+from dpboost.data.binner import Binner
+from dpboost.data.table import Table, read_table
+from dpboost.lightgbm.continued import EarlierModel
+from dpboost.privacy_request import PrivacyRequest
+from dpboost.reading import Reading, nominal_columns
+from dpboost.recipe import Hyperparameters
+from dpboost.row_arguments import RowArguments
+
+
+def open_batches(
+    X: Any,
+    y: Any,
+    rows: RowArguments,
+    *,
+    reading: Reading,
+    recipe: str,
+    hyperparameters: Hyperparameters,
+    privacy: PrivacyRequest,
+    n_threads: int,
+    owner: str,
+) -> tuple[Any, Any, RowArguments]:
+    """Return rows, labels and weights as the fit reads them, where the rows come in batches.
+
+    Parameters
+    ----------
+    X : Batches or any object that is not batched
+        The latter comes back as it is.
+    y : array-like of shape (n_rows,), or None where labels come with the rows
+    rows : RowArguments
+    reading : Reading
+    recipe : str
+    hyperparameters : Hyperparameters
+    privacy : PrivacyRequest
+    n_threads : int
+    owner : str
+        Name of the caller in messages.
+
+    Returns
+    -------
+    X : Batches, BinnedTable or what was given
+    y : array-like of shape (n_rows,)
+    rows : RowArguments
+
+    Raises
+    ------
+    InvalidParameterError
+        Where labels or weights come twice, and where an iterator would have to be read more than
+        once.
+
+    Privacy
+    -------
+    Reads private rows and releases nothing. Rows that come once are binned as they are read, with
+    bins that are public before.
+    """
+    if not isinstance(X, Batches):
+        return X, y, rows
+    batches = X
+    if batches.labelled and y is not None:
+        raise InvalidParameterError(
+            "The batches of X come with labels, and y is given as well: give one of them."
+        )
+    given = rows.sample_weight
+    if not batches.once:
+        weights = None
+        if batches.labelled:
+            y, weights = batches.labels()
+        return batches, y, rows.weighted(_one(given, weights))
+    if rows.init_model is not None:
+        raise InvalidParameterError(READ_ONCE.format(reason="init_model predicts them first"))
+    table = BatchedTable(
+        batches,
+        schema=privacy.schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
+    )
+    algorithm = ALGORITHMS.find(recipe, owner)
+    hyperparameters.validate(owner)
+    n_bins = hyperparameters.max_bin or algorithm.max_bin
+    learns = algorithm.bins_share is not None and algorithm.bins_share(privacy.delta) > 0
+    _check_public_bins(table, reading, privacy, learns, owner)
+    binner = _public_binner(table, privacy, n_bins)
+    binned, labels, weights = bin_while_reading(table, batches, binner, n_threads)
+    y = labels if labels is not None else y
+    return binned, y, rows.weighted(_one(given, weights))
+
+
+def earlier_scores(earlier: EarlierModel, X: Any, schema: Any) -> NDArray[np.float64]:
+    """Predict the rows of a fit, in batches or not, by the model that it continues."""
+    if not isinstance(X, Batches):
+        return earlier.raw_scores(X, read_table(X, schema=schema))
+    return np.concatenate(
+        [earlier.raw_scores(batch.X, read_table(batch.X, schema=schema)) for batch in X]
+    )
+
+
+def _one(given: Any, found: Any) -> Any:
+    """Return the weights, which may be given in one way only."""
+    if given is not None and found is not None:
+        raise InvalidParameterError(
+            "The batches of X come with weights, and sample_weight is given as well: give one."
+        )
+    return found if given is None else given
+
+
+def _check_public_bins(
+    table: Table, reading: Reading, privacy: PrivacyRequest, learns: bool, owner: str
+) -> None:
+    """Raise where the bins of an iterator's rows are not known before it is read."""
+    if privacy.rows_per_user is not None:
+        raise InvalidParameterError(READ_ONCE.format(reason="rows_per_user draws a sample first"))
+    schema = privacy.schema.resolve(table.feature_names)
+    nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
+    open_lists = set(table.categorical) - set(schema.categories)
+    if nominal or (open_lists and "column_types" not in privacy.assume_public):
+        raise InvalidParameterError(
+            READ_ONCE.format(reason="categories are learned; declare Schema(categories=...)")
+        )
+    known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical}
+    if len(known) < table.n_features:
+        raise InvalidParameterError(
+            READ_ONCE.format(
+                reason="bounds of features are learned; declare Schema(edges=...) of all of them, "
+                "or Schema(bounds=...) for a recipe with equal bins"
+            )
+        )
+    if schema.bounds and learns:
+        raise InvalidParameterError(
+            READ_ONCE.format(
+                reason="the recipe learns bins between the bounds; declare Schema(edges=...)"
+            )
+        )
+
+
+def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner:
+    """Return the bins that the fit will ask for, from public knowledge alone."""
+    ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
+    return Binner.from_schema(
+        privacy.schema.resolve(table.feature_names),
+        n_bins=n_bins,
+        categorical=table.categorical,
+        ordered=ordered,
+        zero_as_missing=table.zero_as_missing,
+    )
