@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from importlib import import_module
+from typing import Any
 
 from lightgbm import Sequence, register_logger
 
@@ -46,16 +47,27 @@ _ABSENT = {
         ("LGBMRanker", "DaskLGBMRanker"),
         "gradients of rankings mix rows, so that no bound of one row's part exists",
     ),
-    **dict.fromkeys(
-        ("DaskLGBMClassifier", "DaskLGBMRegressor"), "distributed training is not available"
-    ),
     "LGBMModel": "use DPBoostRegressor or DPBoostClassifier",
     "EvalResult": "results of metrics are lightgbm.EvalResult where LightGBM has it",
 }
 
 
-def __getattr__(name: str) -> NoReturn:
+# Names of `dpboost.dask`, which is imported when one of them is asked for: Dask is optional.
+_OF_CLUSTERS = (
+    "DaskDPBoostClassifier",
+    "DaskDPBoostRegressor",
+    "DaskLGBMClassifier",
+    "DaskLGBMRegressor",
+)
+
+
+def __getattr__(name: str) -> Any:
     reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    if name in _OF_CLUSTERS:
+        try:
+            return getattr(import_module("dpboost.dask"), name)
+        except ImportError as error:
+            reason = f": {error}"
     raise AttributeError(f"module 'dpboost' has no attribute {name!r}{reason}")
 
 

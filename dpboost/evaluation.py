@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException, record_evaluation
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
+from dpboost._warnings import warn_user
 from dpboost.boosting.ensemble import Ensemble
 from dpboost.boosting.forest import Forest
 from dpboost.data.binner import Binner
@@ -261,11 +261,10 @@ class Evaluator:
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
-            warnings.warn(
+            warn_user(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
                 "not protected. Give only rows that anybody may see.",
                 PublicRowsWarning,
-                stacklevel=6,
             )
 
     def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Evaluator:

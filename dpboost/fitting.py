@@ -24,7 +24,7 @@ from dpboost.reading import (
     read_labels,
     users_of,
 )
-from dpboost.recipe import Hyperparameters
+from dpboost.recipe import Hyperparameters, Recipe
 from dpboost.training import Fitted, Monitor, TrainingRequest, train
 from dpboost.users import first_rows, sample_rows, take_rows
 
@@ -93,22 +93,9 @@ def fit_ensemble(
     """
     objective = objective or ObjectiveRequest(task=task)
     reading = reading or Reading()
-    algorithm = ALGORITHMS.find(recipe, owner)
-    hyperparameters.validate(owner)
-    algorithm.check(hyperparameters, owner)
-    objective.check_recipe(algorithm, owner)
-    _check_unit(objective, privacy, owner)
-    privacy = replace(privacy, schema=objective.completed(privacy.schema))
-    least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
-    if privacy.row_epsilon < least:
-        times = privacy.epsilon / privacy.row_epsilon
-        raise refuse(
-            "epsilon",
-            owner,
-            f"at least {least * times:.2g} for this recipe, depth and number of trees, so that "
-            "every release can be drawn exactly",
-            privacy.epsilon,
-        )
+    algorithm, privacy = checked_request(
+        task, recipe, hyperparameters, privacy, objective, owner=owner
+    )
     n_threads = effective_n_threads(n_jobs)
     table = read(X, privacy.schema, reading)
     extras = objective.read_rows(table.n_rows)
@@ -157,6 +144,52 @@ def fit_ensemble(
         show_progress=show_progress,
         monitor=monitor,
     )
+
+
+def checked_request(
+    task: str,
+    recipe: str,
+    hyperparameters: Hyperparameters,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    *,
+    owner: str,
+) -> tuple[Recipe, PrivacyRequest]:
+    """Check what is asked for before any row is read.
+
+    Parameters
+    ----------
+    task, recipe, hyperparameters, privacy, objective, owner
+        As in `fit_ensemble`.
+
+    Returns
+    -------
+    recipe : Recipe
+    privacy : PrivacyRequest
+        With the label bounds that belong to the objective.
+
+    Raises
+    ------
+    InvalidParameterError
+        For parameters that do not go together.
+    """
+    algorithm = ALGORITHMS.find(recipe, owner)
+    hyperparameters.validate(owner)
+    algorithm.check(hyperparameters, owner)
+    objective.check_recipe(algorithm, owner)
+    _check_unit(objective, privacy, owner)
+    privacy = replace(privacy, schema=objective.completed(privacy.schema))
+    least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
+    if privacy.row_epsilon < least:
+        times = privacy.epsilon / privacy.row_epsilon
+        raise refuse(
+            "epsilon",
+            owner,
+            f"at least {least * times:.2g} for this recipe, depth and number of trees, so that "
+            "every release can be drawn exactly",
+            privacy.epsilon,
+        )
+    return algorithm, privacy
 
 
 def _check_unit(objective: ObjectiveRequest, privacy: PrivacyRequest, owner: str) -> None:

@@ -8,7 +8,6 @@ Parameters are public. No decision here looks at a row.
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from lightgbm.basic import _ConfigAliases
 
 from dpboost._treatments import Treatment, is_neutral, treatment_of
 from dpboost._validation import InvalidParameterError
+from dpboost._warnings import warn_user
 
 
 class ParameterWarning(UserWarning):
@@ -139,7 +139,7 @@ def resolve(
             _without_argument(name, value, treatment, owner, remarks)
     _neutral_arguments(arguments, remarks)
     if remarks:
-        warnings.warn(" ".join(remarks), ParameterWarning, stacklevel=4)
+        warn_user(" ".join(remarks), ParameterWarning)
     return Resolved(arguments=arguments, fit=fit)
 
 

@@ -71,6 +71,13 @@ class RowCoins(_Secret):
     def __init__(self, key: bytes) -> None:
         self._key = key
 
+    def key_for_workers(self) -> bytes:
+        """Return the key, for coins drawn where the rows lie when that is another process.
+
+        It is as secret as the rows themselves: it goes to their workers and nowhere else.
+        """
+        return self._key
+
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
         """Return the words of consecutive rows, uniform in 0..2**64-1.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpboost._validation import InvalidParameterError
 from dpboost.data.batched_table import BatchedTable, BinnedTable
 from dpboost.data.batches import Batches
+from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.row_extras import RowExtras
 from dpboost.data.table import Table, read_table
@@ -69,7 +70,7 @@ def users_of(
 
 
 def nominal_columns(
-    columns: tuple[str | int, ...], table: Table, schema: Schema, owner: str
+    columns: tuple[str | int, ...], table: Table | ColumnFacts, schema: Schema, owner: str
 ) -> frozenset[int]:
     """Return the positions of numeric columns named as categorical whose categories are open."""
     resolved = schema.resolve(table.feature_names)
@@ -112,14 +113,27 @@ def read_labels(
     """Private labels of the right kind and length, refused when they are not."""
     labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
     check_same_length(table.n_rows, labels)
+    check_labels(labels, task, recipe, privacy, objective, extras)
+    return labels
+
+
+def check_labels(
+    labels: NDArray[Any],
+    task: str,
+    recipe: Recipe,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    extras: RowExtras,
+) -> None:
+    """Raise where labels, of which every class is there once at least, do not suit the fit."""
     objective.check_labels(privacy.schema, extras)
     if task == "regression":
-        return labels
+        return
     classes = privacy.schema.classes
     if classes is None and "classes" in privacy.assume_public:
         classes = tuple(np.unique(labels))
     if classes is None:
-        return labels
+        return
     check_number_of_classes(len(classes), recipe)
     objective.check_classes(classes, extras)
     if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
@@ -127,7 +141,6 @@ def read_labels(
             "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
             "all text, or all numbers."
         )
-    return labels
 
 
 def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:

@@ -31,6 +31,7 @@ from dpboost.lightgbm.text import model_text
 from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
+from dpboost.reading import Reading
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 from dpboost.schema import ResolvedSchema
@@ -127,9 +128,10 @@ class _PrivateEstimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
+            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
+            says :class:`dpboost.Dataset`.
+        y : array-like of shape (n_rows,), or None where batches come with labels
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
             not among the declared classes take no part.
         sample_weight : array-like of shape (n_rows,), optional
@@ -216,6 +218,7 @@ class _PrivateEstimator(BaseEstimator):
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
         own = BaseEstimator.get_params(self, deep=False)
+        own.pop("client", None)  # of the estimators of a cluster
         resolved = resolve(own, self._other_params, defaults=_defaults(type(self)), owner=owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
@@ -245,7 +248,8 @@ class _PrivateEstimator(BaseEstimator):
         earlier = rows.earlier()
         objective = rows.objective(parameters, self._task, earlier, owner)
         if earlier is not None:
-            objective = replace(objective, init_score=earlier_scores(earlier, X, privacy.schema))
+            scores = self._earlier_scores(earlier, X, privacy.schema, reading)
+            objective = replace(objective, init_score=scores)
             options = options.continued(earlier.predict)
         evaluator = options.evaluator(
             X,
@@ -255,7 +259,7 @@ class _PrivateEstimator(BaseEstimator):
             task=self._task,
             owner=owner,
         )
-        fitted = fit_ensemble(
+        fitted = self._train(
             X,
             y,
             task=self._task,
@@ -273,6 +277,14 @@ class _PrivateEstimator(BaseEstimator):
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
             self._objective = objective.function
+
+    def _earlier_scores(self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading) -> Any:
+        """Predict the rows of the fit by the model that it continues."""
+        return earlier_scores(earlier, X, schema, reading)
+
+    def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
+        """Train on rows of this process."""
+        return fit_ensemble(X, y, **request)
 
     def _store(
         self,

@@ -12,10 +12,10 @@ from dpboost.algorithms import ALGORITHMS
 from dpboost.data.batched_table import BatchedTable, bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
-from dpboost.data.table import Table, read_table
+from dpboost.data.table import Table
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.privacy_request import PrivacyRequest
-from dpboost.reading import Reading, nominal_columns
+from dpboost.reading import Reading, nominal_columns, read
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 
@@ -97,13 +97,12 @@ def open_batches(
     return binned, y, rows.weighted(_one(given, weights))
 
 
-def earlier_scores(earlier: EarlierModel, X: Any, schema: Any) -> NDArray[np.float64]:
+def earlier_scores(
+    earlier: EarlierModel, X: Any, schema: Any, reading: Reading
+) -> NDArray[np.float64]:
     """Predict the rows of a fit, in batches or not, by the model that it continues."""
-    if not isinstance(X, Batches):
-        return earlier.raw_scores(X, read_table(X, schema=schema))
-    return np.concatenate(
-        [earlier.raw_scores(batch.X, read_table(batch.X, schema=schema)) for batch in X]
-    )
+    parts = [batch.X for batch in X] if isinstance(X, Batches) else [X]
+    return np.concatenate([earlier.raw_scores(part, read(part, schema, reading)) for part in parts])
 
 
 def _one(given: Any, found: Any) -> Any:

@@ -74,10 +74,10 @@ def test_the_model_is_that_of_the_whole_table(source, schema, recipe):
     assert text(source(), **options) == text(X, **options)
 
 
-@pytest.mark.parametrize(("schema", "passes"), [(EDGES, 1), (BOUNDS, 2)])
-def test_bins_that_are_learned_cost_a_second_pass(schema, passes):
+@pytest.mark.parametrize(("schema", "passes"), [(EDGES, 1), (BOUNDS, 2), (None, 3)])
+def test_what_is_learned_of_columns_costs_a_pass(schema, passes):
     rows = Rows()
-    text(rows, schema=schema)
+    text(rows, schema=schema, epsilon=50.0)
     # The first slice is looked at before, for its columns.
     assert rows.n_read == 300 * passes + 64
 
@@ -152,6 +152,14 @@ def test_a_model_is_continued_on_batches():
     model = DPBoostRegressor(schema=EDGES, **GIVEN)
     expected = model.fit(X, Y, init_model=first).booster_.model_to_string()
     assert model.fit(Rows(), Y, init_model=first).booster_.model_to_string() == expected
+
+
+def test_a_model_is_continued_under_names_given_to_fit():
+    first = DPBoostRegressor(schema=EDGES, **GIVEN).fit(X, Y)
+    schema = {"edges": {name: [-0.5, 0.0, 0.5] for name in "abc"}, "label_bounds": (-1, 2)}
+    model = DPBoostRegressor(schema=schema, **GIVEN)
+    model.fit(X, Y, init_model=first, feature_name=["a", "b", "c"])
+    assert model.booster_.num_trees() == 12
 
 
 def test_cross_validation_reads_batches():

@@ -13,11 +13,11 @@ from dpboost._warnings import warn_user
 from dpboost.data.bins import EdgeBins
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.raw_rows import CategoryTally, ClassTally
-from dpboost.privacy.bounds import release_bounds, release_magnitude
+from dpboost.privacy.bounds import magnitudes, release_bounds, release_magnitude
 from dpboost.privacy.budget import FitBudget, split_fit
 from dpboost.privacy.categories import release_categories
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.source import Source
+from dpboost.privacy.source import Source, foresee
 from dpboost.schema import ResolvedSchema
 
 ASSUMPTIONS = ("column_types", "classes")
@@ -286,10 +286,10 @@ def _learn_bounds(
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
+    each = budget / len(places)
+    foresee(source, [magnitudes(ledger, place, each) for place in places])
     for place in places:
-        bounds = release_bounds(
-            ledger, source, place, budget=budget / len(places), label="feature bounds"
-        )
+        bounds = release_bounds(ledger, source, place, budget=each, label="feature bounds")
         if bounds is not None:
             learned[place] = bounds
     return learned

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
 from dpboost.data.row_extras import RowExtras
 from dpboost.data.table import Table
 from dpboost.privacy.categories import count_values
+from dpboost.privacy.source import Sum
 from dpboost.schema import ResolvedSchema
 
 # Largest category in a column of numbers.
@@ -55,6 +57,23 @@ class RawRows:
     def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
         """Return the largest absolute value of every row among some columns of numbers."""
         return self.table.largest(features)
+
+    def answers(self, questions: Sequence[Sum]) -> list[NDArray[np.int64]] | None:
+        """Answer questions in one reading, where the table is read anew by each of them.
+
+        Returns
+        -------
+        list of ndarray, or None
+            None where the rows are in memory.
+        """
+        if not isinstance(self.table, BatchedTable) or not questions:
+            return None
+        totals = [np.zeros(question.shape, dtype=np.int64) for question in questions]
+        for part in self.table.parts():
+            here = replace(self, table=part)
+            for total, question in zip(totals, questions, strict=True):
+                total += question.answer(here)
+        return totals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -83,7 +83,7 @@ class HasColumns(Protocol):
         """Return the largest absolute value of every row among some columns."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Magnitudes:
     """Rows in every cell: of one column, of the labels, or of each row's largest number.
 
@@ -122,6 +122,12 @@ class Magnitudes:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the sensitivity: a row is in one cell at most."""
         return counts(neighbours, self.units)
+
+
+def magnitudes(ledger: Ledger, columns: int | tuple[int, ...] | None, budget: Budget) -> Magnitudes:
+    """Return the question of `release_bounds` or `release_magnitude`, for sources to foresee."""
+    needs = ledger.accountant.noise(budget).needs
+    return Magnitudes(columns=columns, units=SMALLEST_SIGMA if needs == "l2" else 1)
 
 
 def release_bounds(
@@ -207,7 +213,6 @@ def _occupied_cells(
     label: str,
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)
-    question = Magnitudes(columns=columns, units=SMALLEST_SIGMA if noise.needs == "l2" else 1)
-    sensitive = source.sensitive(question, ledger.neighbours)
+    sensitive = source.sensitive(magnitudes(ledger, columns, budget), ledger.neighbours)
     threshold = noise.tail(sensitive.bound(noise.needs), FALSE_ALARM / N_CELLS)
     return np.flatnonzero(ledger.release(noise, sensitive, label=label) >= threshold)

@@ -1,0 +1,187 @@
+"""Estimators for rows on a Dask cluster: ``lightgbm.dask``'s, with a guarantee."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import dask
+from distributed import Client, default_client
+from sklearn.exceptions import NotFittedError
+
+from dpboost._validation import refuse
+from dpboost.dask.fitting import fit_partitions
+from dpboost.dask.partitions import Pieces, is_collection, split
+from dpboost.dask.predicting import predict_collection
+from dpboost.fit_options import FitOptions
+from dpboost.lightgbm.continued import EarlierModel
+from dpboost.reading import Reading, read
+from dpboost.row_arguments import RowArguments
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.training import Fitted
+
+__all__ = ["DaskDPBoostClassifier", "DaskDPBoostRegressor"]
+
+_CLIENT = """    client : distributed.Client or None, default=None
+        None for ``distributed.default_client()``. It is not stored with a pickled model.
+"""
+
+
+class _DaskEstimator:
+    """What the two estimators share; comes before an estimator of this process in the bases."""
+
+    client: Client | None
+    _local: type
+
+    @property
+    def client_(self) -> Client:
+        """The Dask client, of a fitted model.
+
+        Raises
+        ------
+        NotFittedError
+        """
+        if not getattr(self, "fitted_", False):
+            raise NotFittedError("Cannot access property client_ before calling fit().")
+        return self._find_client()
+
+    def _find_client(self) -> Client:
+        """Return the client that was given, or Dask's own default."""
+        if self.client is None:
+            return default_client()
+        if not isinstance(self.client, Client):
+            raise refuse("client", type(self).__name__, "a distributed.Client", self.client)
+        return self.client
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the client out: it is a connection."""
+        parent: Any = super()
+        return {**parent.__getstate__(), "client": None}
+
+    def to_local(self) -> Any:
+        """Return the same model as an estimator of this process.
+
+        Returns
+        -------
+        DPBoostRegressor or DPBoostClassifier
+        """
+        own: Any = self
+        parameters = {name: value for name, value in own.get_params().items() if name != "client"}
+        model = self._local(**parameters)
+        for name, value in self.__dict__.items():
+            if name not in parameters and name not in ("client", "_other_params"):
+                setattr(model, name, value)
+        return model
+
+    def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
+        """Train on the cluster."""
+        return fit_partitions(self._find_client(), X, y, **request)
+
+    def _earlier_scores(
+        self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading
+    ) -> Pieces:
+        """Return the predictions of a model to be continued, partition by partition."""
+        model = dask.delayed(earlier, pure=False, traverse=False)
+        return Pieces(
+            pieces=[
+                dask.delayed(_raw_scores, pure=False)(model, part, schema, reading)
+                for part in split(X, "X")
+            ]
+        )
+
+    def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
+        """Bring collections for evaluation here, which are public, and train."""
+        names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
+        local = {name: self._public(getattr(options, name)) for name in names}
+        parent: Any = super()
+        parent._fit(X, y, replace(options, **local), rows)
+
+    def _public(self, value: Any) -> Any:
+        """Return a collection of public rows as rows of this process."""
+        if is_collection(value):
+            return self._find_client().compute(value).result()
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._public(each) for each in value)
+        return value
+
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
+        """Predict collections.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame of shape (n_rows, n_features)
+        raw_score : bool, default=False
+            Return scores before the link.
+        **options
+            ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
+            ``validate_features``, as in LightGBM.
+
+        Returns
+        -------
+        dask.array.Array of shape (n_rows,), or (n_rows, ...) for ``pred_leaf``, ``pred_contrib``
+        """
+        return self._lazily("predict", X, raw_score=raw_score, **options)
+
+    def _lazily(self, method: str, X: Any, **options: Any) -> Any:
+        model = self.to_local()
+        return predict_collection(partial(getattr(model, method), **options), X)
+
+
+class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
+    """The regressor of `dpboost`, on a cluster."""
+
+    _local = DPBoostRegressor
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+
+
+class DaskDPBoostClassifier(_DaskEstimator, DPBoostClassifier):
+    """The classifier of `dpboost`, on a cluster."""
+
+    _local = DPBoostClassifier
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+
+    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
+        """Predict class probabilities of collections.
+
+        Parameters
+        ----------
+        X, raw_score, options
+            As in ``predict``.
+
+        Returns
+        -------
+        dask.array.Array of shape (n_rows, n_classes)
+        """
+        return self._lazily("predict_proba", X, raw_score=raw_score, **options)
+
+
+def _complete(kind: type, local: type) -> None:
+    """Give an estimator the signature and the documentation of the local one, and a client."""
+    init: Any = kind.__init__
+    signature = inspect.signature(local.__init__)
+    parameters = list(signature.parameters.values())
+    own = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    init.__signature__ = signature.replace(parameters=[*parameters[:-1], own, parameters[-1]])
+    text = local.__doc__ or ""
+    before, mark, after = text.partition("    **kwargs")
+    kind.__doc__ = f"{before}{_CLIENT}{mark}{after}".replace(
+        "Differentially private gradient boosting", "Private gradient boosting on a Dask cluster", 1
+    )
+
+
+_complete(DaskDPBoostRegressor, DPBoostRegressor)
+_complete(DaskDPBoostClassifier, DPBoostClassifier)
+
+
+def _raw_scores(earlier: EarlierModel, rows: Any, schema: Any, reading: Reading) -> Any:
+    if not rows.shape[0]:
+        return []
+    return earlier.raw_scores(rows, read(rows, schema, reading))

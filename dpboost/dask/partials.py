@@ -1,0 +1,71 @@
+"""Sums over some of the partitions, each counted once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Answer: TypeAlias = "NDArray[np.int64] | list[Counter[Any]]"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Partial:
+    """The sum of the answers of some partitions.
+
+    Parameters
+    ----------
+    release : int
+        Number of the question among all that were asked in the fit.
+    counted : frozenset of int
+        Partitions that are in the sum.
+    answer : ndarray of int64, list of Counter, or None
+        None where no partition is counted.
+    behind : dict of int to int
+        Partitions that have not heard of the orders before the question, with the number of
+        orders that they know.
+
+    Privacy
+    -------
+    Private.
+    """
+
+    release: int
+    counted: frozenset[int]
+    answer: Answer | None
+    behind: dict[int, int] = field(default_factory=dict)
+
+
+def merge(*partials: Partial) -> Partial:
+    """Add up sums over different partitions.
+
+    Raises
+    ------
+    RuntimeError
+        If a partition would be counted twice, or the sums answer different questions.
+    """
+    release = partials[0].release
+    counted: frozenset[int] = frozenset()
+    behind: dict[int, int] = {}
+    answer: Answer | None = None
+    for partial in partials:
+        if partial.release != release or counted & partial.counted:
+            raise RuntimeError("Partial sums of different questions or of the same rows met.")
+        counted |= partial.counted
+        behind |= partial.behind
+        answer = _add(answer, partial.answer)
+    return Partial(release=release, counted=counted, answer=answer, behind=behind)
+
+
+def _add(left: Answer | None, right: Answer | None) -> Answer | None:
+    """Add two answers; None is nothing."""
+    if left is None or right is None:
+        return right if left is None else left
+    if isinstance(left, list) and isinstance(right, list):
+        return [one + other for one, other in zip(left, right, strict=True)]
+    assert isinstance(left, np.ndarray)
+    assert isinstance(right, np.ndarray)
+    return left + right
