@@ -1,0 +1,117 @@
+"""The runs that are measured, and their rows in a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from benchmarks.cluster.one import Measured, Run
+from benchmarks.errors import BenchmarkError
+
+MILLION = 1_000_000
+
+#: More rows than memory is given for them as floats.
+LARGE = Run(
+    method="best",
+    rows=20 * MILLION,
+    features=20,
+    partition=MILLION // 2,
+    workers=2,
+    rounds=100,
+    memory="1600MB",
+)
+
+
+def _run(method: str, rows: int, features: int, workers: int) -> Run:
+    return Run(
+        method=method,
+        rows=rows,
+        features=features,
+        partition=max(rows // 8, 1),
+        workers=workers,
+        rounds={"best": 60, "dpboost": 6, "lightgbm": 30}[method],
+    )
+
+
+#: Few rows show what a message costs, many what a row costs.
+SPEED = (
+    *(_run("best", rows, 20, 2) for rows in (20_000, 2 * MILLION, 8 * MILLION)),
+    *(_run("best", rows, 20, 1) for rows in (20_000, 8 * MILLION)),
+    *(_run("dpboost", 2 * MILLION, 20, workers) for workers in (1, 2)),
+    *(_run("lightgbm", MILLION, 20, workers) for workers in (1, 2)),
+    *(
+        _run(method, rows, 100, 2)
+        for method in ("best", "lightgbm")
+        for rows in (20_000, MILLION // 2, MILLION)
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A run and what it took."""
+
+    run: Run
+    measured: Measured
+
+
+def measure_apart(run: Run) -> Row:
+    """Measure a run in a process of its own, so that runs share no memory.
+
+    Raises
+    ------
+    BenchmarkError
+        If it fails.
+    """
+    command = [sys.executable, "-m", "benchmarks.cluster.one", json.dumps(asdict(run))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        raise BenchmarkError(f"The run {run} has failed:\n{done.stderr[-2000:]}")
+    return Row(run=run, measured=Measured(**json.loads(lines[-1])))
+
+
+def to_text(rows: Iterable[Row]) -> str:
+    """Return rows as the text of a CSV file."""
+    out = io.StringIO()
+    names = [field.name for kind in (Run, Measured) for field in fields(kind)]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**asdict(row.run), **asdict(row.measured)})
+    return out.getvalue()
+
+
+def from_text(text: str) -> list[Row]:
+    """Return the rows that `to_text` wrote."""
+    rows = []
+    for line in csv.DictReader(io.StringIO(text)):
+        parts = []
+        for kind in (Run, Measured):
+            given = {field.name: _read(line[field.name], str(field.type)) for field in fields(kind)}
+            parts.append(kind(**given))
+        rows.append(Row(run=parts[0], measured=parts[1]))
+    return rows
+
+
+def _read(text: str, kind: str) -> str | int | float | bool:
+    if kind == "bool":
+        return text == "True"
+    if kind == "int":
+        return int(text)
+    return float(text) if kind == "float" else text
+
+
+def find(rows: Sequence[Row], method: str, n_rows: int, features: int, workers: int) -> Measured:
+    """Return what one of the runs took."""
+    wanted = (method, n_rows, features, workers)
+    for row in rows:
+        own = row.run
+        if (own.method, own.rows, own.features, own.workers) == wanted:
+            return row.measured
+    raise BenchmarkError(f"There is no run {wanted} among the rows.")
