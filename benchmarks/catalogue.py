@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import MappingProxyType
 
 from benchmarks.experiments import Comparison, Experiment, Method, Target
@@ -29,6 +30,20 @@ BEST_PURE = Method(
 )
 DP_EBM = Method(name="DP-EBM", library="dp_ebm", settings={"delta": _DELTA})
 FOREST = Method(name="diffprivlib forest", library="diffprivlib_forest", settings={"shuffle": True})
+DP_XGBOOST = Method(
+    name="dp-xgboost",
+    library="sarus_xgboost",
+    # What the library's own examples take.
+    settings={
+        "n_estimators": 20,
+        "max_depth": 6,
+        "subsample": 0.2,
+        "min_child_weight": 500,
+        "lambda": 0.1,
+        "classification_rate": 0.2,
+        "regression_rate": 0.3,
+    },
+)
 
 
 def _targets(problem: str, method: Method, *values: float) -> tuple[Target, ...]:
@@ -191,6 +206,40 @@ _CURVE = Experiment(
     quick_epsilons=(0.5, 2.0, 8.0),
 )
 
+_PEER_CLASSES = ("adult", "bank", "cod_rna", "ijcnn1", "covtype", "skin", "mushroom", "higgs")
+_PEERS = Experiment(
+    name="peers",
+    problems=(
+        *_PEER_CLASSES,
+        "abalone",
+        "wine_quality",
+        "ccpp",
+        "cpu_act",
+        "diamonds",
+        "fried",
+    ),
+    methods=(
+        BEST,
+        _recipe("dpboost"),
+        DP_EBM,
+        DP_XGBOOST,
+        # A classifier alone.
+        dataclasses.replace(FOREST, problems=_PEER_CLASSES),
+        LIGHTGBM,
+        CONSTANT,
+    ),
+    epsilons=_SWEEP,
+    splits=_THREE,
+    description="dpboost beside the other libraries of private trees that install from the "
+    "package index, each with its defaults or, where it has none, with the settings of its own "
+    "examples. The recipe best and DP-EBM have delta 1e-5, the others spend a pure epsilon; all "
+    "know the same declared bounds.",
+    figure=True,
+    alone=True,
+    quick_problems=("adult", "mushroom", "abalone", "ccpp"),
+    quick_epsilons=(0.5, 2.0, 8.0),
+)
+
 
 def _tree(name: str, **settings: object) -> Method:
     return Method(name=name, library="dpboost_trees", settings=settings)
@@ -234,6 +283,7 @@ EXPERIMENTS: MappingProxyType[str, Experiment] = MappingProxyType(
             _SPEED,
             _PARITY,
             _CURVE,
+            _PEERS,
             _TREES_ALONE,
         )
     }

@@ -107,6 +107,8 @@ class Experiment:
         Whether the page has a table for each problem besides targets and comparisons.
     figure : bool
         Whether a figure of the measure against epsilon is drawn.
+    alone : bool
+        Whether each fit has a process of its own, in which its memory is measured.
     quick_problems, quick_epsilons : tuple, optional
         What the quick version is limited to.
     """
@@ -122,6 +124,7 @@ class Experiment:
     comparisons: tuple[Comparison, ...] = ()
     details: bool = True
     figure: bool = False
+    alone: bool = False
     quick_problems: tuple[str, ...] | None = None
     quick_epsilons: tuple[float, ...] | None = None
 

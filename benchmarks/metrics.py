@@ -37,6 +37,15 @@ METRICS: dict[str, Metric] = {
 }
 
 
+def accuracy(task: Task, y: np.ndarray, prediction: np.ndarray) -> float | None:
+    """Return the share of rows whose most probable class is theirs; ``None`` of a regression."""
+    if task == "regression":
+        return None
+    if task == "binary":
+        return float(np.mean((prediction > 0.5) == y))
+    return float(np.mean(np.argmax(prediction, axis=1) == y))
+
+
 def measure(task: Task, y: np.ndarray, prediction: np.ndarray) -> float:
     """Return the area under the ROC curve, the accuracy, or the root of the mean squared error.
 

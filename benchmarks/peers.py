@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from benchmarks.problems.problem import DataDictionary
 
 _WORKERS = Path(__file__).parent / "workers"
+# Workers read `benchmarks.serving` and `benchmarks.meter` from here.
+_CHECKOUT = Path(__file__).parent.parent
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -66,25 +69,26 @@ def one_hot(codes: np.ndarray, X: pd.DataFrame, dictionary: DataDictionary) -> n
 
 
 class _Worker:
-    """A script that runs in its environment and makes one fit for each folder it is told.
+    """A script that runs in an environment and gives one answer for each folder it is told.
 
     Importing the libraries takes longer than many a fit, so it lives until this process ends.
     """
 
-    def __init__(self, name: str, n_jobs: int) -> None:
-        self.name = name
+    def __init__(self, environment: str, script: str, n_jobs: int) -> None:
+        self.script = script
         self.errors = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115
+        variables = dict.fromkeys(_THREAD_VARIABLES, str(n_jobs)) | {"PYTHONPATH": str(_CHECKOUT)}
         self.process = subprocess.Popen(
-            [interpreter(name), _WORKERS / f"{name}.py"],
+            [interpreter(environment), _WORKERS / f"{script}.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
-            env=os.environ | dict.fromkeys(_THREAD_VARIABLES, str(n_jobs)),
+            env=os.environ | variables,
         )
 
-    def fit(self, folder: Path) -> None:
-        """Have the fit made whose input lies in ``folder``."""
+    def answer(self, folder: Path) -> None:
+        """Have the question answered that lies in ``folder``."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -96,11 +100,11 @@ class _Worker:
         if not done:
             self.process.wait()
             self.errors.seek(0)
-            raise RuntimeError(f"The worker of {self.name} failed: {self.errors.read()[-2000:]}")
+            raise RuntimeError(f"The worker of {self.script} failed: {self.errors.read()[-2000:]}")
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can take another fit."""
+        """Whether it can take another question."""
         return self.process.poll() is None
 
     def stop(self) -> None:
@@ -112,12 +116,53 @@ class _Worker:
 _workers: dict[tuple[str, int], _Worker] = {}
 
 
-def _worker(name: str, n_jobs: int) -> _Worker:
-    worker = _workers.get((name, n_jobs))
+def _worker(environment: str, script: str, n_jobs: int) -> _Worker:
+    worker = _workers.get((script, n_jobs))
     if worker is None or not worker.is_alive:
-        worker = _workers[name, n_jobs] = _Worker(name, n_jobs)
+        worker = _workers[script, n_jobs] = _Worker(environment, script, n_jobs)
         atexit.register(worker.stop)
     return worker
+
+
+def ask_peer(
+    environment: str,
+    script: str,
+    arrays: Mapping[str, np.ndarray],
+    settings: Mapping[str, Any],
+    n_jobs: int,
+) -> dict[str, np.ndarray]:
+    """Have a script answer in an environment.
+
+    Parameters
+    ----------
+    environment : str
+        Name of the requirement file.
+    script : str
+        Name of the script in ``benchmarks/workers``.
+    arrays : mapping of str to ndarray
+        Given to it as ``input.npz``.
+    settings : mapping of str to object
+        Given to it as ``settings.json``.
+    n_jobs : int
+        Threads.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Its ``output.npz``.
+
+    Raises
+    ------
+    RuntimeError
+        If the script fails; the message ends with its last lines.
+    """
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        np.savez(folder / "input.npz", **arrays)
+        (folder / "settings.json").write_text(json.dumps(settings))
+        _worker(environment, script, n_jobs).answer(folder)
+        with np.load(folder / "output.npz") as output:
+            return dict(output)
 
 
 def fit_in_peer(
@@ -129,32 +174,25 @@ def fit_in_peer(
     ----------
     name : str
         Of the requirement file and of the script in ``benchmarks/workers``.
-    arrays : mapping of str to ndarray
-        Given to the worker as ``input.npz``.
-    settings : mapping of str to object
-        Given to it as ``settings.json``, with ``n_jobs``.
-    n_jobs : int
-        Threads.
+    arrays, settings, n_jobs
+        As for `ask_peer`; the settings are given with ``n_jobs``.
 
     Returns
     -------
     Result
-        From the worker's ``output.npz``: prediction, fit seconds and trees. No library says what
-        it has spent, so that is left open.
+        Prediction, fit seconds, peak memory and trees. No library says what it has spent, so that
+        is left open.
 
     Raises
     ------
     RuntimeError
         If the worker fails; the message ends with its last lines.
     """
-    with tempfile.TemporaryDirectory() as path:
-        folder = Path(path)
-        np.savez(folder / "input.npz", **arrays)
-        (folder / "settings.json").write_text(json.dumps({**settings, "n_jobs": n_jobs}))
-        _worker(name, n_jobs).fit(folder)
-        with np.load(folder / "output.npz") as output:
-            return Result(
-                prediction=output["prediction"],
-                fit_seconds=float(output["fit_seconds"]),
-                n_trees=int(output["n_trees"]),
-            )
+    output = ask_peer(name, name, arrays, {**settings, "n_jobs": n_jobs}, n_jobs)
+    peak_mb = float(output["peak_mb"])
+    return Result(
+        prediction=output["prediction"],
+        fit_seconds=float(output["fit_seconds"]),
+        n_trees=int(output["n_trees"]),
+        peak_mb=None if math.isnan(peak_mb) else peak_mb,
+    )

@@ -56,6 +56,10 @@ class Row:
         Sizes of the division.
     settings : str
         Digest of everything that the figures depend on, see `benchmarks.runner`.
+    accuracy : float or None
+        Share of held-out rows whose class is right; ``None`` of a regression.
+    peak_mb : float or None
+        Memory that the fit took at most; ``None`` where it had no process of its own.
     """
 
     cell: Cell
@@ -67,6 +71,8 @@ class Row:
     n_train_rows: int
     n_test_rows: int
     settings: str
+    accuracy: float | None = None
+    peak_mb: float | None = None
 
 
 _CELL_COLUMNS = tuple(item.name for item in dataclasses.fields(Cell))
@@ -125,6 +131,8 @@ def _parse(record: Mapping[str, str]) -> Row:
         n_train_rows=int(record["n_train_rows"]),
         n_test_rows=int(record["n_test_rows"]),
         settings=record["settings"],
+        accuracy=_optional(record["accuracy"]),
+        peak_mb=_optional(record["peak_mb"]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from benchmarks.alone import fit_alone
 from benchmarks.errors import PeerUnavailableError
 from benchmarks.experiments import Experiment, Method
 from benchmarks.libraries import Library, load_library
-from benchmarks.libraries.result import Result
-from benchmarks.metrics import METRICS, measure
+from benchmarks.metrics import METRICS, accuracy, measure
 from benchmarks.problems import PROBLEMS, Problem
 from benchmarks.problems.problem import Table, take
 from benchmarks.rows import Cell, PartialRows, Row
@@ -143,11 +144,9 @@ def run(experiment: Experiment, partial_path: Path, bench: Bench) -> list[Row]:
                 continue
             X, y = bench.problems[problem].load()
             for cell in todo:
-                method = plan[cell]
-                bar.set_description(f"{problem} {method.name}")
-                library = libraries[method.library]
-                result, value = _measure(bench, library, method, cell, X, y)
-                partial.add(_row(bench, cell, result, value, len(y), wanted[cell]))
+                bar.set_description(f"{problem} {cell.method}")
+                library = libraries[plan[cell].library]
+                partial.add(_measured(bench, experiment, library, cell, X, y, wanted[cell]))
                 bar.update()
     return [partial.rows[cell] for cell in plan]
 
@@ -182,13 +181,23 @@ def _plain(declared: Any) -> dict[str, Any]:
     }
 
 
-def _measure(
-    bench: Bench, library: Library, method: Method, cell: Cell, X: Table, y: np.ndarray
-) -> tuple[Result, float]:
-    problem = bench.problems[cell.problem]
+def _measured(
+    bench: Bench,
+    experiment: Experiment,
+    library: Library,
+    cell: Cell,
+    X: Table,
+    y: np.ndarray,
+    settings: str,
+) -> Row:
+    problem, method = bench.problems[cell.problem], experiment.method(cell.method)
     train, test = problem.split.indices(y, cell.split)
+    fit = library.fit_predict
+    # A library with an environment of its own gives each fit a process of its own there.
+    if experiment.alone and not hasattr(library, "prepare"):
+        fit = functools.partial(fit_alone, method.library)
     try:
-        result = library.fit_predict(
+        result = fit(
             problem,
             take(X, train),
             y[train],
@@ -199,12 +208,25 @@ def _measure(
             **method.settings,
         )
         _check_budget(cell.epsilon, result.epsilon_spent)
-        return result, measure(problem.task, y[test], result.prediction)
+        value = measure(problem.task, y[test], result.prediction)
     except Exception as error:
         raise RuntimeError(
             f"{method.name} failed on {cell.problem} at epsilon {cell.epsilon}, split "
             f"{cell.split}. The rows before it are kept: the same command goes on from here."
         ) from error
+    return Row(
+        cell=cell,
+        metric=METRICS[problem.task].name,
+        value=value,
+        fit_seconds=result.fit_seconds,
+        n_trees=result.n_trees,
+        epsilon_spent=result.epsilon_spent,
+        n_train_rows=len(train),
+        n_test_rows=len(test),
+        settings=settings,
+        accuracy=accuracy(problem.task, y[test], result.prediction),
+        peak_mb=result.peak_mb if experiment.alone else None,
+    )
 
 
 def _check_budget(epsilon: float | None, spent: float | None) -> None:
@@ -213,19 +235,3 @@ def _check_budget(epsilon: float | None, spent: float | None) -> None:
         return
     if spent is None or not spent <= epsilon:
         raise ValueError(f"The fit states that it has spent epsilon {spent}.")
-
-
-def _row(bench: Bench, cell: Cell, result: Result, value: float, n_rows: int, settings: str) -> Row:
-    problem = bench.problems[cell.problem]
-    n_test_rows = len(result.prediction)
-    return Row(
-        cell=cell,
-        metric=METRICS[problem.task].name,
-        value=value,
-        fit_seconds=result.fit_seconds,
-        n_trees=result.n_trees,
-        epsilon_spent=result.epsilon_spent,
-        n_train_rows=n_rows - n_test_rows,
-        n_test_rows=n_test_rows,
-        settings=settings,
-    )

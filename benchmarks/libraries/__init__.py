@@ -32,6 +32,7 @@ LIBRARIES = (
     "lightgbm_np",
     "lightgbm_bins",
     "dp_ebm",
+    "sarus_xgboost",
     "diffprivlib_forest",
     "diffprivlib_tree",
     "constant",

@@ -5,12 +5,12 @@ With several classes it is the share of each. The figures are exact, hence not p
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.libraries.result import Result
+from benchmarks.meter import Meter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +29,15 @@ def fit_predict(
     n_jobs: int,
 ) -> Result:
     """Predict the mean of the training labels; see the package for the signature."""
-    start = time.perf_counter()
-    if problem.task == "multiclass":
-        mean = np.bincount(train_y, minlength=problem.n_classes) / len(train_y)
-    else:
-        mean = np.mean(train_y)
-    seconds = time.perf_counter() - start
+    with Meter() as meter:
+        if problem.task == "multiclass":
+            mean = np.bincount(train_y, minlength=problem.n_classes) / len(train_y)
+        else:
+            mean = np.mean(train_y)
     prediction = np.repeat(mean[None], test_X.shape[0], axis=0)
-    return Result(prediction=prediction, fit_seconds=seconds, n_trees=0)
+    return Result(
+        prediction=prediction, fit_seconds=meter.seconds, n_trees=0, peak_mb=meter.peak_mb
+    )
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 import dpboost
 from benchmarks.libraries.result import Result, by_class
+from benchmarks.meter import Meter
 from benchmarks.versions import version_of
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def fit_predict(
         verbosity=0,  # its progress bar would break the one of the run
         **settings,
     )
-    start = time.perf_counter()
-    model.fit(train_X, train_y)
-    seconds = time.perf_counter() - start
+    with Meter() as meter:
+        model.fit(train_X, train_y)
     if regression:
         prediction = np.asarray(model.predict(test_X))
     else:
@@ -57,7 +56,8 @@ def fit_predict(
         prediction = by_class(probability, model.classes_, problem.n_classes)
     return Result(
         prediction=prediction[:, 1] if problem.task == "binary" else prediction,
-        fit_seconds=seconds,
+        fit_seconds=meter.seconds,
+        peak_mb=meter.peak_mb,
         n_trees=model.booster_.num_trees(),
         epsilon_spent=model.privacy_report_.epsilon_spent,
     )

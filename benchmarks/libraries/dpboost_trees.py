@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 import dpboost
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.libraries.result import Result, by_class
+from benchmarks.meter import Meter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,13 +35,13 @@ def fit_predict(
     model = dpboost.DPTreeClassifier(
         epsilon=epsilon, schema=problem.dictionary.schema(), n_jobs=n_jobs, **settings
     )
-    start = time.perf_counter()
-    model.fit(train_X, train_y)
-    seconds = time.perf_counter() - start
+    with Meter() as meter:
+        model.fit(train_X, train_y)
     prediction = by_class(model.predict_proba(test_X), model.classes_, problem.n_classes)
     return Result(
         prediction=prediction[:, 1] if problem.task == "binary" else prediction,
-        fit_seconds=seconds,
+        fit_seconds=meter.seconds,
+        peak_mb=meter.peak_mb,
         n_trees=model.booster_.num_trees(),
         epsilon_spent=model.privacy_report_.epsilon_spent,
     )

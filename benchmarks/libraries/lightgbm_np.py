@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import lightgbm
 import numpy as np
 
 from benchmarks.libraries.result import Result, by_class
+from benchmarks.meter import Meter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +32,8 @@ def fit_predict(
     regression = problem.task == "regression"
     estimator = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
     model = estimator(**parameters)
-    start = time.perf_counter()
-    model.fit(train_X, train_y)
-    seconds = time.perf_counter() - start
+    with Meter() as meter:
+        model.fit(train_X, train_y)
     if regression:
         prediction = np.asarray(model.predict(test_X))
     else:
@@ -42,7 +41,8 @@ def fit_predict(
         prediction = by_class(probability, model.classes_, problem.n_classes)
     return Result(
         prediction=prediction[:, 1] if problem.task == "binary" else prediction,
-        fit_seconds=seconds,
+        fit_seconds=meter.seconds,
+        peak_mb=meter.peak_mb,
         n_trees=model.booster_.num_trees(),
     )
 

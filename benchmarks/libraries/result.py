@@ -23,12 +23,15 @@ class Result:
     epsilon_spent : float or None
         What the library itself says that the fit has spent, or was told to spend where it says
         nothing; ``None`` where there is no privacy.
+    peak_mb : float or None
+        Memory that the fit took at most, see `benchmarks.meter`; ``None`` where nobody counted.
     """
 
     prediction: np.ndarray
     fit_seconds: float
     n_trees: int
     epsilon_spent: float | None = None
+    peak_mb: float | None = None
 
 
 def by_class(probability: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -24,6 +25,7 @@ def make_row(epsilon, split=0, settings="a", value=0.1 + 0.2) -> Row:
 
 def test_rows_survive_the_way_there_and_back():
     rows = [make_row(0.5), make_row(None), make_row(math.inf, split=7)]
+    rows.append(dataclasses.replace(rows[0], accuracy=1 / 3, peak_mb=2 / 3))
     assert from_text(to_text(rows)) == rows
 
 

@@ -9,7 +9,7 @@ from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.errors import PeerUnavailableError
 from benchmarks.experiments import Comparison, Target
 from benchmarks.libraries import LIBRARIES, load_library
-from benchmarks.metrics import measure
+from benchmarks.metrics import accuracy, measure
 from benchmarks.problems import PROBLEMS
 from benchmarks.rows import from_text
 from benchmarks.runner import cells, quick, run, without_missing_peers
@@ -152,8 +152,11 @@ def test_measures():
         measure("regression", np.zeros(2), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="NaN"):
         measure("binary", np.array([0, 1]), np.array([0.5, np.nan]))
+    assert accuracy("regression", np.zeros(2), np.zeros(2)) is None
+    assert accuracy("binary", np.array([0, 1, 0, 1]), np.array([0.5, 0.6, 0.7, 0.8])) == 0.75
     share = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0]])
     assert measure("multiclass", np.array([1, 1]), share) == 0.5
+    assert accuracy("multiclass", np.array([1, 1]), share) == 0.5
     with pytest.raises(ValueError, match="predictions"):
         measure("multiclass", np.array([1, 1]), share[0])
     with pytest.raises(ValueError, match="finite"):

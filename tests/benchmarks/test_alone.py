@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from benchmarks import alone, runner
+from benchmarks.alone import fit_alone
+from benchmarks.problems import PROBLEMS
+from benchmarks.runner import run
+
+LABELS = np.array([1.0, 2.0, 3.0, 6.0])
+
+
+def test_a_fit_alone_happens_in_another_process(monkeypatch):
+    monkeypatch.setattr(alone, "load_library", None)
+    X = np.zeros((4, 1))
+    result = fit_alone(
+        "constant", PROBLEMS["abalone"], X, LABELS, X, epsilon=None, seed=0, n_jobs=1
+    )
+    assert result.prediction.tolist() == [3.0] * 4
+
+
+def test_what_a_fit_alone_raises_comes_back():
+    X = np.zeros((4, 1))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        fit_alone(
+            "constant",
+            PROBLEMS["abalone"],
+            X,
+            LABELS,
+            X,
+            epsilon=None,
+            seed=0,
+            n_jobs=1,
+            depth=1,
+        )
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_every_problem_can_be_sent_to_another_process(name):
+    assert pickle.loads(pickle.dumps(PROBLEMS[name])).dictionary == PROBLEMS[name].dictionary
+
+
+@pytest.mark.parametrize("own_environment", [False, True])
+def test_memory_is_recorded_where_each_fit_has_a_process(
+    experiment, bench, library, tmp_path, monkeypatch, own_environment
+):
+    sent = []
+
+    def fit_elsewhere(name, *arguments, **settings):
+        sent.append(name)
+        return library.fit_predict(*arguments, **settings)
+
+    fit = library.fit_predict
+    library.fit_predict = lambda *a, **k: dataclasses.replace(fit(*a, **k), peak_mb=5.0)
+    monkeypatch.setattr(runner, "fit_alone", fit_elsewhere)
+    if own_environment:
+        library.prepare = lambda: None
+    together = run(experiment, tmp_path / "together.csv", bench)
+    assert sent == []
+    assert {row.peak_mb for row in together} == {None}
+    rows = run(dataclasses.replace(experiment, alone=True), tmp_path / "alone.csv", bench)
+    assert sent == ([] if own_environment else ["fake"] * 6)
+    assert {row.peak_mb for row in rows} == {5.0}
+    assert {row.accuracy for row in rows} == {None}
