@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from benchmarks.libraries import load_library
 from benchmarks.libraries.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from multiprocessing.context import BaseContext
+    from pathlib import Path
+
+    from benchmarks.problems.problem import Problem
 
 _PRELOADED = ("pandas", "sklearn.metrics", "benchmarks.libraries.dpboost_recipes")
 
 
-def fit_alone(library: str, *arguments: Any, **settings: Any) -> Result:
+def fit_alone(library: str, problem: Problem, *arguments: Any, **settings: Any) -> Result:
     """Call ``fit_predict`` of a library in a new process.
 
     Parameters
     ----------
     library : str
         Name of the library's module.
+    problem : Problem
+        What is fitted; how its files are read is not sent along.
     *arguments, **settings
-        Of its ``fit_predict``; they are pickled.
+        The others of its ``fit_predict``; they are pickled.
 
     Returns
     -------
@@ -34,12 +41,17 @@ def fit_alone(library: str, *arguments: Any, **settings: Any) -> Result:
     Exception
         What the fit raises.
     """
+    sent = (dataclasses.replace(problem, read=_is_read), *arguments)
     with ProcessPoolExecutor(max_workers=1, mp_context=_context()) as pool:
-        return pool.submit(_fit, library, arguments, settings).result()
+        return pool.submit(_fit, library, sent, settings).result()
 
 
 def _fit(library: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Result:
     return load_library(library).fit_predict(*arguments, **settings)
+
+
+def _is_read(paths: Mapping[str, Path]) -> NoReturn:
+    raise AssertionError("The tables are sent: nothing is to be read here.")
 
 
 def _context() -> BaseContext:
