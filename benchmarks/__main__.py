@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks list`` and ``python -m benchmarks run NAME``."""
+"""Command line: ``python -m benchmarks list``, ``run NAME`` and ``audit-peers``."""
 
 from __future__ import annotations
 
@@ -92,6 +92,9 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the rows of a stopped run")
     one.add_argument("--repeats", type=int, help="of a run with repeats (default: as listed)")
+    audit = commands.add_parser("audit-peers", help="audit the libraries that are measured")
+    audit.add_argument("--quick", action="store_true", help="few fits: to see that all runs")
+    audit.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     return top
 
 
@@ -103,6 +106,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(list_all())
             return 0
         import_pandas()
+        if options.command == "audit-peers":
+            from benchmarks.guarantees.command import audit_and_write
+
+            print(audit_and_write(options.output, quick=options.quick))
+            return 0
         if options.experiment in LOCAL_RUNS:
             from benchmarks.local.runs import run_local
 

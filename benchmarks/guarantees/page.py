@@ -1,0 +1,172 @@
+"""What the audit found, as a table to read and as one that ``run peers`` takes its marks from."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.environments import REQUIREMENTS
+from benchmarks.errors import BenchmarkError
+from benchmarks.guarantees.cases import CASES
+from benchmarks.guarantees.readings import READINGS
+from benchmarks.guarantees.tester import CONFIDENCE, Finding
+from benchmarks.report import machine_class
+from benchmarks.summary import table
+from benchmarks.versions import versions
+
+NAME = "peers-audit"
+_COLUMNS = (
+    "case",
+    "method",
+    "relation",
+    "epsilon",
+    "delta",
+    "bound",
+    "frequent",
+    "rare",
+    "fits",
+    "repeats",
+    "refuted",
+    "missing",
+)
+
+
+def to_text(findings: Sequence[Finding]) -> str:
+    """Return findings as comma-separated text."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for item in findings:
+        bound = "" if item.bound is None else item.bound
+        row = [item.case, item.method, item.relation, item.epsilon, item.delta, bound]
+        writer.writerow([*row, *item.counts, item.repeats, item.is_refuted, item.missing])
+    return stream.getvalue()
+
+
+def marks(folder: Path) -> dict[str, list[str]]:
+    """Return what refutes each method by the last audit whose result lies in ``folder``.
+
+    Returns
+    -------
+    dict of str to list of str
+        A sentence for each refuted case, by name of the method; nothing if there was no audit.
+
+    Raises
+    ------
+    BenchmarkError
+        If the file is none of this version.
+    """
+    path = folder / f"{NAME}.csv"
+    if not path.is_file():
+        return {}
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    if rows and tuple(rows[0]) != _COLUMNS:
+        raise BenchmarkError(f"{path} is of another version. Run audit-peers again.")
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row["refuted"] != "True":
+            continue
+        shown = []
+        if float(row["bound"]) > float(row["epsilon"]):
+            shown.append(
+                f"epsilon is at least {float(row['bound']):.2f} where "
+                f"{float(row['epsilon']):g} is promised ({row['relation']})"
+            )
+        if row["repeats"] == "True":
+            shown.append("two fits in one second have the same noise")
+        found.setdefault(row["method"], []).append(f"{row['case']}: {', '.join(shown)}")
+    return found
+
+
+def markdown(findings: Sequence[Finding], releases: Mapping[str, str], *, quick: bool) -> str:
+    """Return the page of the audit.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        One for each case that was run.
+    releases : mapping of str to str
+        What the package index said of each package that is not measured.
+    quick : bool
+        Whether it was the short form.
+    """
+    cases = {case.name: case for case in CASES}
+    lines = []
+    tables = []
+    for item in findings:
+        case = cases[item.case]
+        nominal = f"{item.epsilon:g}" + (f", delta {item.delta:g}" if item.delta else "")
+        if item.bound is None:
+            lines.append([item.case, item.relation, nominal, "", "", "", "not run"])
+            continue
+        frequent, rare, fits = item.counts
+        counts = f"{frequent:,} and {rare:,} of {fits:,}"
+        same = "yes" if item.repeats else "no"
+        verdict = "**refuted**" if item.is_refuted else "nothing found"
+        lines.append(
+            [item.case, item.relation, nominal, f"{item.bound:.2f}", counts, same, verdict]
+        )
+        tables.append(f"* {item.case}: {case.tables}. Looked at: {case.looked_at}.")
+    header = ["case", "tables differ by", "promised epsilon", "lower bound", "event seen"]
+    header += ["same noise twice", "verdict"]
+    stated = ", ".join(f"{package} {version}" for package, version in versions().items())
+    return "\n".join(
+        [
+            f"# {NAME}" + (" --quick" if quick else ""),
+            "",
+            "Each library is fitted again and again on two tables that differ in one row. An event "
+            "that one table shows more often than the promised epsilon and delta allow refutes "
+            f"the promise; a lower bound holds with {100 * CONFIDENCE:g} % confidence. That "
+            "nothing was found proves nothing. dpboost is put to the same tables.",
+            "",
+            *table(header, lines),
+            "",
+            *_missing(findings),
+            *tables,
+            "",
+            "## By reading",
+            "",
+            "What no tester was needed for; those without a line above are not measured either.",
+            "",
+            *_readings(releases),
+            "",
+            "## How",
+            "",
+            f"* Command: `python -m benchmarks audit-peers{' --quick' if quick else ''}`",
+            f"* Versions: {stated}; {_pins()}",
+            f"* Machine: {machine_class()}; 1 thread a fit",
+            "* Half of the fits choose the event, the others count it. The noise is that of each "
+            "library in use: a second run gives other figures.",
+            "",
+        ]
+    )
+
+
+def _missing(findings: Sequence[Finding]) -> list[str]:
+    reasons = dict.fromkeys(item.missing for item in findings if item.missing)
+    return [*(f"* Not run: {reason}" for reason in reasons), ""] if reasons else []
+
+
+def _readings(releases: Mapping[str, str]) -> list[str]:
+    lines = []
+    for item in READINGS:
+        lines.append(f"* {item.library}" + (f" ({item.measured_as})" if item.measured_as else ""))
+        lines += [f"  * {reason}" for reason in item.reasons]
+        if item.package in releases:
+            lines.append(f"  * Not installed: {item.package}: {releases[item.package]}")
+    return lines
+
+
+def _pins() -> str:
+    """Return the versions of the audited packages, as their requirement files pin them."""
+    names = sorted({case.environment for case in CASES if case.environment})
+    packages = {reading.package for reading in READINGS}
+    found = []
+    for name in names:
+        for line in (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            package, _, version = line.partition("==")
+            if package in packages:
+                found.append(f"{package} {version}")
+    return ", ".join(found)

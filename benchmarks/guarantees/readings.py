@@ -1,0 +1,132 @@
+"""What the published sources of other libraries show to whoever reads them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_LOOKUP_SECONDS = 60
+
+LookUp = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A library and where its promise fails by its own sources.
+
+    Attributes
+    ----------
+    library : str
+        Its name.
+    package : str
+        Under which name it would be on the package index.
+    measured_as : str
+        Name of the method in ``run peers``; empty where it is not measured.
+    reasons : tuple of str
+        One sentence each.
+    """
+
+    library: str
+    package: str
+    measured_as: str = ""
+    reasons: tuple[str, ...]
+
+
+READINGS: tuple[Reading, ...] = (
+    Reading(
+        library="interpret",
+        package="interpret-core",
+        measured_as="DP-EBM",
+        reasons=(
+            "A regression takes the distance of a label from the score for no larger than the "
+            "range of the labels; the score is noisy and begins at 0, and nothing is clipped.",
+            "A categorical column has the categories that are found in the rows.",
+            "Bins end where their noisy weights pass a share of the exact number of rows, which "
+            "the model also publishes if no bin gets there.",
+        ),
+    ),
+    Reading(
+        library="dp-xgboost",
+        package="dp-xgboost",
+        measured_as="dp-xgboost",
+        reasons=(
+            "All noise of a tree has the second of the clock as its seed, so trees of one second "
+            "share theirs and whoever knows the time of a fit can take the noise away.",
+            "The noise of a leaf is as small as min_child_weight rows allow, and whether a node "
+            "has as many is decided by its exact weight.",
+            "Rows with large gradients are left out of the histograms but not of the totals of "
+            "the nodes, from which the right-hand sums follow.",
+            "The share of the budget for the histograms is spent anew at every depth.",
+            "The rows of each tree are drawn with seed 0 unless another is given: the gain from "
+            "sampling needs a secret sample.",
+        ),
+    ),
+    Reading(
+        library="diffprivlib",
+        package="diffprivlib",
+        measured_as="diffprivlib forest",
+        reasons=(
+            "Rows are dealt to the trees by position and by their exact number: one row less "
+            "moves others from tree to tree, and each tree spends the whole budget.",
+            "The vote of a leaf is drawn as if only one count could change, which is so when a "
+            "row is added or removed and not when it is replaced.",
+        ),
+    ),
+    Reading(
+        library="PrivaTree",
+        package="privatree",
+        reasons=(
+            "The score of a split is drawn with a sensitivity that falls with the number of "
+            "rows, taken at a noisy number that may be too large.",
+            "The exact number of rows divides the budget between splits and leaves.",
+        ),
+    ),
+    Reading(
+        library="S-BDT",
+        package="sbdt",
+        reasons=(
+            "The noise of the start value is half of what the sensitivity of the clipped mean "
+            "asks for, and the number of rows is used exactly.",
+            "Boosting ends when every row has used up its own budget, which is for the rows to "
+            "tell.",
+        ),
+    ),
+    Reading(
+        library="Boosted trees of Maddock et al.",
+        package="federated-boosted-dp-trees",
+        reasons=(
+            "Split candidates lie between the smallest and the largest value of the rows.",
+            "Categories are those of the rows.",
+        ),
+    ),
+)
+
+
+def look_up(package: str) -> subprocess.CompletedProcess[str]:
+    """Ask the package index which releases there are; nothing is downloaded or run."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions"]
+    return subprocess.run(
+        [*pip, package], capture_output=True, text=True, timeout=_LOOKUP_SECONDS, check=False
+    )
+
+
+def availability(package: str, look_up: LookUp = look_up) -> str:
+    """Return in words whether a package is on the index of this machine; never raises.
+
+    Parameters
+    ----------
+    package : str
+        Name on the index.
+    look_up : callable, optional
+        Asks for it.
+    """
+    try:
+        done = look_up(package)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"the index did not answer ({type(error).__name__})"
+    if done.returncode == 0:
+        return done.stdout.strip().splitlines()[0]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    return lines[-1] if lines else "the index did not answer"
