@@ -52,7 +52,7 @@ def retrain(
                 side.append(np.ravel(tell(fit(*table))).astype(np.float64))
             except Exception:  # noqa: BLE001 - that a fit fails is an outcome like any other
                 side.append(None)
-    width = max((len(numbers) for side in told for numbers in side if numbers is not None))
+    width = max(len(numbers) for side in told for numbers in side if numbers is not None)
     lost = np.full(width, np.nan)
     here, there = (
         np.array([lost if numbers is None else numbers for numbers in side]) for side in told

@@ -98,11 +98,9 @@ _OFFSET = {
     "y": _labels((59, 1000.0), (1, 1001.0)),
 }
 _CATEGORY = {
-    "tables": "51 rows, one categorical column; the last row alone has the second category, in "
-    "the other table it has the first",
+    "tables": "51 rows, one categorical column; the last row alone has the second category",
     "X": _column((50, 0.0), (1, 1.0)),
     "y": _labels((25, 0.0), (26, 1.0)).astype(np.int64),
-    "replacement": ([0.0], 1),
     "delta": 1e-5,
 }
 _ONE_A_TREE = {
@@ -125,7 +123,7 @@ CASES: tuple[Case, ...] = (
         delta=1e-5,
         runs=300,
         quick_runs=100,
-        **_OFFSET,
+        **{**_OFFSET, "tables": f"{_OFFSET['tables']}; 3 rounds of boosting"},
     ),
     Case(
         name="DP-EBM, a category of one row",
@@ -158,7 +156,7 @@ CASES: tuple[Case, ...] = (
         settings={"shuffle": True, "expected_votes": [0] * 9 + [1]},
         tables="10 like rows for 10 trees, the last one with the other label; the rows are "
         "shuffled as in the run",
-        looked_at="whether the tenth tree alone votes for the other label",
+        looked_at="whether the tenth tree votes for the other label and no other does",
         runs=14_000,
         quick_runs=1_000,
         **_ONE_A_TREE,
@@ -171,7 +169,7 @@ CASES: tuple[Case, ...] = (
         settings={"shuffle": False, "expected_votes": [0, 1] * 5},
         tables="20 like rows for 10 trees, the labels in turn twice 0 and twice 1; the first row "
         "is missing in the other table. Rows are not shuffled, which is the default",
-        looked_at="whether every tree votes for the label of the rows at its place",
+        looked_at="how many trees vote for the label of the rows at their place",
         X=_column((20, 0.5)),
         y=np.tile([0, 0, 1, 1], 5),
         removed=0,

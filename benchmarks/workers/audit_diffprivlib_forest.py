@@ -33,7 +33,7 @@ def answer(arrays, settings):
 
     def tell(model):
         votes = np.array([np.argmax(tree.predict_proba(probe)) for tree in model.estimators_])
-        return np.all(votes == expected)
+        return [np.sum(votes == expected), np.all(votes == expected)]
 
     def thresholds(model):
         return np.concatenate([tree.tree_.threshold for tree in model.estimators_])
