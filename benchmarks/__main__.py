@@ -6,13 +6,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from benchmarks import peer_page
 from benchmarks._compat import import_pandas
 from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.errors import BenchmarkError
 from benchmarks.experiments import Experiment
 from benchmarks.figure import draw
 from benchmarks.files import DATA_VARIABLE, write_atomically
+from benchmarks.guarantees.marks import marks
+from benchmarks.guarantees.readings import releases
 from benchmarks.local.catalogue import LOCAL_RUNS
 from benchmarks.problems import PROBLEMS
 from benchmarks.report import markdown
@@ -40,17 +44,23 @@ def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: 
     experiment, missing = without_missing_peers(experiment, bench)
     rows = run(experiment, partial_path, bench)
     notes = NOTES / f"{experiment.name}.md"
-    page = markdown(
-        rows,
-        experiment,
-        bench.problems,
-        n_jobs=bench.n_jobs,
-        published=published,
-        missing=missing,
-        notes=notes.read_text(encoding="utf-8") if notes.is_file() else "",
-    )
+    stated: dict[str, Any] = {
+        "n_jobs": bench.n_jobs,
+        "published": published,
+        "missing": missing,
+        "notes": notes.read_text(encoding="utf-8") if notes.is_file() else "",
+    }
+    if experiment.alone:
+        found = marks(folder)
+        page = peer_page.markdown(
+            rows, experiment, bench.problems, marks=found, releases=releases(), **stated
+        )
+        shown = peer_page.marked(rows, experiment, found)
+    else:
+        page = markdown(rows, experiment, bench.problems, **stated)
+        shown = rows, experiment
     if experiment.figure:
-        image = draw(rows, experiment, bench.problems)
+        image = draw(*shown, bench.problems)
         write_atomically(folder / f"{experiment.name}.png", image)
     write_atomically(folder / f"{experiment.name}.csv", to_text(rows).encode())
     write_atomically(folder / f"{experiment.name}.md", page.encode())

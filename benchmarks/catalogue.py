@@ -220,6 +220,7 @@ _PEERS = Experiment(
     ),
     methods=(
         BEST,
+        dataclasses.replace(BEST_PURE, problems=None),
         _recipe("dpboost"),
         DP_EBM,
         DP_XGBOOST,

@@ -108,7 +108,8 @@ class Experiment:
     figure : bool
         Whether a figure of the measure against epsilon is drawn.
     alone : bool
-        Whether each fit has a process of its own, in which its memory is measured.
+        Whether each fit has a process of its own, in which its memory is measured; the page then
+        shows it, with the marks of the audit.
     quick_problems, quick_epsilons : tuple, optional
         What the quick version is limited to.
     """

@@ -15,6 +15,7 @@ from benchmarks.rows import Row
 from benchmarks.summary import Summary, summarise
 
 _MARKERS = "osD^vPX"
+_COLUMNS = 5
 # An error this many times that of LightGBM is cut off: some baselines are off by hundreds.
 _LARGEST_RATIO = 4.0
 
@@ -35,9 +36,14 @@ def draw(rows: Sequence[Row], experiment: Experiment, problems: Mapping[str, Pro
     from matplotlib.figure import Figure
 
     n_panels = len(experiment.problems)
-    figure = Figure(figsize=(5.2 * n_panels, 4.4), dpi=100, layout="constrained")
+    n_columns = min(n_panels, _COLUMNS)
+    n_lines = math.ceil(n_panels / n_columns)
+    figure = Figure(figsize=(5.2 * n_columns, 4.4 * n_lines), dpi=100, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, n_panels, squeeze=False)[0]
+    grid = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    panels = grid[:n_panels]
+    for empty in grid[n_panels:]:
+        empty.axis("off")
     colours = matplotlib.color_sequences["tab10"]
     for panel, name in zip(panels, experiment.problems, strict=True):
         metric = METRICS[problems[name].task]

@@ -110,17 +110,23 @@ def markdown(
     parts += target_lines(rows, experiment, problems)
     for comparison in experiment.comparisons:
         parts += comparison_lines(rows, experiment, comparison, problems)
-    parts += _gaps(experiment, missing or {})
+    parts += gaps(experiment, missing or {})
     if experiment.details:
         for name in experiment.problems:
             mine = [row for row in rows if row.cell.problem == name]
-            parts += _section(problems[name], mine, experiment, published[name])
+            parts += section(problems[name], mine, experiment, published[name])
     else:
         parts += _sources(experiment, problems, published)
     if notes:
         parts += [notes.strip(), ""]
+    parts += how(experiment, n_jobs)
+    return "\n".join(parts) + "\n"
+
+
+def how(experiment: Experiment, n_jobs: int) -> list[str]:
+    """Return the section that says how the figures were made."""
     stated = ", ".join(f"{package} {version}" for package, version in versions().items())
-    parts += [
+    return [
         "## How",
         "",
         f"* Command: `{command(experiment, n_jobs)}`",
@@ -130,10 +136,9 @@ def markdown(
         "* Fit seconds: median wall time of `fit` alone, over all splits and epsilons; load: "
         f"{machine_load()}",
     ]
-    return "\n".join(parts) + "\n"
 
 
-def _gaps(experiment: Experiment, missing: Mapping[str, str]) -> list[str]:
+def gaps(experiment: Experiment, missing: Mapping[str, str]) -> list[str]:
     """Return what was not run, and why."""
     names = {method.name for method in experiment.methods}
     lines = [f"* Not run: {reason}" for reason in missing.values()]
@@ -158,9 +163,10 @@ def _origin(published: bool) -> str:
     return "" if published else "; **the files used are not those of the publisher**"
 
 
-def _section(
+def section(
     problem: Problem, rows: Sequence[Row], experiment: Experiment, published: bool
 ) -> list[str]:
+    """Return the section of one problem: its measure by method and epsilon."""
     metric = METRICS[problem.task]
     constant = [row.value for row in rows if row.cell.method == "constant"]
     reference = statistics.fmean(constant) if constant else None

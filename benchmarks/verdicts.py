@@ -12,20 +12,20 @@ from benchmarks.problems import Problem
 from benchmarks.rows import Row
 from benchmarks.summary import Summary, summarise, table
 
-_YES = "yes"
+YES = "yes"
 _ALMOST = "within two standard errors"
-_NO = "**no**"
+NO = "**no**"
 
 
 def verdict(advantage: Summary) -> str:
     """Return whether a mean advantage is one, or could be one by its standard error."""
     if advantage.mean >= 0:
-        return _YES
+        return YES
     if not math.isnan(advantage.standard_error) and (
         advantage.mean + 2 * advantage.standard_error >= 0
     ):
         return _ALMOST
-    return _NO
+    return NO
 
 
 def target_lines(
@@ -55,7 +55,7 @@ def target_lines(
     if not lines:
         return []
     header = ["problem", "method", "epsilon", "measure", "mean", "target", "met"]
-    n_met = sum(item != _NO for item in verdicts)
+    n_met = sum(item != NO for item in verdicts)
     return [
         "## Targets",
         "",
@@ -78,19 +78,9 @@ def comparison_lines(
     problems: Mapping[str, Problem],
 ) -> list[str]:
     """Return the section of one comparison, in Markdown."""
-    names = {comparison.method, comparison.reference}
-    epsilons: Sequence[float | None] = experiment.epsilons
-    if not any(experiment.method(name).private for name in names):
-        epsilons = [None]
-    lines = []
-    for name in experiment.problems:
-        if names - {method.name for method in experiment.methods_on(name)}:
-            continue
-        for epsilon in epsilons:
-            mine = [row for row in rows if row.cell.problem == name]
-            lines.append(_compared(mine, comparison, problems[name], epsilon))
+    lines = compared_rows(rows, experiment, comparison, problems)
     first = "method" if comparison.measure == "metric" else "seconds"
-    n_held = sum(line[-1] == _YES for line in lines)
+    n_held = sum(line[-1] == YES for line in lines)
     return [
         f"## {comparison.method} against {comparison.reference}",
         "",
@@ -111,6 +101,27 @@ def comparison_lines(
         ),
         "",
     ]
+
+
+def compared_rows(
+    rows: Sequence[Row],
+    experiment: Experiment,
+    comparison: Comparison,
+    problems: Mapping[str, Problem],
+) -> list[list[str]]:
+    """Return a line for each problem and epsilon on which both methods run; the verdict is last."""
+    names = {comparison.method, comparison.reference}
+    epsilons: Sequence[float | None] = experiment.epsilons
+    if not any(experiment.method(name).private for name in names):
+        epsilons = [None]
+    lines = []
+    for name in experiment.problems:
+        if names - {method.name for method in experiment.methods_on(name)}:
+            continue
+        for epsilon in epsilons:
+            mine = [row for row in rows if row.cell.problem == name]
+            lines.append(_compared(mine, comparison, problems[name], epsilon))
+    return lines
 
 
 def _question(comparison: Comparison) -> str:
@@ -141,13 +152,13 @@ def _compared(
         ratio = seconds[0] / seconds[1]
         figures = [f"{seconds[0]:.3f} s", f"{seconds[1]:.3f} s", f"{ratio:.2f}"]
         what = f"{len(pair[0])} fits"
-        return [problem.name, n_rows, what, shown, *figures, _YES if ratio < 1 else _NO]
+        return [problem.name, n_rows, what, shown, *figures, YES if ratio < 1 else NO]
     by_split = [{row.cell.split: row.value for row in found} for found in pair]
     sign = 1 if metric.higher_is_better else -1
     differences = [sign * (by_split[0][split] - by_split[1][split]) for split in by_split[0]]
     advantage = summarise(differences)
     if comparison.two_sided:
-        found = _YES if abs(advantage.mean) <= comparison.margin else _NO
+        found = YES if abs(advantage.mean) <= comparison.margin else NO
     else:
         found = verdict(summarise([value + comparison.margin for value in differences]))
     figures = [_figure([row.value for row in part]) for part in pair]

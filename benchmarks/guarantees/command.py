@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
 from benchmarks.files import write_atomically
 from benchmarks.guarantees.cases import CASES, Case
-from benchmarks.guarantees.page import NAME, markdown, to_text
-from benchmarks.guarantees.readings import READINGS, availability
+from benchmarks.guarantees.marks import NAME
+from benchmarks.guarantees.page import markdown, to_text
+from benchmarks.guarantees.readings import releases
 from benchmarks.guarantees.tester import Finding, audit
 
 
@@ -20,7 +21,7 @@ def audit_and_write(
     quick: bool,
     cases: Sequence[Case] = CASES,
     audit: Callable[[Case, int], Finding] = audit,
-    availability: Callable[[str], str] = availability,
+    releases: Callable[[], Mapping[str, str]] = releases,
     progress: bool = True,
 ) -> str:
     """Audit every library, write the result files into ``folder`` and return the page.
@@ -33,7 +34,7 @@ def audit_and_write(
         Whether few fits are made: too few to refute much, enough to see that all runs.
     cases : sequence of Case, optional
         What is audited.
-    audit, availability : callable, optional
+    audit, releases : callable, optional
         How a case is audited, and how the package index is asked.
     progress : bool
         Whether a bar is shown.
@@ -42,10 +43,7 @@ def audit_and_write(
         audit(case, case.quick_runs if quick else case.runs)
         for case in tqdm(cases, disable=not progress)
     ]
-    releases = {
-        item.package: availability(item.package) for item in READINGS if not item.measured_as
-    }
-    page = markdown(findings, releases, quick=quick)
+    page = markdown(findings, releases(), quick=quick)
     name = f"{NAME}-quick" if quick else NAME
     write_atomically(folder / f"{name}.csv", to_text(findings).encode())
     write_atomically(folder / f"{name}.md", page.encode())

@@ -1,83 +1,31 @@
-"""What the audit found, as a table to read and as one that ``run peers`` takes its marks from."""
+"""What the audit found: a table to read, and one that ``run peers`` takes its marks from."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from benchmarks.environments import REQUIREMENTS
-from benchmarks.errors import BenchmarkError
 from benchmarks.guarantees.cases import CASES
+from benchmarks.guarantees.marks import COLUMNS, NAME
 from benchmarks.guarantees.readings import READINGS
 from benchmarks.guarantees.tester import CONFIDENCE, Finding
 from benchmarks.report import machine_class
 from benchmarks.summary import table
 from benchmarks.versions import versions
 
-NAME = "peers-audit"
-_COLUMNS = (
-    "case",
-    "method",
-    "relation",
-    "epsilon",
-    "delta",
-    "bound",
-    "frequent",
-    "rare",
-    "fits",
-    "repeats",
-    "refuted",
-    "missing",
-)
-
 
 def to_text(findings: Sequence[Finding]) -> str:
     """Return findings as comma-separated text."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(COLUMNS)
     for item in findings:
         bound = "" if item.bound is None else item.bound
         row = [item.case, item.method, item.relation, item.epsilon, item.delta, bound]
         writer.writerow([*row, *item.counts, item.repeats, item.is_refuted, item.missing])
     return stream.getvalue()
-
-
-def marks(folder: Path) -> dict[str, list[str]]:
-    """Return what refutes each method by the last audit whose result lies in ``folder``.
-
-    Returns
-    -------
-    dict of str to list of str
-        A sentence for each refuted case, by name of the method; nothing if there was no audit.
-
-    Raises
-    ------
-    BenchmarkError
-        If the file is none of this version.
-    """
-    path = folder / f"{NAME}.csv"
-    if not path.is_file():
-        return {}
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    if rows and tuple(rows[0]) != _COLUMNS:
-        raise BenchmarkError(f"{path} is of another version. Run audit-peers again.")
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if row["refuted"] != "True":
-            continue
-        shown = []
-        if float(row["bound"]) > float(row["epsilon"]):
-            shown.append(
-                f"epsilon is at least {float(row['bound']):.2f} where "
-                f"{float(row['epsilon']):g} is promised ({row['relation']})"
-            )
-        if row["repeats"] == "True":
-            shown.append("two fits in one second have the same noise")
-        found.setdefault(row["method"], []).append(f"{row['case']}: {', '.join(shown)}")
-    return found
 
 
 def markdown(findings: Sequence[Finding], releases: Mapping[str, str], *, quick: bool) -> str:

@@ -130,3 +130,12 @@ def availability(package: str, look_up: LookUp = look_up) -> str:
         return done.stdout.strip().splitlines()[0]
     lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
     return lines[-1] if lines else "the index did not answer"
+
+
+def releases(look_up: LookUp = look_up) -> dict[str, str]:
+    """Return what the index says of each package that is read and not measured, by its name."""
+    return {
+        item.package: availability(item.package, look_up)
+        for item in READINGS
+        if not item.measured_as
+    }
