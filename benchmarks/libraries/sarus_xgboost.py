@@ -7,6 +7,7 @@ closely than a column for each. Labels are scaled to the interval that its const
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,21 @@ def prepare() -> None:
     interpreter(_NAME)
 
 
+def epsilon_of_a_tree(epsilon: float, n_trees: int, subsample: float) -> float:
+    """Return what each tree may spend, by the library's own formula for the sum.
+
+    Parameters
+    ----------
+    epsilon : float
+        What all trees may spend together.
+    n_trees : int
+        How many there are.
+    subsample : float
+        Share of the rows that each takes.
+    """
+    return math.log1p(math.expm1(epsilon / n_trees) / subsample)
+
+
 def fit_predict(
     problem: Problem,
     train_X: pd.DataFrame,
@@ -37,6 +53,8 @@ def fit_predict(
     epsilon: float,
     seed: int,
     n_jobs: int,
+    n_estimators: int,
+    subsample: float,
     classification_rate: float,
     regression_rate: float,
     **settings: Any,
@@ -62,7 +80,9 @@ def fit_predict(
         "bounds": np.array(ends, dtype=float).T,
     }
     options = {
-        "epsilon": epsilon,
+        "n_estimators": n_estimators,
+        "subsample": subsample,
+        "dp_epsilon_per_tree": epsilon_of_a_tree(epsilon, n_estimators, subsample),
         "base_score": 0.0 if regression else 0.5,
         "learning_rate": regression_rate if regression else classification_rate,
         **settings,

@@ -4,18 +4,12 @@ It gets train_X, train_y, test_X and bounds of shape (2, n_features). Labels lie
 0 and 1: the library drops rows whose gradient is larger.
 """
 
-import math
 import secrets
 
 import dp_xgboost
 
 from benchmarks.meter import Meter
 from benchmarks.serving import serve
-
-
-def epsilon_of_a_tree(epsilon, n_trees, subsample):
-    """Return what each tree may spend, by the library's own formula for the sum."""
-    return math.log1p(math.expm1(epsilon / n_trees) / subsample)
 
 
 def fit(arrays, settings):
@@ -26,9 +20,6 @@ def fit(arrays, settings):
         # The library's own examples fit classes too by their squared error.
         "objective": "reg:squarederror",
         "tree_method": "approxDP",
-        "dp_epsilon_per_tree": epsilon_of_a_tree(
-            settings.pop("epsilon"), n_trees, settings["subsample"]
-        ),
         "nthread": settings.pop("n_jobs"),
         # Its default is 0, and a sample of rows that anyone can draw again hides nobody.
         "seed": secrets.randbits(31),
