@@ -100,7 +100,7 @@ def _missing(findings: Sequence[Finding]) -> list[str]:
 def _readings(releases: Mapping[str, str]) -> list[str]:
     lines = []
     for item in READINGS:
-        lines.append(f"* {item.library}" + (f" ({item.measured_as})" if item.measured_as else ""))
+        lines.append(f"* {item.library}, {item.version}")
         lines += [f"  * {reason}" for reason in item.reasons]
         if item.package in releases:
             lines.append(f"  * Not installed: {item.package}: {releases[item.package]}")

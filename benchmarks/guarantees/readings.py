@@ -22,6 +22,8 @@ class Reading:
         Its name.
     package : str
         Under which name it would be on the package index.
+    version : str
+        Release or commit that was read.
     measured_as : str
         Name of the method in ``run peers``; empty where it is not measured.
     reasons : tuple of str
@@ -30,6 +32,7 @@ class Reading:
 
     library: str
     package: str
+    version: str
     measured_as: str = ""
     reasons: tuple[str, ...]
 
@@ -38,6 +41,7 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         library="interpret",
         package="interpret-core",
+        version="release 0.7.8",
         measured_as="DP-EBM",
         reasons=(
             "A regression takes the distance of a label from the score for no larger than the "
@@ -50,6 +54,7 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         library="dp-xgboost",
         package="dp-xgboost",
+        version="release 0.2.10",
         measured_as="dp-xgboost",
         reasons=(
             "All noise of a tree has the second of the clock as its seed, so trees of one second "
@@ -66,6 +71,7 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         library="diffprivlib",
         package="diffprivlib",
+        version="release 0.6.6",
         measured_as="diffprivlib forest",
         reasons=(
             "Rows are dealt to the trees by position and by their exact number: one row less "
@@ -77,28 +83,32 @@ READINGS: tuple[Reading, ...] = (
     Reading(
         library="PrivaTree",
         package="privatree",
+        version="commit 2aff7a0",
         reasons=(
-            "The score of a split is drawn with a sensitivity that falls with the number of "
-            "rows, taken at a noisy number that may be too large.",
+            "A node is a leaf as soon as all of its rows have one label or fewer than two are "
+            "left, which is counted exactly.",
             "The exact number of rows divides the budget between splits and leaves.",
+            "The labels are those of the rows.",
         ),
     ),
     Reading(
         library="S-BDT",
         package="sbdt",
+        version="as published in 2024",
         reasons=(
-            "The noise of the start value is half of what the sensitivity of the clipped mean "
-            "asks for, and the number of rows is used exactly.",
-            "Boosting ends when every row has used up its own budget, which is for the rows to "
-            "tell.",
+            "The start value of a regression is a mean of labels clipped to [-t, t] with noise "
+            "of scale t/(n epsilon), about half of what it needs, and n is the exact number of "
+            "rows.",
+            "Boosting ends when no row has budget of its own left, which is for the rows to tell.",
         ),
     ),
     Reading(
         library="Boosted trees of Maddock et al.",
         package="federated-boosted-dp-trees",
+        version="commit 37f7117",
         reasons=(
             "Split candidates lie between the smallest and the largest value of the rows.",
-            "Categories are those of the rows.",
+            "The noise of the histogram for candidates has the scale epsilon, not 1/epsilon.",
         ),
     ),
 )
