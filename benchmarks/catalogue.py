@@ -206,7 +206,7 @@ _CURVE = Experiment(
     quick_epsilons=(0.5, 2.0, 8.0),
 )
 
-_PEER_CLASSES = ("adult", "bank", "cod_rna", "ijcnn1", "covtype", "skin", "mushroom", "higgs")
+_PEER_CLASSES = ("adult", "bank", "cod_rna", "ijcnn1", "mushroom", "higgs")
 _PEERS = Experiment(
     name="peers",
     problems=(
