@@ -103,10 +103,6 @@ _CATEGORY = {
     "y": _labels((25, 0.0), (26, 1.0)).astype(np.int64),
     "delta": 1e-5,
 }
-_ONE_A_TREE = {
-    "X": _column((10, 0.5)),
-    "y": _labels((9, 0.0), (1, 1.0)).astype(np.int64),
-}
 _SMALLEST_NODE = {
     "X": _column((500, 0.5)),
     "y": _labels((500, 0.9)),
@@ -141,7 +137,7 @@ CASES: tuple[Case, ...] = (
         method="dp-xgboost",
         environment="sarus_xgboost",
         script="audit_sarus_xgboost",
-        tables="500 like rows, which is the smallest node that may have a value (the parameter "
+        tables="500 rows alike, which is the smallest node that may have a value (the parameter "
         "min_child_weight). One tree on all rows, the other settings as measured. One fit a "
         "second, for the noise is seeded by the clock",
         runs=120,
@@ -153,13 +149,14 @@ CASES: tuple[Case, ...] = (
         method="diffprivlib forest",
         environment="diffprivlib_forest",
         script="audit_diffprivlib_forest",
-        settings={"shuffle": True, "expected_votes": [0] * 9 + [1]},
-        tables="10 like rows for 10 trees, the last one with the other label; the rows are "
-        "shuffled as in the run",
-        looked_at="whether the tenth tree votes for the other label and no other does",
-        runs=14_000,
-        quick_runs=1_000,
-        **_ONE_A_TREE,
+        # Two rows go to the first and the fifth tree, three to the first, fourth and seventh.
+        settings={"shuffle": True, "expected_votes": [*[None] * 3, 1, 0, None, 1, *[None] * 3]},
+        tables="3 rows alike for 10 trees; the rows are shuffled as in the run",
+        looked_at="how many of three trees vote as they would if two rows had been dealt",
+        X=_column((3, 0.5)),
+        y=_labels((3, 0.0)).astype(np.int64),
+        runs=3_000,
+        quick_runs=400,
     ),
     Case(
         name="diffprivlib forest, rows in their order",
@@ -167,7 +164,7 @@ CASES: tuple[Case, ...] = (
         environment="diffprivlib_forest",
         script="audit_diffprivlib_forest",
         settings={"shuffle": False, "expected_votes": [0, 1] * 5},
-        tables="20 like rows for 10 trees, the labels in turn twice 0 and twice 1; the first row "
+        tables="20 rows alike for 10 trees, the labels in turn twice 0 and twice 1; the first row "
         "is missing in the other table. Rows are not shuffled, which is the default",
         looked_at="how many trees vote for the label of the rows at their place",
         X=_column((20, 0.5)),
@@ -182,7 +179,7 @@ CASES: tuple[Case, ...] = (
         environment="diffprivlib_forest",
         script="audit_diffprivlib_forest",
         settings={"shuffle": True, "expected_votes": [1]},
-        tables="2 like rows for one tree with labels 0 and 1; in the other table both have 0",
+        tables="2 rows alike for one tree with labels 0 and 1; in the other table both have 0",
         looked_at="the vote of the tree",
         X=_column((2, 0.5)),
         y=np.array([0, 1]),
@@ -197,7 +194,7 @@ CASES: tuple[Case, ...] = (
         script="regressor",
         settings={"recipe": "best", "label_bounds": (1000.0, 1001.0)},
         delta=1e-5,
-        runs=300,
+        runs=200,
         quick_runs=50,
         **_OFFSET,
     ),
@@ -208,18 +205,18 @@ CASES: tuple[Case, ...] = (
         script="classifier",
         settings={"recipe": "best", "categories": [0, 1]},
         looked_at="the predictions for eight rows, the last one among them",
-        runs=300,
+        runs=200,
         quick_runs=50,
         **_CATEGORY,
     ),
     Case(
-        name="dpboost, 500 like rows",
+        name="dpboost, 500 rows alike",
         method="dpboost",
         environment=None,
         script="regressor",
         settings={"recipe": "dpboost", "label_bounds": (-1.0, 1.0)},
-        tables="500 like rows",
-        runs=300,
+        tables="500 rows alike",
+        runs=200,
         quick_runs=50,
         **_SMALLEST_NODE,
     ),
@@ -229,10 +226,11 @@ CASES: tuple[Case, ...] = (
         environment=None,
         script="classifier",
         settings={"recipe": "dpboost"},
-        tables="10 like rows, the last one with the other label",
+        tables="10 rows alike, the last one with the other label",
         looked_at="the predictions for eight rows, the last one among them",
-        runs=300,
+        X=_column((10, 0.5)),
+        y=_labels((9, 0.0), (1, 1.0)).astype(np.int64),
+        runs=200,
         quick_runs=50,
-        **_ONE_A_TREE,
     ),
 )

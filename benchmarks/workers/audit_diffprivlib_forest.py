@@ -16,11 +16,14 @@ warnings.filterwarnings("error", category=PrivacyLeakWarning)
 def answer(arrays, settings):
     """Fit with bounds and classes declared; all else but what is said is at its default."""
     probe = arrays["X"][:1]
-    expected = np.array(settings["expected_votes"])
+    votes_wanted = settings["expected_votes"]
+    # A tree of which nothing is expected is looked at by nobody.
+    looked_at = [place for place, vote in enumerate(votes_wanted) if vote is not None]
+    expected = np.array([votes_wanted[place] for place in looked_at])
 
     def fit(X, y):
         return RandomForestClassifier(
-            n_estimators=len(expected),
+            n_estimators=len(votes_wanted),
             epsilon=settings["epsilon"],
             bounds=tuple(arrays["bounds"].T),
             classes=[0, 1],
@@ -32,7 +35,8 @@ def answer(arrays, settings):
         ).fit(X, y)
 
     def tell(model):
-        votes = np.array([np.argmax(tree.predict_proba(probe)) for tree in model.estimators_])
+        trees = [model.estimators_[place] for place in looked_at]
+        votes = np.array([np.argmax(tree.predict_proba(probe)) for tree in trees])
         return [np.sum(votes == expected), np.all(votes == expected)]
 
     def thresholds(model):

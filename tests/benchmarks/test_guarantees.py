@@ -109,7 +109,7 @@ def test_a_library_that_is_not_there_is_told():
     assert not finding.is_refuted
 
 
-@pytest.mark.parametrize("name", ["best, a category of one row", "dpboost, 500 like rows"])
+@pytest.mark.parametrize("name", ["best, a category of one row", "dpboost, 500 rows alike"])
 def test_our_estimators_are_fitted_with_everything_declared(name):
     case = next(case for case in CASES if case.name == name)
     found = retrained(case, 2)
@@ -120,7 +120,7 @@ def test_our_estimators_are_fitted_with_everything_declared(name):
 
 
 def test_the_relation_of_our_estimators_is_that_of_the_tables(monkeypatch):
-    case = next(case for case in CASES if case.name == "dpboost, 500 like rows")
+    case = next(case for case in CASES if case.name == "dpboost, 500 rows alike")
     asked = []
     monkeypatch.setattr(ours, "answer", lambda *arguments: asked.append(arguments[2]))
     retrained(case, 2)
