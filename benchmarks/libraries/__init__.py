@@ -8,7 +8,8 @@ A library is a module with
 ``versions() -> dict of str to str``
     What the figures depend on besides the settings.
 ``prepare() -> None``
-    Where it is there: make what the library needs, or raise ``PeerUnavailableError``.
+    Where it is there: make the environment of the library's own, or raise
+    ``PeerUnavailableError``. Each fit then has a process of its own in that environment.
 """
 
 from __future__ import annotations
