@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+import traceback
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from benchmarks.libraries import load_library
@@ -12,6 +13,7 @@ from benchmarks.libraries.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from multiprocessing.connection import Connection
     from multiprocessing.context import BaseContext
     from pathlib import Path
 
@@ -40,14 +42,39 @@ def fit_alone(library: str, problem: Problem, *arguments: Any, **settings: Any) 
     ------
     Exception
         What the fit raises.
+    RuntimeError
+        If its process ends without an answer.
     """
     sent = (dataclasses.replace(problem, read=_is_read), *arguments)
-    with ProcessPoolExecutor(max_workers=1, mp_context=_context()) as pool:
-        return pool.submit(_fit, library, sent, settings).result()
+    context = _context()
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_fit, args=(there, library, sent, settings))
+    process.start()
+    # The other process alone holds this end now: should it die, reading ends instead of waiting.
+    there.close()
+    try:
+        outcome, trace = here.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(f"The process of the fit ended with {process.exitcode}.") from None
+    process.join()
+    if isinstance(outcome, Exception):
+        raise outcome from RuntimeError(trace)
+    result: Result = outcome
+    return result
 
 
-def _fit(library: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Result:
-    return load_library(library).fit_predict(*arguments, **settings)
+def _fit(
+    there: Connection, library: str, arguments: tuple[Any, ...], settings: dict[str, Any]
+) -> None:
+    """Make the fit and send what came of it; without a reader the process just ends."""
+    outcome: Result | Exception
+    try:
+        outcome, trace = load_library(library).fit_predict(*arguments, **settings), ""
+    except Exception as error:  # noqa: BLE001 - raised again where the fit was asked for
+        outcome, trace = error, traceback.format_exc()
+    with contextlib.suppress(BrokenPipeError):
+        there.send((outcome, trace))
 
 
 def _is_read(paths: Mapping[str, Path]) -> NoReturn:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 
 import numpy as np
@@ -36,6 +37,18 @@ def test_what_a_fit_alone_raises_comes_back():
             n_jobs=1,
             depth=1,
         )
+
+
+class Fatal:
+    """Ends the process that reads it."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def test_a_process_that_ends_without_an_answer_is_told():
+    with pytest.raises(RuntimeError, match=r"process of the fit ended with [13]\."):
+        fit_alone("constant", PROBLEMS["abalone"], Fatal(), epsilon=None, seed=0, n_jobs=1)
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))
