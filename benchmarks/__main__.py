@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks import peer_page
 from benchmarks._compat import import_pandas
 from benchmarks.catalogue import EXPERIMENTS
+from benchmarks.dpboost_paper.catalogue import PAPER_RUNS
 from benchmarks.errors import BenchmarkError
 from benchmarks.experiments import Experiment
 from benchmarks.figure import draw
@@ -18,7 +19,7 @@ from benchmarks.files import DATA_VARIABLE, write_atomically
 from benchmarks.guarantees.marks import marks
 from benchmarks.guarantees.readings import releases
 from benchmarks.local.catalogue import LOCAL_RUNS
-from benchmarks.problems import PROBLEMS
+from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.report import markdown
 from benchmarks.rows import to_text
 from benchmarks.runner import Bench, cells, quick, run, without_missing_peers
@@ -71,8 +72,8 @@ def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: 
 def list_all() -> str:
     """Return the data sets and experiments, one a line."""
     lines = ["problems:"]
-    for problem in PROBLEMS.values():
-        paths = ", ".join(file.path for file in problem.files)
+    for problem in ALL_PROBLEMS.values():
+        paths = ", ".join(file.path for file in problem.files) or problem.made_by
         lines.append(f"  {problem.name:14} {problem.task}; {paths}; {problem.source}")
     lines.append("runs:")
     for experiment in EXPERIMENTS.values():
@@ -83,6 +84,7 @@ def list_all() -> str:
         lines.append(f"  {local.name:15} {local.repeats} repeats; {local.description}")
     for timed in TIMED_RUNS.values():
         lines.append(f"  {timed.name:15} {timed.description}")
+    lines += [f"  {name:15} {description}" for name, description in PAPER_RUNS.items()]
     return "\n".join(lines)
 
 
@@ -96,7 +98,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="list the data sets and the runs")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
-    one.add_argument("experiment", choices=sorted({*EXPERIMENTS, *LOCAL_RUNS, *TIMED_RUNS}))
+    names = sorted({*EXPERIMENTS, *LOCAL_RUNS, *PAPER_RUNS, *TIMED_RUNS})
+    one.add_argument("experiment", choices=names)
     one.add_argument("--quick", action="store_true", help="one split, and the smaller sets")
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
@@ -138,6 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     fresh=options.fresh,
                 )
             )
+            return 0
+        if options.experiment in PAPER_RUNS:
+            from benchmarks.dpboost_paper.runs import RUNS, run_paper
+
+            paper = RUNS[options.experiment]
+            folder, folds = options.output, options.repeats
+            print(run_paper(paper, folder, quick=options.quick, fresh=options.fresh, folds=folds))
             return 0
         experiment = EXPERIMENTS[options.experiment]
         print(

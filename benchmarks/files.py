@@ -30,13 +30,18 @@ class PublishedFile:
     url : str or None
         Where the publisher offers it, https only; ``None`` where no publisher offers these bytes:
         the file is then looked for in the folder of ``DPBOOST_DATA`` alone.
-    sha256 : str
-        Digest of the published bytes, 64 lower-case hexadecimal digits.
+    sha256 : str or None
+        Digest of the published bytes, 64 lower-case hexadecimal digits. ``None`` where it is not
+        recorded here: the digest of the first download is then kept beside the file, and another
+        one is refused from then on.
+    page : str, optional
+        Where the publisher offers the file to those who log in; for messages.
     """
 
     path: str
     url: str | None
-    sha256: str
+    sha256: str | None
+    page: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a source that could be altered on its way."""
@@ -107,10 +112,11 @@ def locate(
     if file.url is None:
         raise _unavailable(file, None, "it is not offered for download in this form")
     if path.is_file():
-        if sha256_of(path) != file.sha256:
+        expected = file.sha256 or _first_digest(path)
+        if sha256_of(path) != expected:
             raise DataFileError(
                 f"{path} is not the file published at {file.url}: its SHA-256 digest differs from "
-                f"{file.sha256}. Delete it to download it again, or set {DATA_VARIABLE} to use a "
+                f"{expected}. Delete it to download it again, or set {DATA_VARIABLE} to use a "
                 "folder of your own."
             )
         return path
@@ -126,11 +132,23 @@ def _download(file: PublishedFile, path: Path, fetch: Fetch) -> None:
     except OSError as error:  # URLError, timeouts and a missing network are all of this kind
         raise _unavailable(file, folder, f"the download failed ({error})") from error
     found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    if file.sha256 is None:
+        write_atomically(_digest_path(path), f"{found}\n".encode())
+    elif found != file.sha256:
         raise _unavailable(
             file, folder, f"the download has SHA-256 {found} where {file.sha256} is expected"
         )
     write_atomically(path, content)
+
+
+def _digest_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _first_digest(path: Path) -> str:
+    """Return the digest of the first download; without it nothing fits, and the file is refused."""
+    kept = _digest_path(path)
+    return kept.read_text(encoding="utf-8").strip() if kept.is_file() else "the first download's"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -156,6 +174,12 @@ def _unavailable(file: PublishedFile, folder: Path | None, reason: str) -> DataF
     if file.url is not None:
         where = file.path if folder is None else folder / file.path
         advice = f"Download {file.url} and put it at {where}, or {variable}"
+    elif file.page is not None:
+        advice = f"Get it from {file.page} and put it at " + (
+            f"{folder / file.path}."
+            if folder is not None
+            else f"{file.path} in a folder; {variable}"
+        )
     elif folder is not None:
         advice = f"Put it at {folder / file.path}."
     return DataFileError(f"The data file {file.path} is not available: {reason}. {advice}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -219,8 +220,13 @@ class Registry:
         """Names that ``recipe=`` accepts."""
         return tuple(self._recipes)
 
-    def find(self, name: str, owner: str) -> Recipe:
-        """Return the recipe of this name, or raise with the names there are."""
+    def find(self, name: Any, owner: str) -> Recipe:
+        """Return the recipe of this name, or raise with the names there are.
+
+        A ``Recipe`` is returned as it is: whoever makes one answers for its guarantee.
+        """
+        if isinstance(name, Recipe):
+            return name
         if not isinstance(name, str) or name not in self._recipes:
             raise refuse("recipe", owner, "one of " + ", ".join(map(repr, self.names)), name)
         return self._recipes[name]

@@ -8,6 +8,15 @@ from benchmarks.problems.bank import BANK
 from benchmarks.problems.blog_feedback import BLOG_FEEDBACK
 from benchmarks.problems.covtype import COVTYPE, COVTYPE_7, COVTYPE_ODDS
 from benchmarks.problems.diamonds import DIAMONDS
+from benchmarks.problems.elsewhere import (
+    AVAZU,
+    CHICAGO_TAXI,
+    COVTYPE_FULL,
+    CREDIT_CARD,
+    REAL_SIM,
+    SUSY,
+    YEAR_PREDICTION,
+)
 from benchmarks.problems.evans import (
     ELEVATORS,
     KEGGDIRECTED,
@@ -17,6 +26,7 @@ from benchmarks.problems.evans import (
     PROTEIN,
     PUMADYN32NM,
 )
+from benchmarks.problems.generated import SYNTHETIC_CLS, SYNTHETIC_REG
 from benchmarks.problems.higgs import HIGGS
 from benchmarks.problems.kddcup99 import KDDCUP99, KDDCUP99_23
 from benchmarks.problems.libsvm import A9A, COD_RNA, IJCNN1, NEWS20, W8A
@@ -34,7 +44,7 @@ from benchmarks.problems.problem import Problem
 from benchmarks.problems.uci import AIR_QUALITY, CCPP, MUSHROOM, SKIN, WINE
 from benchmarks.problems.yarin import KIN8NM, NAVAL
 
-__all__ = ["PROBLEMS", "Problem"]
+__all__ = ["ALL_PROBLEMS", "PROBLEMS", "Problem"]
 
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem
@@ -80,5 +90,21 @@ PROBLEMS: dict[str, Problem] = {
         CONNECT_4,
         MNIST,
         KDDCUP99_23,
+    )
+}
+
+#: Besides, the sets of the papers that are generated, large, or to be had from the publisher alone.
+ALL_PROBLEMS: dict[str, Problem] = PROBLEMS | {
+    problem.name: problem
+    for problem in (
+        SYNTHETIC_CLS,
+        SYNTHETIC_REG,
+        REAL_SIM,
+        COVTYPE_FULL,
+        SUSY,
+        YEAR_PREDICTION,
+        CREDIT_CARD,
+        AVAZU,
+        CHICAGO_TAXI,
     )
 }

@@ -26,9 +26,9 @@ from benchmarks.problems.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_SOURCE = "https://archive.ics.uci.edu/dataset/31/covertype"
-_LABEL = "Cover_Type"
-_MEASURES = (
+SOURCE = "https://archive.ics.uci.edu/dataset/31/covertype"
+LABEL = "Cover_Type"
+MEASURES = (
     "Elevation",
     "Aspect",
     "Slope",
@@ -40,7 +40,7 @@ _MEASURES = (
     "Hillshade_3pm",
     "Horizontal_Distance_To_Fire_Points",
 )
-_INDICATORS = tuple(f"Wilderness_Area{area}" for area in range(1, 5)) + tuple(
+INDICATORS = tuple(f"Wilderness_Area{area}" for area in range(1, 5)) + tuple(
     f"Soil_Type{soil}" for soil in range(1, 41)
 )
 _SCALED_FILE = PublishedFile(
@@ -48,14 +48,14 @@ _SCALED_FILE = PublishedFile(
     url="https://raw.githubusercontent.com/ramp-kits/covertype/master/data/test.csv.gz",
     sha256="d1683af154f7279cfb7221e813d44d904346d4965779c56bfbe7c5c74cebf8fd",
 )
-_SCALED_BOUNDS = same_bounds(_MEASURES + _INDICATORS, 0, 1)
+_SCALED_BOUNDS = same_bounds(MEASURES + INDICATORS, 0, 1)
 
 
 def _read_scaled(
     paths: Mapping[str, Path], classes: Mapping[int, int], dictionary: DataDictionary
 ) -> tuple[pd.DataFrame, np.ndarray]:
     raw = read_table(paths[_SCALED_FILE.path], 55)
-    return declared_frame(raw, dictionary), class_numbers(raw[_LABEL], classes, _LABEL)
+    return declared_frame(raw, dictionary), class_numbers(raw[LABEL], classes, LABEL)
 
 
 def _scaled_problem(name: str, classes: Mapping[int, int]) -> Problem:
@@ -67,7 +67,7 @@ def _scaled_problem(name: str, classes: Mapping[int, int]) -> Problem:
         files=(_SCALED_FILE,),
         dictionary=dictionary,
         read=lambda paths: _read_scaled(paths, classes, dictionary),
-        source=_SOURCE,
+        source=SOURCE,
     )
 
 
@@ -79,7 +79,7 @@ _RAW_FILE = PublishedFile(
     url=None,
     sha256="04a4672ee029d5d6824c03ac68e208db23412eb8275d6017d2471c5af9af1d20",
 )
-_RAW_BOUNDS = {
+RAW_BOUNDS = {
     "Elevation": (1_500, 4_000),  # metres
     "Aspect": (0, 360),  # degrees
     "Slope": (0, 90),  # degrees
@@ -100,15 +100,15 @@ def _read_raw(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
             features, labels = content["x"], content["y"]
     except (KeyError, ValueError, OSError) as error:
         raise DataFileError(f"{path} does not hold the arrays x and y: {error}") from error
-    X = array_frame(features, _MEASURES)
-    return X, class_numbers(np.ravel(labels).tolist(), {0: 0, 1: 1}, _LABEL)
+    X = array_frame(features, MEASURES)
+    return X, class_numbers(np.ravel(labels).tolist(), {0: 0, 1: 1}, LABEL)
 
 
 COVTYPE_ODDS = Problem(
     name="covtype_odds",
     task="binary",
     files=(_RAW_FILE,),
-    dictionary=DataDictionary(bounds=_RAW_BOUNDS, classes=(0, 1)),
+    dictionary=DataDictionary(bounds=RAW_BOUNDS, classes=(0, 1)),
     read=_read_raw,
     source="https://odds.cs.stonybrook.edu/forestcovercovertype-dataset/",
 )

@@ -1,0 +1,105 @@
+"""What a run measures: fits in their order, and the folds of the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from benchmarks.dpboost_paper.methods import METHODS, Method
+from benchmarks.dpboost_paper.rows import Job
+from benchmarks.dpboost_paper.sets import CLASSIFICATION, SETS, PaperSet
+
+N_FOLDS = 5
+#: Held-out rows over training rows: the correction of verdicts for folds that share rows.
+OVERLAP = 1 / (N_FOLDS - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The fits of a run.
+
+    Attributes
+    ----------
+    sets : tuple of str
+        Names in `SETS`.
+    methods : tuple of Method
+    epsilons : tuple of float
+        Budgets of the private methods; a set may have fewer.
+    n_trees : tuple of int
+        Numbers of trees, and of trees in an ensemble.
+    side_methods : tuple of str
+        Methods that run for every number of trees; the others for the first one alone.
+    folds : int
+        Folds of five that are run at most.
+    stages : tuple of int
+        Numbers of trees at which errors are taken, beside the whole model.
+    """
+
+    sets: tuple[str, ...]
+    methods: tuple[Method, ...]
+    epsilons: tuple[float, ...]
+    n_trees: tuple[int, ...] = (50,)
+    side_methods: tuple[str, ...] = ()
+    folds: int = N_FOLDS
+    stages: tuple[int, ...] = ()
+
+    def jobs(self, name: str) -> Iterator[Job]:
+        """Yield the fits on a set."""
+        own = SETS[name]
+        epsilons = [e for e in self.epsilons if own.epsilons is None or e in own.epsilons]
+        for fold in range(min(self.folds, own.folds)):
+            for n_trees in self.n_trees:
+                for method in self.methods:
+                    if not method.runs_on(name, is_classes=name in CLASSIFICATION):
+                        continue
+                    if n_trees != self.n_trees[0] and method.name not in self.side_methods:
+                        continue
+                    for epsilon in epsilons if method.private else (None,):
+                        yield Job(
+                            data=name,
+                            method=method.name,
+                            epsilon=epsilon,
+                            n_trees=n_trees,
+                            fold=fold,
+                        )
+
+    def stages_of(self, job: Job) -> list[int]:
+        """Return the numbers of trees at which errors of a fit are taken."""
+        return [*(stage for stage in self.stages if stage < job.n_trees), job.n_trees]
+
+
+def fold_rows(n_rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and held-out rows of one of five folds, by a public seed."""
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0).split(np.arange(n_rows))
+    train, test = list(folds)[fold]
+    return train, test
+
+
+def digest(job: Job, own: PaperSet, data: Mapping[str, Any], more: Mapping[str, Any]) -> str:
+    """Return what tells one state of everything a value depends on from another.
+
+    Parameters
+    ----------
+    job : Job
+    own : PaperSet
+    data : mapping
+        Digests of the files, and declarations.
+    more : mapping
+        What the run adds.
+    """
+    method = METHODS[job.method]
+    settings = {
+        "data": dict(data),
+        "rows": [own.n_rows, own.sampled, own.max_bin, own.bounds],
+        "method": [method.kind, method.loss, dict(method.settings)],
+        "versions": method.versions(),
+        **more,
+    }
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
