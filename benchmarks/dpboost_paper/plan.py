@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Plan:
         Methods that run for every number of trees; the others for the first one alone.
     folds : int
         Folds of five that are run at most.
+    draws : int
+        Fits with fresh noise on the rows of a fold at most.
     stages : tuple of int
         Numbers of trees at which errors are taken, beside the whole model.
     """
@@ -47,26 +50,31 @@ class Plan:
     n_trees: tuple[int, ...] = (50,)
     side_methods: tuple[str, ...] = ()
     folds: int = N_FOLDS
+    draws: int = 3
     stages: tuple[int, ...] = ()
 
     def jobs(self, name: str) -> Iterator[Job]:
         """Yield the fits on a set."""
         own = SETS[name]
-        epsilons = [e for e in self.epsilons if own.epsilons is None or e in own.epsilons]
+        epsilons = [epsilon for epsilon in self.epsilons if epsilon not in own.left_out]
         for fold in range(min(self.folds, own.folds)):
-            for n_trees in self.n_trees:
+            for n_trees in self.n_trees if own.appendix else self.n_trees[:1]:
                 for method in self.methods:
                     if not method.runs_on(name, is_classes=name in CLASSIFICATION):
                         continue
                     if n_trees != self.n_trees[0] and method.name not in self.side_methods:
                         continue
-                    for epsilon in epsilons if method.private else (None,):
+                    draws = min(self.draws, own.draws, method.draws)
+                    for epsilon, draw in itertools.product(
+                        epsilons if method.private else (None,), range(draws)
+                    ):
                         yield Job(
                             data=name,
                             method=method.name,
                             epsilon=epsilon,
                             n_trees=n_trees,
                             fold=fold,
+                            draw=draw,
                         )
 
     def stages_of(self, job: Job) -> list[int]:

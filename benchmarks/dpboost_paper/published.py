@@ -159,8 +159,8 @@ class Grower:
     epsilon: float
     random: np.random.Generator
 
-    def grow(self, cells: Integers, gradients: Floats, clip: float) -> GrownTree:
-        """Return a tree with noise in its splits and leaves."""
+    def grow(self, cells: Integers, gradients: Floats, index: int) -> GrownTree:
+        """Return the tree at ``index`` of its ensemble, with noise in splits and leaves."""
         feature, cell, child = [-1], [-1], [-1]
         members, depth = [np.arange(len(gradients))], [0]
         gains = {0: self._gains(members[0], cells, gradients)}
@@ -182,9 +182,9 @@ class Grower:
                     column.append(-1)
         sums = np.array([gradients[rows].sum() for rows in members])
         counts = np.array([len(rows) for rows in members])
-        values = np.clip(-sums / (counts + REG_LAMBDA), -clip, clip)
-        sensitivity = min(BOUND / (1 + REG_LAMBDA), 2 * clip)
-        noise = self.random.laplace(scale=sensitivity / (self.epsilon / 2), size=len(values))
+        limit = BOUND * clip_at(index)
+        values = np.clip(-sums / (counts + REG_LAMBDA), -limit, limit)
+        noise = self.random.laplace(scale=leaf_noise(self.epsilon, index), size=len(values))
         return GrownTree(feature=feature, cell=cell, child=child, value=values + noise)
 
     def _next(self, gains: dict[int, Floats]) -> int:
@@ -239,6 +239,8 @@ class PublishedBoosting:
     epsilon : float
         Of the model, by the paper's reckoning.
     n_trees, trees_per_ensemble : int
+    start_from_mean : bool
+        Whether a reading that uses data starts from the exact mean label, not from 0.
     seed : int
         Of everything; a frozen reading has its own.
     """
@@ -249,6 +251,7 @@ class PublishedBoosting:
     epsilon: float
     n_trees: int
     trees_per_ensemble: int
+    start_from_mean: bool
     seed: int
 
     def staged(self, X: Floats, labels: Floats, held_out: Floats) -> Iterator[Floats]:
@@ -265,9 +268,11 @@ class PublishedBoosting:
         seed = FROZEN_SEED if self.reading.frozen else self.seed
         random = np.random.default_rng(seed)
         if self.reading.uses_data:
-            borders, start = Borders.of_the_rows(X, self.n_bins), float(np.mean(labels))
+            borders = Borders.of_the_rows(X, self.n_bins)
         else:
-            borders, start = Borders.equal(self.bounds, self.n_bins), 0.0
+            borders = Borders.equal(self.bounds, self.n_bins)
+        from_mean = self.reading.uses_data and self.start_from_mean
+        start = float(np.mean(labels)) if from_mean else 0.0
         cells, unseen = borders.cells(X), borders.cells(held_out)
         scores, predicted = np.full(len(X), start), np.full(len(held_out), start)
         n_ensembles = -(-self.n_trees // self.trees_per_ensemble)
@@ -282,8 +287,7 @@ class PublishedBoosting:
             block, unused = unused[:size], unused[size:]
             gradients = scores[block] - labels[block]
             kept = np.abs(gradients) <= BOUND
-            clip = BOUND * (1 - LEARNING_RATE) ** index
-            grown = grower.grow(cells[block[kept]], gradients[kept], clip)
+            grown = grower.grow(cells[block[kept]], gradients[kept], index)
             scores += LEARNING_RATE * grown.predict(cells)
             predicted += LEARNING_RATE * grown.predict(unseen)
             yield predicted.copy()
@@ -293,3 +297,19 @@ def block_size(n_rows: int, index: int, n_trees: int) -> int:
     """Return the fixed size of a block: Algorithm 2, line 8, rounded down."""
     rest = 1 - LEARNING_RATE
     return int(n_rows * LEARNING_RATE * rest**index / (1 - rest**n_trees))
+
+
+def clip_at(index: int) -> float:
+    """Return the clip of the leaves of a tree, as a share of the gradient bound."""
+    return (1 - LEARNING_RATE) ** index
+
+
+def leaf_noise(epsilon: float, index: int) -> float:
+    """Return the scale of the Laplace noise of a tree's leaves: half of epsilon is theirs."""
+    return min(BOUND / (1 + REG_LAMBDA), 2 * BOUND * clip_at(index)) / (epsilon / 2)
+
+
+def score_noise(epsilon: float, n_trees: int) -> float:
+    """Return the standard deviation of the noise in a score after one ensemble of trees."""
+    scales = [LEARNING_RATE * leaf_noise(epsilon, index) for index in range(n_trees)]
+    return float(np.sqrt(2 * np.sum(np.square(scales))))

@@ -10,6 +10,7 @@ import csv
 import dataclasses
 import io
 import os
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ class Job:
         Trees asked for.
     fold : int
         Which of five; the same fold has the same rows for all methods.
+    draw : int
+        Number of the fit among those on the same rows, each with fresh noise.
     """
 
     data: str
@@ -40,6 +43,7 @@ class Job:
     epsilon: float | None
     n_trees: int
     fold: int
+    draw: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +118,7 @@ def _parse(record: Mapping[str, str]) -> Value:
         epsilon=float(record["epsilon"]) if record["epsilon"] else None,
         n_trees=int(record["n_trees"]),
         fold=int(record["fold"]),
+        draw=int(record["draw"]),
     )
     return Value(
         job=job,
@@ -203,5 +208,8 @@ def pick(values: Iterable[Value], **wanted: object) -> list[Value]:
 
 
 def numbers(values: Sequence[Value]) -> list[float]:
-    """Return bare numbers, in the order of the folds."""
-    return [value.value for value in sorted(values, key=lambda value: value.job.fold)]
+    """Return one number a fold, the mean over draws, in the order of the folds."""
+    by_fold: dict[int, list[float]] = {}
+    for value in values:
+        by_fold.setdefault(value.job.fold, []).append(value.value)
+    return [statistics.fmean(by_fold[fold]) for fold in sorted(by_fold)]
