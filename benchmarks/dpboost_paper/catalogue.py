@@ -8,8 +8,8 @@ PAPER_RUNS: MappingProxyType[str, str] = MappingProxyType(
     {
         "figure2": "Figure 2 of the DPBoost paper: errors against epsilon, 50 trees in one "
         "ensemble, and with 20 and 40 trees as in its appendix.",
-        "figure3": "Figure 3 of the DPBoost paper: errors against the number of trees, 20 "
-        "ensembles of 50 trees, epsilon 5 each; the others have the same 100 in all.",
+        "figure3": "Figure 3 of the DPBoost paper: errors against the number of trees, in "
+        "ensembles of 50 trees with epsilon 5 each, 20 in full; the others have the same in all.",
         "figure4": "Figure 4 of the DPBoost paper: with and without geometric leaf clipping, 50 "
         "trees in one ensemble.",
         "table2": "Table 2 of the DPBoost paper: time of a tree beside LightGBM.",

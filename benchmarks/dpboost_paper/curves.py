@@ -301,7 +301,7 @@ def page_3(values: Sequence[Value], plan: Plan) -> list[str]:
     ]
     for name in _present(found):
         own = pick(found, data=name)
-        stages = [s for s in (1, 5, 10, 20, 50, 100, 200, 500, n_trees) if s <= n_trees]
+        stages = [*(s for s in (1, 5, 10, 20, 50, 100, 200, 500) if s < n_trees), n_trees]
         body = []
         for method in dict.fromkeys(value.job.method for value in own):
             mine = pick(own, method=method)
