@@ -21,6 +21,7 @@ from benchmarks.guarantees.readings import releases
 from benchmarks.local.catalogue import LOCAL_RUNS
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.report import markdown
+from benchmarks.results_page import write_results_page
 from benchmarks.rows import to_text
 from benchmarks.runner import Bench, cells, quick, run, without_missing_peers
 from benchmarks.timing.runs import TIMED_RUNS, run_timed
@@ -97,6 +98,8 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="list the data sets and the runs")
+    page = commands.add_parser("page", help="write the page over all results")
+    page.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
     names = sorted({*EXPERIMENTS, *LOCAL_RUNS, *PAPER_RUNS, *TIMED_RUNS})
     one.add_argument("experiment", choices=names)
@@ -117,6 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "list":
             print(list_all())
+            return 0
+        if options.command == "page":
+            print(write_results_page(options.output, NOTES))
             return 0
         import_pandas()
         if options.command == "audit-peers":

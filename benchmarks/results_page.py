@@ -23,7 +23,9 @@ _GROUPS = (
 )
 _OTHERS = "Others"
 _COMMAND = re.compile(r"Command: `([^`]+)`")
-_TELLING = re.compile(r"targets are met|This holds in|: (confirmed|refuted|undecided|not measured) on")
+_TELLING = re.compile(
+    r"targets are met|This holds in|: (confirmed|refuted|undecided|not measured) on"
+)
 _VERDICTS = ("confirmed", "refuted", "undecided", "not measured")
 
 
@@ -106,16 +108,15 @@ def _telling(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.startswith("## "):
             section = line[3:]
-        elif _TELLING.search(line):
+        elif _COUNTED.search(line) or "targets are met" in line or "This holds in" in line:
             words = line.removeprefix("* ")
             yield f"* {words}" if ":" in words else f"* {section}: {words}"
-    if re.search(r": (confirmed|refuted|undecided|not measured) on", text):
+    if _COUNTED.search(text):
         return
-    counts = Counter(
-        cells[-1]
-        for line in text.splitlines()
-        if line.startswith("|") and (cells := [cell.strip() for cell in line.strip("| ").split("|")])
-    )
+    last_cells = [
+        line.strip("| ").split("|")[-1].strip() for line in text.splitlines() if "|" in line
+    ]
+    counts = Counter(last_cells)
     found = [f"{word} {counts[word]}" for word in _VERDICTS if counts[word]]
     if found:
         yield f"* Claims of the paper, single ones on the page: {', '.join(found)}."
