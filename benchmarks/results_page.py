@@ -23,10 +23,8 @@ _GROUPS = (
 )
 _OTHERS = "Others"
 _COMMAND = re.compile(r"Command: `([^`]+)`")
-_TELLING = re.compile(
-    r"targets are met|This holds in|: (confirmed|refuted|undecided|not measured) on"
-)
 _VERDICTS = ("confirmed", "refuted", "undecided", "not measured")
+_COUNTED = re.compile(f": ({'|'.join(_VERDICTS)}) on")
 
 
 def results_page(folder: Path, notes: Path) -> str:
@@ -97,9 +95,8 @@ def _entry(path: Path) -> Iterator[str]:
 
 def _first_paragraph(text: str) -> str:
     blocks = [block.strip() for block in text.split("\n\n")]
-    return next(
-        " ".join(block.split()) for block in blocks if block and not block.startswith(("#", "!"))
-    )
+    words = (block for block in blocks if block and not block.startswith(("#", "!")))
+    return " ".join(next(words, "").split())
 
 
 def _telling(text: str) -> Iterator[str]:

@@ -267,7 +267,7 @@ def fit_model(
         model.fit(X, y)
     seconds = time.perf_counter() - start
     if method.private:
-        _check_budget(epsilon, model.privacy_report_.epsilon_spent)
+        check_budget(epsilon, model.privacy_report_.epsilon_spent)
     return model, seconds
 
 
@@ -298,7 +298,8 @@ def _private(
     return kind(recipe=RECIPES.get(name, name), **settings)
 
 
-def _check_budget(epsilon: float | None, spent: float) -> None:
+def check_budget(epsilon: float | None, spent: float) -> None:
+    """Raise ``ValueError`` for a fit that has spent more than it was to."""
     # A figure under a budget that it does not keep would be worse than none.
     if epsilon is None or not spent <= epsilon:
         raise ValueError(f"The fit states that it has spent epsilon {spent} of {epsilon}.")
