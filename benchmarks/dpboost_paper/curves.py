@@ -65,12 +65,15 @@ def errors(values: Iterable[Value]) -> list[Value]:
     return [value for value in values if value.measure != SECONDS]
 
 
-def _panels(data_names: Iterable[str]) -> list[tuple[str, Sequence[str]]]:
-    names = list(dict.fromkeys(data_names))
-    return [
-        *((name, _SQUARED) for name in names),
-        *((name, _LOGISTIC) for name in names if name in CLASSIFICATION),
-    ]
+def _panels(values: Sequence[Value]) -> list[tuple[str, Sequence[str]]]:
+    """Return the panels of a figure: a set by squared loss, and where it was run by logistic."""
+    names = _present(values)
+    two = [name for name in names if any(_is_logistic(v) for v in pick(values, data=name))]
+    return [*((name, _SQUARED) for name in names), *((name, _LOGISTIC) for name in two)]
+
+
+def _is_logistic(value: Value) -> bool:
+    return METHODS[value.job.method].loss == "logistic"
 
 
 def _present(values: Iterable[Value]) -> list[str]:
@@ -256,7 +259,7 @@ def _published(values: Sequence[Value]) -> list[str]:
 def draw_2(values: Sequence[Value], plan: Plan) -> bytes:
     """Return the panels of figure 2."""
     main = pick(errors(values), n_trees=plan.n_trees[0])
-    return draw(main, _panels(_present(main)), x_of=lambda v: v.job.epsilon, x_label="epsilon")
+    return draw(main, _panels(main), x_of=lambda v: v.job.epsilon, x_label="epsilon")
 
 
 # --- figure 3 -----------------------------------------------------------------------------------
@@ -355,7 +358,7 @@ def _gains(values: Sequence[Value], n_trees: int) -> list[str]:
 def draw_3(values: Sequence[Value], plan: Plan) -> bytes:
     """Return the panels of figure 3."""
     found = errors(values)
-    return draw(found, _panels(_present(found)), x_of=_stage, x_label="trees")
+    return draw(found, _panels(found), x_of=_stage, x_label="trees")
 
 
 # --- figure 4 -----------------------------------------------------------------------------------

@@ -74,10 +74,6 @@ def page(values: Sequence[Value], plan: Plan) -> list[str]:
         "",
         *table(header, body),
         "",
-        "A tree of DPBoost looks at the rows of its block only, a fiftieth on average; where it "
-        "is slower than LightGBM, the draws of the exponential mechanism are what it costs: they "
-        "grow with candidates, not with rows.",
-        "",
         f"Load: {machine_load()}.",
         "",
         *(note for note in notes if not note.endswith(": .")),

@@ -103,11 +103,5 @@ def page(values: Sequence[Value], plan: Plan) -> list[str]:
         "",
         *table(header, body),
         "",
-        "Without noise no reading of the protocol filters as many rows of abalone as the paper "
-        "states: labels scaled to [-1, 1] have gradients of at most 1 at the start value 0, and "
-        "trees make them smaller. Noisy trees push scores out of the range of the labels, and "
-        "then the filter has work: the paper's counts look like those of a private run. It does "
-        "not say of which.",
-        "",
         *(f"* {name}: {SETS[name].note}." for name in sorted(notes) if SETS[name].note),
     ]

@@ -17,7 +17,16 @@ from benchmarks.dpboost_paper import curves, table2, table3
 from benchmarks.dpboost_paper.catalogue import PAPER_RUNS
 from benchmarks.dpboost_paper.judged import Ordering, judged
 from benchmarks.dpboost_paper.judged import lines as verdict_lines
-from benchmarks.dpboost_paper.methods import METHODS, NP, OURS, PARA, UNCLIPPED, check_budget, fit
+from benchmarks.dpboost_paper.methods import (
+    METHODS,
+    NP,
+    OURS,
+    PARA,
+    UNCLIPPED,
+    check_budget,
+    fit,
+    fit_model,
+)
 from benchmarks.dpboost_paper.plan import N_FOLDS, Plan, fold_rows
 from benchmarks.dpboost_paper.rows import Job, Measured, Value, from_text, numbers, to_text
 from benchmarks.dpboost_paper.runs import RUNS, PaperRun, Rows, run_paper
