@@ -227,3 +227,9 @@ def test_an_unknown_recipe_is_refused_with_the_names_there_are():
             ALGORITHMS.find(wrong, "X")
         for name in ALGORITHMS.names:
             assert repr(name) in str(caught.value)
+
+
+def test_a_recipe_of_ones_own_is_found_as_it_is():
+    own = replace(ALGORITHMS.find("dpboost", "X"), name="own")
+    assert ALGORITHMS.find(own, "X") is own
+    assert "own" not in ALGORITHMS.names
