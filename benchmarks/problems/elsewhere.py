@@ -275,7 +275,7 @@ AVAZU = Problem(
 
 # --- LPDT ---------------------------------------------------------------------------------------
 
-_TAXI_PAGE = "https://www.drivendata.org/competitions/77/deid2-sprint-3-prescreened/"
+_TAXI_PAGE = "https://www.drivendata.org/competitions/77/deid2-sprint-3-prescreened/page/332/"
 _TAXI_FILE = PublishedFile(
     path="chicago_taxi/ground_truth.csv", url=None, sha256=None, page=_TAXI_PAGE
 )
