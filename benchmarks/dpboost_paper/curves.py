@@ -80,6 +80,10 @@ def _present(values: Iterable[Value]) -> list[str]:
     return list(dict.fromkeys(value.job.data for value in values))
 
 
+def _draws(values: Iterable[Value]) -> int:
+    return 1 + max(value.job.draw for value in values)
+
+
 def error_table(values: Sequence[Value], epsilons: Sequence[float]) -> list[str]:
     """Return mean errors of one set by method and epsilon."""
     body = []
@@ -153,7 +157,7 @@ def page_2(values: Sequence[Value], plan: Plan) -> list[str]:
             f"## {name}",
             "",
             f"Mean {own[0].measure} of {len({v.job.fold for v in own})} folds ± standard error, "
-            f"{plan.n_trees[0]} trees.{note}",
+            f"{plan.n_trees[0]} trees; up to {_draws(own)} draws of the noise a fold.{note}",
             "",
             *error_table(own, epsilons),
             "",
@@ -384,7 +388,8 @@ def page_4(values: Sequence[Value], plan: Plan) -> list[str]:
         parts += [
             f"## {name}",
             "",
-            f"Mean {own[0].measure} of {len({v.job.fold for v in own})} folds ± standard error.",
+            f"Mean {own[0].measure} of {len({v.job.fold for v in own})} folds ± standard error, "
+            f"{_draws(own)} draws of the noise a fold.",
             "",
             *error_table(own, epsilons),
             "",

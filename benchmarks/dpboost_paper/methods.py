@@ -119,9 +119,9 @@ READINGS = MappingProxyType(
 _FEW_SETS = ("adult", "cod-rna", "abalone")
 CONSTANT = Method(name="constant", kind="constant", private=False)
 NP = Method(name="NP", kind="lightgbm", private=False)
-SEQ = Method(name="SEQ", kind="recipe", settings={"recipe": "seq"})
-PARA = Method(name="PARA", kind="recipe", settings={"recipe": "para"}, draws=3)
-OURS = Method(name="DPBoost", kind="recipe", settings={"recipe": "dpboost"}, draws=3)
+SEQ = Method(name="SEQ", kind="recipe", settings={"recipe": "seq"}, draws=3)
+PARA = Method(name="PARA", kind="recipe", settings={"recipe": "para"}, draws=10)
+OURS = Method(name="DPBoost", kind="recipe", settings={"recipe": "dpboost"}, draws=10)
 BEST = Method(name="best", kind="best", settings={"delta": DELTA})
 BEST_PURE = Method(name="best, pure epsilon", kind="best", settings={"delta": 0})
 TEXT = Method(
@@ -151,13 +151,14 @@ UNCLIPPED_METHOD = Method(
     name="DPBoost without leaf clipping",
     kind="recipe",
     settings={"recipe": "without leaf clipping"},
-    draws=3,
+    draws=10,
 )
 
 
 def logistic(method: Method) -> Method:
-    """Return the method with logistic loss, under a name of its own."""
-    return replace(method, name=f"{method.name}, logistic", loss="logistic")
+    """Return the method with logistic loss, under a name of its own and with fewer draws."""
+    draws = max(1, method.draws // 3)
+    return replace(method, name=f"{method.name}, logistic", loss="logistic", draws=draws)
 
 
 METHODS: MappingProxyType[str, Method] = MappingProxyType(

@@ -19,6 +19,7 @@ from benchmarks.dpboost_paper.sets import CLASSIFICATION, SETS, PaperSet
 N_FOLDS = 5
 #: Held-out rows over training rows: the correction of verdicts for folds that share rows.
 OVERLAP = 1 / (N_FOLDS - 1)
+_SIDE_DRAWS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Plan:
     n_trees: tuple[int, ...] = (50,)
     side_methods: tuple[str, ...] = ()
     folds: int = N_FOLDS
-    draws: int = 3
+    draws: int = 10
     stages: tuple[int, ...] = ()
 
     def jobs(self, name: str) -> Iterator[Job]:
@@ -65,6 +66,8 @@ class Plan:
                     if n_trees != self.n_trees[0] and method.name not in self.side_methods:
                         continue
                     draws = min(self.draws, own.draws, method.draws)
+                    if n_trees != self.n_trees[0]:
+                        draws = min(draws, _SIDE_DRAWS)
                     for epsilon, draw in itertools.product(
                         epsilons if method.private else (None,), range(draws)
                     ):

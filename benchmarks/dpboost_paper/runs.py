@@ -103,7 +103,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     n_trees=(50, 20),
                     side_methods=("constant", "NP", "SEQ", "PARA", "DPBoost"),
                     folds=4,
-                    draws=1,
+                    draws=2,
                 ),
                 measure=curves.measure,
                 page=curves.page_2,
