@@ -151,7 +151,14 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
             ),
             PaperRun(
                 name="table2",
-                plan=Plan(sets=_ALL, methods=(NP, OURS), epsilons=(10.0,), n_trees=(100,), folds=3),
+                plan=Plan(
+                    sets=_ALL,
+                    methods=(NP, OURS),
+                    epsilons=(10.0,),
+                    n_trees=(100,),
+                    folds=3,
+                    draws=1,
+                ),
                 quick=Plan(
                     sets=_SMALL,
                     methods=(NP, OURS),
