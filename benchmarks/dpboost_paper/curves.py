@@ -202,8 +202,8 @@ def _smallest_budget(values: Sequence[Value]) -> list[str]:
         "",
         "The paper says that DPBoost has 10 % lower test errors there, on average over the "
         "classification tasks, and is close to NP. Here DPBoost's error is "
-        f"{mean:+.3f} below PARA's on the mean of the classification sets; beside it, what a "
-        "constant and NP reach.",
+        f"{abs(mean):.3f} {'below' if mean > 0 else 'above'} PARA's on the mean of the "
+        "classification sets; beside it, what a constant and NP reach.",
         "",
         *table(header, body),
         "",

@@ -119,9 +119,9 @@ READINGS = MappingProxyType(
 _FEW_SETS = ("adult", "cod-rna", "abalone")
 CONSTANT = Method(name="constant", kind="constant", private=False)
 NP = Method(name="NP", kind="lightgbm", private=False)
-SEQ = Method(name="SEQ", kind="recipe", settings={"recipe": "seq"}, draws=3)
-PARA = Method(name="PARA", kind="recipe", settings={"recipe": "para"}, draws=10)
-OURS = Method(name="DPBoost", kind="recipe", settings={"recipe": "dpboost"}, draws=10)
+SEQ = Method(name="SEQ", kind="recipe", settings={"recipe": "seq"})
+PARA = Method(name="PARA", kind="recipe", settings={"recipe": "para"}, draws=5)
+OURS = Method(name="DPBoost", kind="recipe", settings={"recipe": "dpboost"}, draws=5)
 BEST = Method(name="best", kind="best", settings={"delta": DELTA})
 BEST_PURE = Method(name="best, pure epsilon", kind="best", settings={"delta": 0})
 TEXT = Method(
@@ -129,7 +129,7 @@ TEXT = Method(
     kind="published",
     settings={"reading": "text"},
     honest=False,
-    draws=3,
+    draws=2,
     sets=_FEW_SETS,
 )
 CODE = Method(
@@ -137,7 +137,7 @@ CODE = Method(
     kind="published",
     settings={"reading": "code"},
     honest=False,
-    draws=3,
+    draws=2,
     sets=_FEW_SETS,
 )
 FROZEN = Method(
@@ -151,13 +151,13 @@ UNCLIPPED_METHOD = Method(
     name="DPBoost without leaf clipping",
     kind="recipe",
     settings={"recipe": "without leaf clipping"},
-    draws=10,
+    draws=5,
 )
 
 
 def logistic(method: Method) -> Method:
     """Return the method with logistic loss, under a name of its own and with fewer draws."""
-    draws = max(1, method.draws // 3)
+    draws = max(1, method.draws // 2)
     return replace(method, name=f"{method.name}, logistic", loss="logistic", draws=draws)
 
 

@@ -19,7 +19,7 @@ from benchmarks.dpboost_paper.sets import CLASSIFICATION, SETS, PaperSet
 N_FOLDS = 5
 #: Held-out rows over training rows: the correction of verdicts for folds that share rows.
 OVERLAP = 1 / (N_FOLDS - 1)
-_SIDE_DRAWS = 3
+_SIDE_DRAWS = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,8 @@ class Plan:
         Folds of five that are run at most.
     draws : int
         Fits with fresh noise on the rows of a fold at most.
+    too_slow : frozenset of (str, str)
+        Sets and methods that are not run together.
     stages : tuple of int
         Numbers of trees at which errors are taken, beside the whole model.
     """
@@ -51,7 +53,8 @@ class Plan:
     n_trees: tuple[int, ...] = (50,)
     side_methods: tuple[str, ...] = ()
     folds: int = N_FOLDS
-    draws: int = 10
+    draws: int = 5
+    too_slow: frozenset[tuple[str, str]] = frozenset()
     stages: tuple[int, ...] = ()
 
     def jobs(self, name: str) -> Iterator[Job]:
@@ -62,6 +65,8 @@ class Plan:
             for n_trees in self.n_trees if own.appendix else self.n_trees[:1]:
                 for method in self.methods:
                     if not method.runs_on(name, is_classes=name in CLASSIFICATION):
+                        continue
+                    if (name, method.name) in self.too_slow:
                         continue
                     if n_trees != self.n_trees[0] and method.name not in self.side_methods:
                         continue

@@ -121,6 +121,14 @@ def test_a_run_measures_what_is_planned_and_says_what_is_not_at_hand(paper, coun
     assert f"{len(values)} values" in page
 
 
+def test_what_takes_too_long_is_named(paper, counting, tmp_path):
+    plan = dataclasses.replace(paper.plan, too_slow=frozenset({("adult", "PARA")}))
+    slow = dataclasses.replace(paper, plan=plan)
+    page = run_paper(slow, tmp_path, rows=FakeRows(), progress=False)
+    assert "adult: PARA not run" in page
+    assert {job.data for job in counting.jobs if job.method == "PARA"} == {"abalone"}
+
+
 @pytest.mark.parametrize("stop_at", [0, 1, 7])
 def test_a_run_that_is_stopped_goes_on_and_loses_nothing(paper, counting, tmp_path, stop_at):
     counting.stop_at = stop_at
