@@ -140,6 +140,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     sets=(*REGRESSION, "adult", "cod-rna"),
                     methods=(CONSTANT, OURS, UNCLIPPED_METHOD),
                     epsilons=_EPSILONS,
+                    draws=3,
                 ),
                 quick=Plan(
                     sets=_SMALL,
