@@ -80,6 +80,11 @@ def _present(values: Iterable[Value]) -> list[str]:
     return list(dict.fromkeys(value.job.data for value in values))
 
 
+def _folds(values: Iterable[Value]) -> str:
+    n_folds = len({value.job.fold for value in values})
+    return "one fold" if n_folds == 1 else f"{n_folds} folds ± standard error"
+
+
 def _draws(values: Iterable[Value]) -> int:
     return 1 + max(value.job.draw for value in values)
 
@@ -156,7 +161,7 @@ def page_2(values: Sequence[Value], plan: Plan) -> list[str]:
         parts += [
             f"## {name}",
             "",
-            f"Mean {own[0].measure} of {len({v.job.fold for v in own})} folds ± standard error, "
+            f"Mean {own[0].measure} of {_folds(own)}, "
             f"{plan.n_trees[0]} trees; up to {_draws(own)} draws of the noise a fold.{note}",
             "",
             *error_table(own, epsilons),
@@ -321,8 +326,7 @@ def page_3(values: Sequence[Value], plan: Plan) -> list[str]:
         parts += [
             f"## {name}",
             "",
-            f"Mean {own[0].measure} after so many trees, ± standard error of "
-            f"{len({v.job.fold for v in own})} folds.{note}",
+            f"Mean {own[0].measure} of {_folds(own)}, after so many trees.{note}",
             "",
             *table(["method", *map(str, stages)], body),
             "",
@@ -388,8 +392,7 @@ def page_4(values: Sequence[Value], plan: Plan) -> list[str]:
         parts += [
             f"## {name}",
             "",
-            f"Mean {own[0].measure} of {len({v.job.fold for v in own})} folds ± standard error, "
-            f"{_draws(own)} draws of the noise a fold.",
+            f"Mean {own[0].measure} of {_folds(own)}, {_draws(own)} draws of the noise a fold.",
             "",
             *error_table(own, epsilons),
             "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +42,8 @@ def judged(
 
     The unit is a fold: the differences of two methods on the same rows are averaged over the
     points, and the 95 % interval is Student's over folds, with the variance corrected for training
-    rows that folds share (Nadeau and Bengio, 2003). A value without an x counts at every x.
+    rows that folds share (Nadeau and Bengio, 2003). A value without an x counts at every x. One
+    fold alone says nothing, and is left out.
     """
     measured: dict[str, list[Measured]] = {}
     errors = [value for value in values if value.measure in _ERRORS]
@@ -74,7 +74,9 @@ def judged(
         for data, rows in measured.items():
             methods = {row.method for row in rows}
             if {ordering.better, ordering.worse} <= methods:
-                verdicts.append((data, judge(claim, rows)))
+                verdict = judge(claim, rows)
+                if verdict.n > 1:
+                    verdicts.append((data, verdict))
     return verdicts
 
 
@@ -91,14 +93,13 @@ def lines(verdicts: Sequence[tuple[str, Verdict]]) -> list[str]:
     ]
     body = []
     for data, verdict in verdicts:
-        known = not math.isnan(verdict.low)
         body.append(
             [
                 verdict.claim.text,
                 data,
                 f"{verdict.n}",
-                f"{verdict.mean:+.4g}" if verdict.n > 1 else "",
-                f"{verdict.low:+.4g} to {verdict.high:+.4g}" if known else "",
+                f"{verdict.mean:+.4g}",
+                f"{verdict.low:+.4g} to {verdict.high:+.4g}",
                 verdict.word,
             ]
         )

@@ -263,6 +263,7 @@ def test_orderings_are_judged_fold_by_fold():
     assert verdict.mean == pytest.approx(differences.mean())
     reach = 4.3027 * differences.std(ddof=1) * (1 / 3 + 1 / (N_FOLDS - 1)) ** 0.5
     assert verdict.high - verdict.mean == pytest.approx(reach, rel=1e-3)
+    assert judged(errors_of({"DPBoost": [[0.1]], "PARA": [[0.5]]}), [better]) == []
     text = "\n".join(verdict_lines(found))
     assert "* good: confirmed on 1 of 1 sets." in text
 
