@@ -85,8 +85,9 @@ def _folds(values: Iterable[Value]) -> str:
     return "one fold" if n_folds == 1 else f"{n_folds} folds ± standard error"
 
 
-def _draws(values: Iterable[Value]) -> int:
-    return 1 + max(value.job.draw for value in values)
+def _draws(values: Iterable[Value]) -> str:
+    n_draws = 1 + max(value.job.draw for value in values)
+    return f"noise drawn up to {n_draws} times a fold" if n_draws > 1 else "noise drawn once a fold"
 
 
 def error_table(values: Sequence[Value], epsilons: Sequence[float]) -> list[str]:
@@ -162,7 +163,7 @@ def page_2(values: Sequence[Value], plan: Plan) -> list[str]:
             f"## {name}",
             "",
             f"Mean {own[0].measure} of {_folds(own)}, "
-            f"{plan.n_trees[0]} trees; up to {_draws(own)} draws of the noise a fold.{note}",
+            f"{plan.n_trees[0]} trees; {_draws(own)}.{note}",
             "",
             *error_table(own, epsilons),
             "",
@@ -392,7 +393,7 @@ def page_4(values: Sequence[Value], plan: Plan) -> list[str]:
         parts += [
             f"## {name}",
             "",
-            f"Mean {own[0].measure} of {_folds(own)}, {_draws(own)} draws of the noise a fold.",
+            f"Mean {own[0].measure} of {_folds(own)}; {_draws(own)}.",
             "",
             *error_table(own, epsilons),
             "",
