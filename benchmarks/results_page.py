@@ -19,10 +19,12 @@ _GROUPS = (
     ("The DPBoost paper", ("figure", "table")),
     ("Single trees: DP-TopDown, Friedman and Schuster", ("dp-topdown", "friedman", "trees")),
     ("Local privacy: the LPDT paper", ("lpdt",)),
-    ("The engine", ("parity",)),
+    ("Rows at several parties", ("federated",)),
+    ("Rows on several machines", ("cluster", "dask", "rows")),
+    ("The engine", ("parity", "kernels")),
 )
 _OTHERS = "Others"
-_COMMAND = re.compile(r"Command: `([^`]+)`")
+_COMMAND = re.compile(r"(?:Command:|Written by) `([^`]+)`")
 _VERDICTS = ("confirmed", "refuted", "undecided", "not measured")
 _COUNTED = re.compile(f": ({'|'.join(_VERDICTS)}) on")
 
