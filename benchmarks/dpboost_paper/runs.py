@@ -126,6 +126,7 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     epsilons=(100.0,),
                     n_trees=(1000,),
                     folds=3,
+                    draws=1,
                     too_slow=frozenset({("real-sim", "SEQ")}),
                     stages=_STAGES,
                 ),
