@@ -26,6 +26,8 @@ _GROUPS = (
 _OTHERS = "Others"
 _COMMAND = re.compile(r"(?:Command:|Written by) `([^`]+)`")
 _VERDICTS = ("confirmed", "refuted", "undecided", "not measured")
+# Sections whose lines need no name of theirs before them.
+_PLAIN = ("", "What the paper claims")
 _COUNTED = re.compile(f": ({'|'.join(_VERDICTS)}) on")
 
 
@@ -109,7 +111,7 @@ def _telling(text: str) -> Iterator[str]:
             section = line[3:]
         elif _COUNTED.search(line) or "targets are met" in line or "This holds in" in line:
             words = line.removeprefix("* ")
-            yield f"* {words}" if ":" in words else f"* {section}: {words}"
+            yield f"* {section}: {words}" if section not in _PLAIN else f"* {words}"
     if _COUNTED.search(text):
         return
     last_cells = [
