@@ -124,9 +124,12 @@ def fit_ensemble(
         read_again=lambda schema: read(X, schema, reading),
         n_threads=n_threads,
     )
+    source, columns = LocalSource(rows), ColumnFacts.of(table)
+    # What is read here is held by the source alone, which lets go of it once rows are in bins.
+    del table, rows, labels
     return train(
-        LocalSource(rows),
-        ColumnFacts.of(table),
+        source,
+        columns,
         schema,
         request=TrainingRequest(
             task=task,

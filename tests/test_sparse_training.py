@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 
-from dpboost import DPBoostClassifier, DPBoostRegressor
+from dpboost import DPBoostClassifier, DPBoostRegressor, fitting
 from dpboost.algorithms import ALGORITHMS
 from dpboost.audit import pair_of, replay_pair
+from dpboost.boosting.loop import BoostingLoop
 from dpboost.data.table import read_table
 from dpboost.privacy.relation import Neighbours
 
@@ -110,3 +112,26 @@ def test_the_bins_of_a_sparse_table_never_fill_a_matrix(recipe, trees):
     )
     grown, cells = map(int, done.stdout.split())
     assert grown < cells / 2
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost"])
+def test_stored_values_are_let_go_before_the_first_tree(recipe, monkeypatch):
+    held, seen = [], []
+    original_read, original_boost = fitting.read, BoostingLoop.boost
+
+    def read(*arguments):
+        table = original_read(*arguments)
+        held.append(weakref.ref(table.stored.values))
+        return table
+
+    def boost(self, *arguments, **options):
+        seen.extend(reference() for reference in held)
+        return original_boost(self, *arguments, **options)
+
+    monkeypatch.setattr(fitting, "read", read)
+    monkeypatch.setattr(BoostingLoop, "boost", boost)
+    X, y = rows()
+    known = schema(classes=(0, 1))
+    model = DPBoostClassifier(recipe=recipe, schema=known, **FAST)
+    model.fit(scipy.sparse.csr_matrix(X), (y > 0).astype(int))
+    assert seen == [None]
