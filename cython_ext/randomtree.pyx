@@ -177,6 +177,21 @@ cdef inline int _below(word_t word, int n) noexcept nogil:
     return <int> (((word >> 32) * <word_t> n) >> 32)
 
 
+cdef extern from *:
+    """
+    #define dpboost_count_bits(word) __builtin_popcountll(word)
+    """
+    int _count_bits "dpboost_count_bits"(word_t word) noexcept nogil
+
+
+cdef inline int _n_reached(const word_t* bits, int n_bins) noexcept nogil:
+    """Count the value bins that reach a node; the missing one comes after them."""
+    cdef int i, n = -<int> _holds(bits, n_bins)
+    for i in range(SET_WORDS):
+        n += _count_bits(bits[i])
+    return n
+
+
 cdef int _reached(const word_t* bits, int n_bins, const bin_t* order, bin_t* out) noexcept nogil:
     """List the value bins that reach a node, in the feature's order."""
     cdef int b, n = 0
@@ -205,7 +220,7 @@ cdef bint _split(
     cdef int f, n, i
     cdef bint missing
     for f in range(k):
-        if _reached(box.reach[f], n_bins[f], &order[f, 0], reached) > 1:
+        if _n_reached(box.reach[f], n_bins[f]) > 1:
             able[n_able] = f
             n_able += 1
     if n_able == 0:
