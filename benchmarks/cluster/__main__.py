@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write(given.results / "dask-memory.csv", [measure_apart(LARGE)])
     elif given.command == "speed":
         path = given.results / "dask-speed.csv"
-        before = from_text(path.read_text(encoding="utf-8")) if path.is_file() else []
+        before = _read(path)
         rows: list[Row] = []
         for run in SPEED:
             # What was measured before a stop is not measured again.
@@ -35,20 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_pages(folder: Path) -> None:
-    """Write the page of every file of rows that is there."""
-    pages = {
-        "dask-memory": [("dask-memory", memory_page)],
-        "dask-speed": [("dask-speed", speed_page), ("dask-rows", rows_page)],
-    }
-    for name, own in pages.items():
-        path = folder / f"{name}.csv"
-        if not path.is_file():
-            continue
-        rows = from_text(path.read_text(encoding="utf-8"))
-        if name == "dask-speed" and len(rows) < len(SPEED):
-            continue
-        for page, text in own:
-            write_atomically(folder / f"{page}.md", text(rows).encode())
+    """Write the pages of the runs whose rows are there."""
+    large, rows = (_read(folder / f"dask-{name}.csv") for name in ("memory", "speed"))
+    pages = {}
+    if large:
+        pages["dask-memory"] = memory_page(large)
+    if len(rows) == len(SPEED):
+        pages["dask-speed"] = speed_page(rows)
+        if large:
+            pages["dask-rows"] = rows_page(rows, large[0])
+    for name, page in pages.items():
+        write_atomically(folder / f"{name}.md", page.encode())
+
+
+def _read(path: Path) -> list[Row]:
+    return from_text(path.read_text(encoding="utf-8")) if path.is_file() else []
 
 
 def _write(path: Path, rows: Sequence[Row]) -> None:

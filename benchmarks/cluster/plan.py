@@ -32,7 +32,8 @@ def _run(method: str, rows: int, features: int, workers: int) -> Run:
         method=method,
         rows=rows,
         features=features,
-        partition=max(rows // 8, 1),
+        # Partitions of one size where memory is compared: those in hand are part of it.
+        partition=min(rows // 8, MILLION // 16 if features == 100 else MILLION),
         workers=workers,
         rounds={"best": 60, "dpboost": 6, "lightgbm": 30}[method],
     )

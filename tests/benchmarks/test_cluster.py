@@ -34,6 +34,7 @@ def took(run):
     )
 
 
+LARGE_ROW = Row(run=LARGE, measured=took(LARGE))
 ROWS = [Row(run=run, measured=took(run)) for run in SPEED]
 
 
@@ -56,10 +57,10 @@ def test_pages_hold_what_was_measured():
     page = speed_page(ROWS)
     assert page.count("| best |") == sum(run.method == "best" for run in SPEED)
     assert "with two workers a round takes 0.5" in page
-    page = rows_page(ROWS)
+    page = rows_page(ROWS, LARGE_ROW)
     assert "1,000,000,000" in page
-    assert "50 bytes" in page
-    page = memory_page([Row(run=LARGE, measured=took(LARGE))])
+    assert "130 bytes" in page  # 80 features more
+    page = memory_page([LARGE_ROW])
     assert "2,000 MB" in page
     assert "50 bytes" in page
 
@@ -69,6 +70,7 @@ def test_the_pages_of_an_unfinished_run_wait(tmp_path):
     assert command.main(["pages", "--results", str(tmp_path)]) == 0
     assert not (tmp_path / "dask-speed.md").exists()
     (tmp_path / "dask-speed.csv").write_text(to_text(ROWS))
+    (tmp_path / "dask-memory.csv").write_text(to_text([LARGE_ROW]))
     command.main(["pages", "--results", str(tmp_path)])
     assert (tmp_path / "dask-rows.md").exists()
 
