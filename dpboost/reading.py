@@ -36,24 +36,34 @@ class Reading:
     zero_as_missing : bool
     user_ids : array-like of shape (n_rows,), optional
         Whose row each one is: private, as the rows are.
+    may_be_empty : bool
+        Whether the rows were dealt by secret coins, so that there may be none.
     """
 
     feature_names: tuple[str, ...] | None = None
     categorical: tuple[str | int, ...] = ()
     zero_as_missing: bool = False
     user_ids: Any = None
+    may_be_empty: bool = False
 
 
 def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
     """Read the table as the user asks; one that comes in batches is read when it is used."""
     if isinstance(X, BinnedTable):
         return X
-    kind = BatchedTable if isinstance(X, Batches) else read_table
-    return kind(
+    if isinstance(X, Batches):
+        return BatchedTable(
+            X,
+            schema=schema,
+            feature_names=reading.feature_names,
+            zero_as_missing=reading.zero_as_missing,
+        )
+    return read_table(
         X,
         schema=schema,
         feature_names=reading.feature_names,
         zero_as_missing=reading.zero_as_missing,
+        may_be_empty=reading.may_be_empty,
     )
 
 

@@ -229,7 +229,8 @@ class _PrivateEstimator(BaseEstimator):
         )
         names = ("n_estimators", *DECIDED_BY_RECIPE)
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
-        reading = options.reading(resolved.fit)
+        # Folds of cv are dealt by secret coins: an error about an empty one would tell.
+        reading = replace(options.reading(resolved.fit), may_be_empty=self._part is not None)
         if is_batched(X) and not isinstance(X, Batches):
             X = Batches(X)
         first = X.first.X if isinstance(X, Batches) else X

@@ -1,6 +1,7 @@
 """Cross-validation as one mechanism: folds, budget, metrics, results."""
 
 import math
+import warnings
 from collections import Counter
 from fractions import Fraction
 from unittest import mock
@@ -9,6 +10,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import dpboost
 from dpboost import Dataset, InvalidParameterError
@@ -252,3 +254,20 @@ def test_weights_and_earlier_models_reach_every_fit():
     report = longer.privacy_report
     assert (report.earlier_epsilon, report.earlier_delta) == (200, Fraction(1, 10**6))
     assert "epsilon = 400, delta = 2e-06" in report.guarantee
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost"])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_a_fold_that_leaves_nothing_to_train_on_is_no_error(recipe, kind, objective):
+    # Of one row, the fold that holds it trains on none: an error would tell that there is one.
+    params = {"objective": objective, "recipe": recipe, "verbosity": -1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = dpboost.cv(
+            params,
+            dpboost.Dataset(kind(np.ones((1, 2))), np.ones(1), free_raw_data=False),
+            nfold=2,
+            num_boost_round=2,
+        )
+    assert all(np.isfinite(values).all() for values in results.values())

@@ -11,7 +11,7 @@ from dpboost._validation import InvalidParameterError
 from dpboost.data.columns import COMPLEX, NOT_NUMBERS, to_float
 
 
-def as_array(X: Any) -> NDArray[Any]:
+def as_array(X: Any, *, may_be_empty: bool = False) -> NDArray[Any]:
     """Return a list or array as a 2-D numpy array of numbers, without a copy where it is one."""
     ragged = False
     try:
@@ -37,7 +37,7 @@ def as_array(X: Any) -> NDArray[Any]:
             f"Found array with dim {array.ndim}, while dim <= 2 is required: pass one row per "
             "sample and one column per feature."
         )
-    check_shape(array.shape)
+    check_shape(array.shape, may_be_empty=may_be_empty)
     if array.dtype.kind not in "biuf":
         array = to_float(array)
     return array
@@ -67,9 +67,9 @@ def canonical(X: Any, layout: str) -> Any:
     return result
 
 
-def check_shape(shape: tuple[int, ...]) -> None:
-    """Refuse tables without rows or without columns."""
-    if shape[0] == 0:
+def check_shape(shape: tuple[int, ...], *, may_be_empty: bool = False) -> None:
+    """Refuse tables without columns, and without rows unless these were dealt by coins."""
+    if shape[0] == 0 and not may_be_empty:
         raise InvalidParameterError(
             f"Found array with 0 sample(s) (shape={tuple(shape)}) while a minimum of 1 is required."
         )

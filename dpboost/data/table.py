@@ -161,14 +161,14 @@ class Table:
             any strides, maybe read-only. Together the pieces hold every cell once.
         """
         if self._dense is None:
-            width = max(1, _CONVERTED_AT_ONCE // self.n_rows)
+            width = max(1, _CONVERTED_AT_ONCE // max(1, self.n_rows))
             for first in range(0, self.n_features, width):
                 yield 0, first, self._read_columns(first, min(first + width, self.n_features))
             return
         rows = self.n_rows
         if self._dense.dtype not in (np.float32, np.float64):
             rows = max(1, _CONVERTED_AT_ONCE // self.n_features)
-        for first in range(0, self.n_rows, rows):
+        for first in range(0, self.n_rows, max(1, rows)):
             yield first, 0, to_float(self._dense[first : first + rows])
 
     def _read_columns(self, first: int, last: int) -> NDArray[Any]:
@@ -210,6 +210,7 @@ def read_table(
     schema: Schema | ResolvedSchema | None = None,
     feature_names: Sequence[str] | None = None,
     zero_as_missing: bool = False,
+    may_be_empty: bool = False,
 ) -> Table:
     """Take a table of any supported kind as private rows, without converting all of it.
 
@@ -227,6 +228,9 @@ def read_table(
         ``Column_1``, ...
     zero_as_missing : bool, default=False
         Whether zeros in columns of numbers are missing, stored or not.
+    may_be_empty : bool, default=False
+        Whether a table without rows is one: where rows were dealt by secret coins, an error would
+        tell.
 
     Returns
     -------
@@ -249,16 +253,16 @@ def read_table(
     X = unpack(X)
     if is_frame(X):
         names = column_names(feature_names, X.shape[1], [str(name) for name in X.columns])
-        check_shape(X.shape)
+        check_shape(X.shape, may_be_empty=may_be_empty)
         return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
     kinds: dict[str, Any] = {}
     if scipy.sparse.issparse(X):
         if X.ndim != 2:
             raise InvalidParameterError("Expected 2D array, got 1D sparse array instead.")
-        check_shape(X.shape)
+        check_shape(X.shape, may_be_empty=may_be_empty)
         kinds["stored"] = StoredColumns.of_matrix(canonical(X, "csc"))
     else:
-        X = kinds["dense"] = as_array(X)
+        X = kinds["dense"] = as_array(X, may_be_empty=may_be_empty)
     names = column_names(feature_names, X.shape[1])
     resolved = _resolve(schema, names)
     _check_number_codes(resolved)
