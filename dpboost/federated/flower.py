@@ -63,8 +63,8 @@ def client_app(load: Callable[[Context], tuple[Any, Any]]) -> ClientApp:
             identity=identity,
             first_row=int(config.get("first-row", 0)),
         )
-        content = message.content[_KEY]["message"]
-        reply = PartyStore(str(config["folder"])).answer(party, bytes(content))
+        content = _bytes(message.content[_KEY]["message"])
+        reply = PartyStore(str(config["folder"])).answer(party, content)
         return Message(RecordDict({_KEY: ConfigRecord({"message": reply})}), reply_to=message)
 
     return app
@@ -144,7 +144,15 @@ class FlowerChannel:
         sent = [Message(record, dst_node_id=node, message_type="query") for node in nodes]
         replies = self._grid.send_and_receive(sent, timeout=self._timeout)
         return {
-            reply.metadata.src_node_id: bytes(reply.content[_KEY]["message"])
+            reply.metadata.src_node_id: _bytes(reply.content[_KEY]["message"])
             for reply in replies
             if not reply.has_error()
         }
+
+
+def _bytes(content: Any) -> bytes:
+    """Return what should be bytes; nothing, which is no message, where it is another kind.
+
+    A number would otherwise become as many zeros.
+    """
+    return content if isinstance(content, bytes) else b""

@@ -159,3 +159,11 @@ def test_a_network_of_processes_gives_the_model_of_one_process(federation):
     store = PartyStore(work / "party1")
     state = store._load(parties[1])
     assert state["books"].total == parties[1].ledger.root.total
+
+
+@pytest.mark.parametrize("content", [10**15, 2.5, "text", [1, 2]])
+def test_what_is_not_bytes_is_no_message(content):
+    from dpboost.federated.flower import _bytes
+
+    assert _bytes(b"message") == b"message"
+    assert _bytes(content) == b""
