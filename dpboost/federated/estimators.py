@@ -63,7 +63,33 @@ class _FederatedEstimator(BaseEstimator):
     """What the two estimators share; comes before the estimator for one table in the bases."""
 
     _task: str
-    colluding: int
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        recipe: str = "best",
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        colluding: int = 1,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        max_depth: int | None = None,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        trees_per_ensemble: int | None = None,
+        features_per_tree: int | None = None,
+        gradient_clip: float | None = None,
+        step_prior: float | None = None,
+        hessian_share: float | None = None,
+        random_state: Any = None,
+        noise_seed: int | None = None,
+        verbosity: int = 1,
+    ) -> None:
+        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
+        super().__init__(**own)
+        self.colluding = colluding
 
     def agreement(
         self, n_parties: int, features: Sequence[str], identities: Sequence[str] = ()
@@ -195,63 +221,9 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
     (50, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        recipe: str = "best",
-        schema: Any = None,
-        neighbours: str = "add_remove",
-        colluding: int = 1,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_depth: int | None = None,
-        reg_lambda: float | None = None,
-        max_bin: int | None = None,
-        trees_per_ensemble: int | None = None,
-        features_per_tree: int | None = None,
-        gradient_clip: float | None = None,
-        step_prior: float | None = None,
-        hessian_share: float | None = None,
-        random_state: Any = None,
-        noise_seed: int | None = None,
-        verbosity: int = 1,
-    ) -> None:
-        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
-        super().__init__(**own)
-        self.colluding = colluding
-
 
 class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
     """Differentially private regression by boosting, over parties that keep their rows."""
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        recipe: str = "best",
-        schema: Any = None,
-        neighbours: str = "add_remove",
-        colluding: int = 1,
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_depth: int | None = None,
-        reg_lambda: float | None = None,
-        max_bin: int | None = None,
-        trees_per_ensemble: int | None = None,
-        features_per_tree: int | None = None,
-        gradient_clip: float | None = None,
-        step_prior: float | None = None,
-        hessian_share: float | None = None,
-        random_state: Any = None,
-        noise_seed: int | None = None,
-        verbosity: int = 1,
-    ) -> None:
-        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
-        super().__init__(**own)
-        self.colluding = colluding
 
 
 _HYPER = ("n_estimators", *(name for name in DECIDED_BY_RECIPE if name != "selection"))
