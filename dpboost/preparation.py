@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpboost.data.binner import Binner
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.learning import Knowledge
-from dpboost.data.noisy_bins import release_bins
+from dpboost.data.noisy_bins import release_bins, released_places
 from dpboost.data.row_extras import Weighting
 from dpboost.lesson import Lesson
 from dpboost.privacy.arithmetic import Budget
@@ -83,7 +83,7 @@ def prepare(
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
         shares[0] = recipe.start_share(lesson.loss, privacy.delta)
-    if recipe.bins_share is not None and knowledge.schema.bounds:
+    if recipe.bins_share is not None and released_places(binner):
         shares[1] = recipe.bins_share(privacy.delta)
     weights = [Fraction(str(share)) for share in shares]
     start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])

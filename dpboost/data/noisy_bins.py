@@ -140,12 +140,8 @@ def release_bins(
     q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
     post-processing.
     """
-    places = [
-        place
-        for place, bins in enumerate(binner.features)
-        if isinstance(bins, AffineBins) and bins.lower < bins.upper
-    ]
-    if not places or len(places) > MOST_FEATURES:
+    places = released_places(binner)
+    if not places:
         return binner
     fine = {place: _fine(binner.features[place]) for place in places}
     noise = ledger.accountant.noise(budget)
@@ -160,6 +156,16 @@ def release_bins(
         table = merge_cells(noisy / units, deviation, n_rows, n_bins)
         features[place] = replace(fine[place], table=table)
     return replace(binner, features=tuple(features))
+
+
+def released_places(binner: Binner) -> list[int]:
+    """Return the features whose bins `release_bins` releases; a function of public numbers."""
+    places = [
+        place
+        for place, bins in enumerate(binner.features)
+        if isinstance(bins, AffineBins) and bins.lower < bins.upper
+    ]
+    return places if len(places) <= MOST_FEATURES else []
 
 
 def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int) -> bytes:

@@ -299,3 +299,12 @@ def test_nothing_declared_works(delta):
             assert model.score(X, labels) > 0.3
         else:
             assert model.score(X, labels) > max(labels.mean(), 1 - labels.mean()) + 0.1
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_what_is_set_aside_for_bins_goes_to_trees_where_none_are_released(delta, monkeypatch):
+    monkeypatch.setattr("dpboost.data.noisy_bins.MOST_FEATURES", 1)
+    X, y = rows()
+    report = fitted(X, y, delta=delta).privacy_report_
+    assert "fine histograms" not in {line.label for line in report.releases}
+    assert report.spent == report.capacity
