@@ -284,6 +284,7 @@ def test_the_printed_saving_spends_more_than_its_budget():
 
 @pytest.mark.parametrize("page", federated_histograms.PAGES, ids=lambda page: page.NAME)
 def test_pages_of_federated_histograms(page, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
     tiny = replace(
         federated_histograms.QUICK,
         repeats={5: 2},
@@ -325,6 +326,7 @@ def test_holders_share_all_rows(small_table):
 
 
 def test_figures_of_federated_topdown(small_table, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
     tiny = federated_topdown.Size(
         repeats={"adult": 2},
         alphas=(32.0,),
