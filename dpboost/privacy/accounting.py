@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Protocol, TypeVar
 
 from scipy.optimize import minimize_scalar
@@ -227,6 +228,11 @@ def _log_delta_of_mu(mu: float, epsilon: float) -> float:
     return first + math.log(share)
 
 
+@lru_cache(maxsize=64)
+def _lattice_slack(touched: int, sigma: int) -> Fraction:
+    return Fraction(10 * touched, 8 * sigma**2)
+
+
 @dataclass(frozen=True)
 class GDPAccountant:
     r"""Gaussian differential privacy: exact for Gaussian noise, and lattice noise is nearly that.
@@ -322,7 +328,7 @@ class GDPAccountant:
         if not parameters:
             return Fraction(0)
         touched = size if bound.coordinates is None else bound.coordinates
-        return Fraction(10 * touched, 8 * parameters[0] ** 2)
+        return _lattice_slack(touched, parameters[0])
 
     def slack_limit(self, epsilon: Budget) -> Fraction:
         """Return what 1e-6 leaves for the slacks once ``9 x / (8 sigma**2)`` is taken off."""

@@ -27,6 +27,8 @@ def as_fraction(name: str, owner: str, value: Any) -> Fraction:
     A float is taken for the decimal that it prints as: ``0.1`` is one tenth. That is what the
     person meant and what the report will say, and it keeps denominators short.
     """
+    if type(value) is Fraction:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise refuse(name, owner, "a real number", value)
     if isinstance(value, numbers.Rational):

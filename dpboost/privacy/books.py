@@ -37,7 +37,10 @@ NOTHING = Charge(_ZERO, _ZERO, _ZERO)
 
 def added(left: Charge, right: Charge) -> Charge:
     """Return the sum of two charges."""
-    # Adding fractions is most of the work of booking, and most parts of a charge are zero.
+    # Adding fractions is most of the work of booking: most scopes are new, and most parts of a
+    # charge are zero.
+    if left is NOTHING:
+        return right
     return Charge(
         left.cost + right.cost if right.cost else left.cost,
         left.delta + right.delta if right.delta else left.delta,
@@ -47,6 +50,8 @@ def added(left: Charge, right: Charge) -> Charge:
 
 def growth(old: Charge, child: Charge) -> Charge:
     """Return by how much a parallel scope grows when a child now has this total."""
+    if old is NOTHING:
+        return child
     return Charge(
         # Written so that inf - inf is never asked for.
         child.cost - old.cost if child.cost > old.cost else _ZERO,

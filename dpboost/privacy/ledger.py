@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpboost._validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError
 from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
-from dpboost.privacy.books import Charge, Entry, Release, Scope, added, growth
+from dpboost.privacy.books import NOTHING, Charge, Entry, Release, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Distant, Sensitive, _reveal
@@ -94,8 +94,9 @@ class Ledger:
         self._entries: list[Entry] = []
         self._owner = threading.get_ident()
         self._broken = False
-        self._capacities: dict[Fraction, Budget] = {}
-        self._capacity_after(Fraction(0))
+        self._capacities: dict[tuple[int, int], Budget] = {}
+        self._capacity_after(NOTHING.delta)
+        self._slack_limit = accountant.slack_limit(self._epsilon)
 
     # -- what anybody may read -----------------------------------------------------------------
 
@@ -224,7 +225,7 @@ class Ledger:
         sensitive: Sensitive,
         *,
         label: str,
-        delta: Fraction | float = 0,
+        delta: Fraction | float = NOTHING.delta,
     ) -> NDArray[Any]:
         """Book a release, then draw it.
 
@@ -287,7 +288,8 @@ class Ledger:
         drawn: list[tuple[Entry, Distant]] = []
         for one in releases:
             with self.branch(one.branch):
-                drawn.append((self._charged(one.mechanism, one.value, one.label, 0), one.value))
+                entry = self._charged(one.mechanism, one.value, one.label, NOTHING.delta)
+                drawn.append((entry, one.value))
         holders = {id(value.holder): value.holder for _, value in drawn}
         if len(holders) > 1:
             raise InvalidParameterError("Releases that are fetched together have one holder.")
@@ -305,7 +307,7 @@ class Ledger:
         if not isinstance(label, str) or not label:
             raise refuse("label", "Ledger.release", "a string that is not empty", label)
         failure = as_fraction("delta", "Ledger.release", delta)
-        if failure < 0:
+        if failure.numerator < 0:
             raise refuse("delta", "Ledger.release", "not negative", delta)
         bound = sensitive.bound(mechanism.needs)
         if isinstance(sensitive, Distant):
@@ -388,7 +390,7 @@ class Ledger:
         self._entries.append(entry)
 
     def _check_covered(self, entry: Entry, total: Charge) -> None:
-        if total.delta > self._delta:
+        if total.delta and total.delta > self._delta:
             raise BudgetExceededError(
                 f"{entry.label!r} needs a delta of {float(entry.charge.delta):.3g}; "
                 f"{float(self._delta - self.delta_spent):.3g} of {float(self._delta):.3g} is left."
@@ -399,17 +401,18 @@ class Ledger:
                 f"{self._accountant.currency}; {float(self.remaining):.6g} of "
                 f"{float(self.capacity):.6g} is left."
             )
-        if total.slack > self._accountant.slack_limit(self._epsilon):
+        if total.slack and total.slack > self._slack_limit:
             raise UnsupportedReleaseError(
                 f"{entry.label!r} changes too many entries for {self._accountant.name} accounting "
                 "at this grid: account in zCDP, or let one row be worth more units."
             )
 
     def _capacity_after(self, delta_spent: Fraction) -> Budget:
-        if delta_spent not in self._capacities:
+        key = delta_spent.as_integer_ratio()  # looked up faster than a fraction
+        if key not in self._capacities:
             left = self._delta - delta_spent
-            self._capacities[delta_spent] = self._accountant.capacity(self._epsilon, left)
-        return self._capacities[delta_spent]
+            self._capacities[key] = self._accountant.capacity(self._epsilon, left)
+        return self._capacities[key]
 
     def _check_usable(self) -> None:
         if threading.get_ident() != self._owner:

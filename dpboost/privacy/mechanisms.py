@@ -376,9 +376,9 @@ class DiscreteLaplace(_PureMechanism):
 
 
 @lru_cache(maxsize=64)
-def _least_sigma(l2: int, rho: Fraction) -> int:
-    """Return the least positive integer with ``l2**2 / (2 sigma**2) <= rho``."""
-    return max(1, root_up(Fraction(l2**2) / (2 * rho)))
+def _least_sigma(l2: int, numerator: int, denominator: int) -> int:
+    """Return the least positive integer with ``l2**2 / (2 sigma**2) <= rho``; as `_rate`."""
+    return max(1, root_up(Fraction(l2**2 * denominator, 2 * numerator)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,7 +417,7 @@ class DiscreteGaussian:
         """Return sigma, rounded up."""
         if isinstance(self.rho, float):
             return ()
-        sigma = _least_sigma(bound.constant, self.rho)
+        sigma = _least_sigma(bound.constant, self.rho.numerator, self.rho.denominator)
         if sigma > SIGMA_LIMIT:
             raise InvalidParameterError(
                 f"A budget of rho = {float(self.rho):.3g} is too small to be drawn exactly: give "
