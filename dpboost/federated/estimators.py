@@ -6,18 +6,17 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost._validation import check_integer, refuse
 from dpboost.algorithms import ALGORITHMS
-from dpboost.data.columns import is_frame
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.boosting import boost, check_agreement
 from dpboost.federated.channel import Channel
 from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.guarantees import party_report
 from dpboost.federated.simulation import simulate
+from dpboost.federated.tables import party_columns, party_tables
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import Schema
 from dpboost.sklearn import DECIDED_BY_RECIPE, DPBoostClassifier, DPBoostRegressor
@@ -146,7 +145,8 @@ class _FederatedEstimator(BaseEstimator):
         Parameters
         ----------
         parties : sequence of (X, y)
-            Rows and labels of each party; some may be empty arrays of shape (0, n_features).
+            Rows and labels of each of at least two parties, with the same columns; some may be
+            empty arrays of shape (0, n_features).
         y : None
             Not used.
 
@@ -159,12 +159,9 @@ class _FederatedEstimator(BaseEstimator):
         InvalidParameterError
             For bad parameters or input, before anything is drawn or charged.
         """
-        tables = list(parties)
-        if y is not None or not all(isinstance(own, tuple) and len(own) == 2 for own in tables):
-            raise InvalidParameterError(
-                "The 'parties' parameter of fit must be a list of pairs (X, y), one for each party."
-            )
-        agreement = self.agreement(len(tables), _names(tables))
+        owner = type(self).__name__
+        tables = party_tables(parties, y, owner)
+        agreement = self.agreement(len(tables), party_columns(tables, owner))
         agreement.warn_if_not_private()
         coordinator, held = simulate(agreement, tables)
         self._keep(coordinator)
@@ -208,8 +205,7 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
+    >>>     >>> rng = np.random.default_rng(0)
     >>> tables = [(rng.uniform(size=(50, 2)), rng.integers(0, 2, 50)) for _ in range(3)]
     >>> model = FederatedBoostingClassifier(
     ...     epsilon=5.0,
@@ -235,18 +231,6 @@ _PARAMETERS = (
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
     _head, *_examples = (_estimator.__doc__ or "").partition("    Examples\n")
     _estimator.__doc__ = f"{_head.rstrip()}\n\n{_DOCUMENTATION}\n{''.join(_examples)}"
-
-
-def _names(tables: Sequence[tuple[Any, Any]]) -> list[str]:
-    """Return the column names of the first frame, or numbered ones."""
-    for X, _ in tables:
-        if is_frame(X):
-            return [str(name) for name in X.columns]
-    shapes = {np.shape(X)[1:] for X, _ in tables}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-        raise InvalidParameterError("The tables of all parties must have the same columns.")
-    (width,) = next(iter(shapes))
-    return [f"Column_{place}" for place in range(width)]
 
 
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:

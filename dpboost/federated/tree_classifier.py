@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
-from dpboost.data.names import column_names
+from dpboost._validation import InvalidParameterError, check_choice, check_integer
 from dpboost.federated.agreement import Agreement
 from dpboost.federated.channel import Channel
 from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.simulation import simulate
+from dpboost.federated.tables import party_columns, party_tables
 from dpboost.federated.trees import FEDERATED_RECIPES, check_agreement, fit_federated_tree
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
@@ -196,8 +194,8 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         -------
         Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
         """
-        tables = _pairs(parties, y, type(self).__name__)
-        agreement = self.agreement(len(tables), _column_names(tables, type(self).__name__))
+        tables = party_tables(parties, y, type(self).__name__)
+        agreement = self.agreement(len(tables), party_columns(tables, type(self).__name__))
         agreement.warn_if_not_private()
         coordinator, holders = simulate(agreement, tables)
         self._keep(coordinator, names=getattr(tables[0][0], "columns", None))
@@ -296,40 +294,3 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         )
         check_agreement(agreement, owner)
         return agreement
-
-
-def _pairs(parties: Any, y: Any, owner: str) -> list[tuple[Any, Any]]:
-    """Return the tables of the parties, or raise when this is no list of pairs."""
-    if y is not None:
-        raise InvalidParameterError(
-            f"{owner}.fit takes one list of pairs, [(X1, y1), (X2, y2), ...], and no y beside it."
-        )
-    if not isinstance(parties, (list, tuple)) or len(parties) < 2:
-        raise refuse(
-            "parties", f"{owner}.fit", "a list of at least two pairs (X, y)", type(parties).__name__
-        )
-    for pair in parties:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise refuse("parties", f"{owner}.fit", "a list of pairs (X, y)", type(pair).__name__)
-    return [(X, labels) for X, labels in parties]
-
-
-def _column_names(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:
-    """Return the names of the columns, which are the same for all parties."""
-    found = []
-    for X, _ in tables:
-        table = X if hasattr(X, "shape") else np.asarray(X)
-        if len(table.shape) != 2:
-            raise InvalidParameterError(
-                f"{owner}.fit: the rows of a party must be a table of shape (n_rows, n_features)."
-            )
-        columns = getattr(table, "columns", None)
-        own = None if columns is None else [str(name) for name in columns]
-        found.append(column_names(None, table.shape[1], own))
-    for place, names in enumerate(found):
-        if names != found[0]:
-            raise InvalidParameterError(
-                f"{owner}.fit: the columns of party {place} differ from those of party 0. All "
-                "parties give the same columns, in the same order."
-            )
-    return found[0]

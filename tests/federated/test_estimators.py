@@ -84,6 +84,18 @@ def test_a_table_with_names_and_categories():
     model = classifier(schema=schema).fit(given)
     assert model.feature_name_ == ["age", "smokes"]
     assert model.predict_proba(given[0][0]).shape == (30, 2)
+    turned = (given[1][0][["smokes", "age"]], given[1][1])
+    with pytest.raises(InvalidParameterError, match="columns of party 1 differ"):
+        classifier(schema=schema).fit([given[0], turned])
+
+
+def test_names_with_blanks_are_those_of_the_model_text():
+    pandas = pytest.importorskip("pandas")
+    given = [(pandas.DataFrame(X, columns=["a 1", "b 2"]), y) for X, y in GIVEN]
+    schema = {"bounds": {"a 1": (-3, 3), "b 2": (-3, 3)}, "classes": [0, 1]}
+    model = classifier(schema=schema).fit(given)
+    assert model.feature_name_ == ["a_1", "b_2"]
+    assert model.predict_proba(given[0][0]).shape == (50, 2)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +105,9 @@ def test_a_table_with_names_and_categories():
         ({"recipe": "none"}, GIVEN, "recipe"),
         ({"colluding": 3}, GIVEN, "colluding"),
         ({"random_state": "x"}, GIVEN, "random_state"),
-        ({}, GIVEN[:1], "n_parties"),
+        ({}, GIVEN[:1], "at least two pairs"),
         ({}, [GIVEN[0][0], GIVEN[0][1]], "parties"),
-        ({}, [GIVEN[0], (np.zeros((3, 5)), np.zeros(3))], "columns"),
+        ({}, [GIVEN[0], (np.zeros((3, 5)), np.zeros(3))], "columns of party 1 differ"),
     ],
 )
 def test_refuses_before_anything_happens(parameters, given, named):
