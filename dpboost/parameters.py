@@ -59,10 +59,11 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> N
     InvalidParameterError
         For the first unknown name.
     """
-    known = {*canonical_names(), *arguments}
+    own = set(arguments)
     for name in names:
-        if name in known:
+        if name in own or name in canonical_names():
             continue
+        known = {*canonical_names(), *own}
         near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise InvalidParameterError(
@@ -145,8 +146,7 @@ def resolve(
 
 def _main_names_first(extra: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Order as LightGBM decides between aliases: the canonical name wins."""
-    names = canonical_names()
-    return sorted(extra.items(), key=lambda item: names.get(item[0]) != item[0])
+    return sorted(extra.items(), key=lambda item: canonical_names().get(item[0]) != item[0])
 
 
 def _take(

@@ -23,12 +23,15 @@ def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
     show : bool
         False for silence. Otherwise the bar appears on a terminal after two seconds.
     """
+    if not show:
+        yield lambda: None
+        return
     bar = tqdm(
         total=n_trees,
         desc="dpboost",
         bar_format=BAR_FORMAT,
         delay=DELAY_SECONDS,
-        disable=None if show else True,
+        disable=None,
         leave=False,
     )
     with bar:

@@ -129,20 +129,29 @@ def clipped_leaf(
     Deviation: a replaced row can leave one leaf and enter another, or turn the value of a leaf of
     one row around; the paper's constant, meant for both relations, is then short by a factor 2.
     """
-    gradient = _exact("gradient_bound", gradient_bound)
-    denominator = _exact("hessian", hessian) + _exact("reg_lambda", reg_lambda, zero=True)
+    change = _unclipped(gradient_bound, hessian, reg_lambda)
     grid = _exact("unit", unit)
-    change = gradient / denominator
     reason = "a row moves one leaf by at most g/(c + lambda)"
-    if clip != math.inf and 2 * _exact("clip", clip, zero=True) < change:
-        change = 2 * _exact("clip", clip, zero=True)
-        reason = "leaf values are clipped to [-C, C]"
+    if clip != math.inf:
+        width = 2 * _exact("clip", clip, zero=True)
+        if width < change:
+            change = width
+            reason = "leaf values are clipped to [-C, C]"
     return Bound(
         "l1",
         neighbours.rows * (math.ceil(change / grid) + 1),
         reason,
         coordinates=neighbours.rows,
     )
+
+
+@lru_cache(maxsize=16)
+def _unclipped(
+    gradient_bound: float | Fraction, hessian: float | Fraction, reg_lambda: float | Fraction
+) -> Fraction:
+    """Return ``g / (c + lambda)``, the same for all trees of a fit."""
+    denominator = _exact("hessian", hessian) + _exact("reg_lambda", reg_lambda, zero=True)
+    return _exact("gradient_bound", gradient_bound) / denominator
 
 
 def _exact(name: str, value: float | Fraction, *, zero: bool = False) -> Fraction:
