@@ -14,9 +14,9 @@ from dpboost._validation import InvalidParameterError
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
+from dpboost.dataset_objective import DatasetObjective
 from dpboost.fit_options import Feval
 from dpboost.lightgbm.booster import Booster
-from dpboost.objective import DatasetObjective
 from dpboost.parameters import canonical_names, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor

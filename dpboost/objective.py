@@ -24,49 +24,10 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
+from dpboost.objective_names import SHARES, objective_name
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipe import Recipe
 from dpboost.schema import ResolvedSchema, Schema
-
-ALIASES = {
-    "regression": "regression regression_l2 l2 mean_squared_error mse l2_root "
-    "root_mean_squared_error rmse",
-    "regression_l1": "regression_l1 l1 mean_absolute_error mae",
-    "huber": "huber",
-    "fair": "fair",
-    "quantile": "quantile",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "tweedie": "tweedie",
-    "cross_entropy": "cross_entropy xentropy",
-    "binary": "binary",
-    "multiclass": "multiclass softmax",
-    "multiclassova": "multiclassova multiclass_ova ova ovr",
-}
-CANONICAL = {alias: name for name, listed in ALIASES.items() for alias in listed.split()}
-
-OF_TASK = {
-    "regression": tuple(ALIASES)[:10],
-    "classification": ("binary", "multiclass", "multiclassova", "cross_entropy"),
-}
-
-# Why LightGBM's other objectives have no private meaning here.
-REFUSED = {
-    "mape": "its gradient grows without bound as labels go to zero; use 'regression_l1' with "
-    "sample_weight",
-    "mean_absolute_percentage_error": "its gradient grows without bound as labels go to zero; use "
-    "'regression_l1' with sample_weight",
-    "cross_entropy_lambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
-    "xentlambda": "its gradient has no bound; use 'cross_entropy' with sample_weight",
-    **dict.fromkeys(
-        ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
-        "a row's gradient depends on other rows, so that no bound of one row's part exists",
-    ),
-    **dict.fromkeys(
-        ("none", "null", "custom", "na"), "pass the function itself as 'objective' instead"
-    ),
-}
-SHARES = ("cross_entropy", "binary")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +104,7 @@ class ObjectiveRequest:
         **rows: Any,
     ) -> ObjectiveRequest:
         """Check every part but the private arrays, or raise ``InvalidParameterError``."""
-        name = _name(objective, task, owner)
+        name = objective_name(objective, task, owner)
         if name == "custom" and gradient_bound is None:
             raise refuse(
                 "gradient_bound",
@@ -342,65 +303,6 @@ class ObjectiveRequest:
         if self.init_score is not None and not self.continues:
             facts["initial scores"] = "an attribute of each row, or a public function of it"
         return facts
-
-
-class DatasetObjective:
-    """A custom objective of ``lightgbm.train``, ``function(preds, train_data)``, as ours.
-
-    Parameters
-    ----------
-    function : callable
-        Reads labels by ``train_data.get_label()``.
-
-    Privacy
-    -------
-    The function gets public labels and scores, as any custom objective does; there is no other
-    attribute of a training set to be read.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, y_true: NDArray[np.float64], y_pred: NDArray[np.float64]) -> Any:
-        """Return gradients and hessians."""
-        return self.function(y_pred, _Labels(y_true))
-
-
-class _Labels:
-    """What a custom objective sees of a training set."""
-
-    def __init__(self, labels: NDArray[np.float64]) -> None:
-        self._labels = labels
-
-    def get_label(self) -> NDArray[np.float64]:
-        """Return the labels."""
-        return self._labels
-
-    def get_weight(self) -> None:
-        """Return no weights: they are multiplied after the function was called."""
-
-
-def _name(objective: Any, task: str, owner: str) -> str:
-    if objective is None:
-        return ""
-    if callable(objective):
-        return "custom"
-    allowed = OF_TASK[task]
-    if isinstance(objective, str):
-        if objective in REFUSED:
-            raise InvalidParameterError(
-                f"The 'objective' parameter of {owner} cannot be {objective!r}: "
-                f"{REFUSED[objective]}."
-            )
-        name = CANONICAL.get(objective, "")
-        if name in allowed:
-            return name
-    raise refuse(
-        "objective",
-        owner,
-        f"None, a function, or one of {', '.join(allowed)} or their aliases in LightGBM",
-        objective,
-    )
 
 
 def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:

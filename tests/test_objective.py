@@ -11,7 +11,8 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.data.table import read_table
-from dpboost.objective import ALIASES, OF_TASK, ObjectiveRequest
+from dpboost.objective import ObjectiveRequest
+from dpboost.objective_names import ALIASES, OF_TASK
 
 N_ROWS = 4000
 BOUNDS = dict.fromkeys(range(3), (0.0, 1.0))
