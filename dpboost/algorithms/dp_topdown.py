@@ -66,6 +66,23 @@ def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
     return [Fraction(1, 2 ** (depth + 1)) for depth in range(max_depth)]
 
 
+def large_nodes(
+    sizes: NDArray[np.float64], root: np.float64, least_part: float
+) -> NDArray[np.bool_]:
+    """Tell which nodes may be split: the paper's test w >= target_error / M, on released sizes.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_nodes,), float64
+        Released.
+    root : float
+        Released size of the root.
+    least_part : float
+        Least part of the root that a node to be split must have.
+    """
+    return sizes >= max(1.0, least_part * max(float(root), 1.0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class TopDown:
     """Best-first growth by released gains.
@@ -141,9 +158,8 @@ class TopDown:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_choice, for_gain = divide(budget, (SIZE, CHOICE, GAIN))
         sizes, deviation = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
-        whole = max(float((sizes if root is None else root)[0]), 1.0)
-        # The test w >= target_error / M of the paper on released sizes.
-        large = sizes >= max(1.0, self.target_error / self.n_splits * whole)
+        whole = (sizes if root is None else root)[0]
+        large = large_nodes(sizes, whole, self.target_error / self.n_splits)
         if not large.any():
             return sizes, Splits.none()
         nodes, limits = nodes[large], row_limits(sizes[large], deviation, self.max_rows)
