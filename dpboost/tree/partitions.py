@@ -103,36 +103,18 @@ class PartitionGrid:
         words = public.integers(
             0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False
         )
-        most = max(2**depth - 1, 1)
-        node_feature = np.empty(most, dtype=np.int32)
-        left_bins = np.empty((most, SET_WORDS), dtype=np.uint64)
-        left, right = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-        n_bins = self.n_bins[features]
-        steps = np.empty((MAX_FEATURES, BINS), dtype=np.int32)
-        table = np.empty(int(np.prod(n_bins + 1, dtype=np.int64)), dtype=np.uint16)
-        n_leaves, n_entries = randomtree.grow(
-            n_bins,
-            self.is_nominal[features],
-            self.order[features],
-            depth,
-            words,
-            node_feature,
-            left_bins,
-            left,
-            right,
-            steps,
-            table,
+        feature, left, right, left_bins, steps, table = randomtree.grow(
+            features, self.n_bins, self.is_nominal, self.order, depth, words
         )
-        nodes = slice(n_leaves - 1)
         return Partition(
             features=features,
             steps=steps,
-            table=table[:n_entries].copy(),
-            n_leaves=n_leaves,
-            feature=features[node_feature[nodes]],
-            left_bins=left_bins[nodes],
-            left=left[nodes],
-            right=right[nodes],
+            table=table,
+            n_leaves=len(left) + 1,
+            feature=feature,
+            left_bins=left_bins,
+            left=left,
+            right=right,
         )
 
     def by_category(self, feature: int) -> Partition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import randomtree
+from dpboost._kernels import splitgains
 from dpboost.tree.noisy_leaves import ShrunkenLeaf
 from dpboost.tree.partitions import Partition
 
@@ -49,22 +49,17 @@ def split_gains(
     -------
     Post-processing of released sums and of the public size of their noise.
     """
-    first, middle, last = np.empty((3, len(partition.left)), dtype=np.int32)
-    order = np.empty(partition.n_leaves, dtype=np.int32)
-    randomtree.order_leaves(partition.left, partition.right, first, middle, last, order)
-    G = _running(gradients[:, order])
-    H = _running(np.maximum(hessians, 0.0)[:, order])
-    left_h = H[:, middle] - H[:, first] + leaf.reg_lambda
-    right_h = H[:, last] - H[:, middle] + leaf.reg_lambda
-    difference = (G[:, middle] - G[:, first]) / left_h - (G[:, last] - G[:, middle]) / right_h
-    noise = deviation**2 * ((middle - first) / left_h**2 + (last - middle) / right_h**2)
-    weight = left_h * right_h / (left_h + right_h) * leaf.shrinkage(noise)
-    gains = (weight * (difference**2 - noise)).sum(axis=0)
-    return gains, 2 * ((weight * noise) ** 2).sum(axis=0)
-
-
-def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of the first 0, 1, ... leaves."""
-    sums = np.zeros((len(values), values.shape[1] + 1))
-    np.cumsum(values, axis=1, out=sums[:, 1:])
-    return sums
+    n_nodes = len(partition.left)
+    shown = np.zeros((2, n_nodes))
+    splitgains.split_gains(
+        partition.left,
+        partition.right,
+        gradients,
+        hessians,
+        deviation,
+        leaf.reg_lambda,
+        leaf.prior,
+        np.empty((3, n_nodes)),
+        shown,
+    )
+    return shown[0], shown[1]

@@ -203,7 +203,7 @@ def test_a_question_that_is_asked_twice_gets_the_same_answer():
         rows = training_rows(bins, labels)
         rows.deal(plan, books)
         for seed in range(3):
-            partition = grid.random(np.array([0, 1]), 3, np.random.default_rng(seed))
+            partition = grid.random(np.array([0, 1], np.int32), 3, np.random.default_rng(seed))
             taken = rows.take(0)
             first, second = (
                 _reveal(taken.leaf_sums(partition, scale, books.neighbours)) for _ in range(2)

@@ -16,34 +16,22 @@ class Grown:
     """A random tree as Python objects."""
 
     def __init__(self, n_bins, kinds, depth, seed, order=None):
-        words = np.random.default_rng(seed).integers(0, 2**64, 8 * 2**depth, dtype=np.uint64)
-        most = max(2**depth - 1, 1)
         self.n_bins = n_bins
-        feature = np.full(most, -7, np.int32)
-        left_bins = np.zeros((most, 4), np.uint64)
-        left, right = np.full(most, -9999, np.int32), np.full(most, -9999, np.int32)
-        self.steps = np.full((3, 256), -7, np.int32)
-        self.entries = np.full(np.prod(np.array(n_bins) + 1), 9999, np.uint16)
+        words = np.random.default_rng(seed).integers(0, 2**64, 8 * 2**depth, dtype=np.uint64)
         if order is None:
             order = np.tile(np.arange(256, dtype=np.uint8), (len(n_bins), 1))
-        self.n_leaves, self.n_entries = randomtree.grow(
+        feature, left, right, left_bins, self.steps, self.entries = randomtree.grow(
+            np.arange(len(n_bins), dtype=np.int32),
             np.array(n_bins, np.int32),
             np.array(kinds, np.uint8),
             order,
             depth,
             words,
-            feature,
-            left_bins,
-            left,
-            right,
-            self.steps,
-            self.entries,
         )
-        nodes = slice(self.n_leaves - 1)
-        self.feature = feature[nodes].tolist()
-        bits = np.unpackbits(left_bins[nodes].view(np.uint8), axis=1, bitorder="little")
+        self.n_leaves = len(feature) + 1
+        self.feature, self.left, self.right = feature.tolist(), left.tolist(), right.tolist()
+        bits = np.unpackbits(left_bins.view(np.uint8), axis=1, bitorder="little")
         self.sets = [set(np.flatnonzero(row).tolist()) for row in bits]
-        self.left, self.right = left[nodes].tolist(), right[nodes].tolist()
 
     def leaf(self, bins):
         return self.entries[sum(self.steps[f, b] for f, b in enumerate(bins))]
@@ -78,9 +66,7 @@ def test_the_table_says_what_walking_says(n_bins, kinds, depth):
     for bins in itertools.product(*[range(n + 1) for n in n_bins]):
         assert tree.leaf(bins) == tree.walk(bins)
     # No split is void: each leaf is the leaf of some combination of bins.
-    used = tree.entries[: tree.n_entries]
-    assert set(used.tolist()) == set(range(tree.n_leaves))
-    assert (tree.entries[tree.n_entries :] == 9999).all()
+    assert set(tree.entries.tolist()) == set(range(tree.n_leaves))
     assert not tree.steps[len(n_bins) :].any()
 
 
@@ -148,6 +134,37 @@ def test_every_cut_of_a_feature_and_every_feature_comes_up():
     assert {len(tree.sets[0]) for tree in trees if tree.feature[0] == 2} == {1, 2}
     share = np.bincount([tree.feature[0] for tree in trees]) / len(trees)
     assert share.min() > 0.2
+
+
+def test_features_of_a_wide_grid_are_those_that_were_asked_for():
+    order = np.tile(np.arange(256, dtype=np.uint8), (5, 1))
+    order[1, :4] = [2, 0, 3, 1]
+    n_bins, kinds = np.array([9, 4, 2, 70, 6], np.int32), np.array([0, 3, 0, 2, 0], np.uint8)
+    asked = np.array([3, 1, 4], np.int32)
+    words = np.random.default_rng(0).integers(0, 2**64, 8 * 2**4, dtype=np.uint64)
+    feature, *nodes, steps, table = randomtree.grow(asked, n_bins, kinds, order, 4, words)
+    narrow, *own_nodes, own_steps, own_table = randomtree.grow(
+        np.arange(3, dtype=np.int32), n_bins[asked], kinds[asked], order[asked], 4, words
+    )
+    assert np.array_equal(feature, asked[narrow])
+    assert all(np.array_equal(*pair) for pair in zip(nodes, own_nodes, strict=True))
+    assert np.array_equal(steps, own_steps)
+    assert np.array_equal(table, own_table)
+
+
+@pytest.mark.parametrize(("n_bins", "kinds"), CASES)
+def test_bins_that_no_node_tells_apart_share_a_cell(n_bins, kinds):
+    tree = Grown(n_bins, kinds, 4, seed=9)
+    n_entries = 1
+    for f, n in enumerate(n_bins):
+        own = [inside for inside, g in zip(tree.sets, tree.feature, strict=True) if g == f]
+        sides = {tuple(b in inside for inside in own) for b in range(n + 1)}
+        n_cells = len(set(tree.steps[f, : n + 1].tolist()))
+        # But the missing bin of a number that is cut at all has a cell of its own.
+        spare = kinds[f] == NUMBER and f in tree.feature
+        assert len(sides) <= n_cells <= len(sides) + spare
+        n_entries *= n_cells
+    assert len(tree.entries) == n_entries
 
 
 def test_the_words_decide_everything():
