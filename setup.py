@@ -48,6 +48,7 @@ FAST = {
     "gradient",
     "histogram",
     "impurity",
+    "mergecells",
     "newton",
     "partition",
     "predict",

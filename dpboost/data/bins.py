@@ -57,9 +57,12 @@ class AffineBins:
         object.__setattr__(self, "upper", min(upper, _LARGEST_BOUND))
         object.__setattr__(self, "n_cells", cells)
         if self.table is not None and lower < upper:
-            bins = np.asarray(list(self.table), dtype=np.int64)
-            steps = np.diff(bins, prepend=0)
-            if len(bins) != cells or bins[0] != 0 or not np.isin(steps, (0, 1)).all():
+            if isinstance(self.table, bytes):
+                bins = np.frombuffer(self.table, dtype=np.uint8).astype(np.int64)
+            else:
+                bins = np.asarray(list(self.table), dtype=np.int64)
+            steps = bins[1:] - bins[:-1]
+            if len(bins) != cells or bins[0] != 0 or ((steps != 0) & (steps != 1)).any():
                 raise refuse(
                     "table",
                     "AffineBins",

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import binning
+from dpboost._kernels import binning, mergecells
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins
 from dpboost.data.table import Table
@@ -27,6 +27,8 @@ N_CELLS = 1024
 ROW_UNITS = 2**18
 # More features than this keep equal bins: the histograms would outgrow the rows.
 MOST_FEATURES = 4096
+# Histograms of this many features are merged at once, so that little memory is taken.
+FEATURES_AT_ONCE = 64
 # A difference or a count stands out from the noise beyond this many deviations, and a little
 # more where many are looked at.
 THRESHOLD = 1.5
@@ -152,9 +154,11 @@ def release_bins(
     released = ledger.release(noise, sensitive, label="fine histograms")
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
-    for place, noisy in zip(places, released, strict=True):
-        table = merge_cells(noisy / units, deviation, n_rows, n_bins)
-        features[place] = replace(fine[place], table=table)
+    for start in range(0, len(places), FEATURES_AT_ONCE):
+        some = slice(start, start + FEATURES_AT_ONCE)
+        tables = merge_cells(released[some] / units, deviation, n_rows, n_bins)
+        for place, table in zip(places[some], tables, strict=True):
+            features[place] = replace(fine[place], table=table.tobytes())
     return replace(binner, features=tuple(features))
 
 
@@ -168,7 +172,9 @@ def released_places(binner: Binner) -> list[int]:
     return places if len(places) <= MOST_FEATURES else []
 
 
-def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int) -> bytes:
+def merge_cells(
+    noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
+) -> NDArray[np.uint8]:
     """Return the bin of every fine cell.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
@@ -178,7 +184,7 @@ def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_b
 
     Parameters
     ----------
-    noisy : ndarray of shape (n_cells,)
+    noisy : ndarray of shape (n_features, n_cells)
         Released counts.
     deviation : float
         Standard deviation of their noise.
@@ -189,44 +195,20 @@ def merge_cells(noisy: NDArray[np.float64], deviation: float, n_rows: float, n_b
 
     Returns
     -------
-    bytes
+    ndarray of shape (n_features, n_cells), uint8
         Starts at 0 and goes up by 0 or 1.
     """
     mass = np.sqrt(denoise(noisy, deviation))
-    if mass.sum() <= 0:
-        mass = np.ones(len(noisy))
-    mass = mass / mass.sum() + FLOOR * deviation / n_rows
-    bins = np.zeros(len(mass), dtype=np.intp)
-    least, most = 0.0, float(mass.sum())
-    for _ in range(HALVINGS):
-        target = (least + most) / 2
-        found = _divide(mass, target)
-        if found[-1] < n_bins:
-            bins, most = found, target
-        else:
-            least = target
-        if bins[-1] == n_bins - 1:
-            break
-    return bytes(bins.astype(np.uint8))
-
-
-def _divide(mass: NDArray[np.float64], target: float) -> NDArray[np.intp]:
-    """Return bins of about the target mass: heavier cells alone, the rest between them evenly."""
-    alone = mass >= target
-    light = np.where(alone, 0.0, mass)
-    ends = np.cumsum(light)
-    stretch = np.cumsum(alone)  # how many heavy cells come before
-    borders = np.concatenate([[0.0], ends[alone], ends[-1:]])
-    lengths = np.diff(borders)
-    parts = np.maximum(np.rint(lengths / target), 1.0)
-    place = (ends - light / 2 - borders[stretch]) / np.maximum(lengths, 1e-300)[stretch]
-    part = np.where(alone, -1.0, np.minimum(np.floor(place * parts[stretch]), parts[stretch] - 1))
-    new = (np.diff(stretch) != 0) | (np.diff(part) != 0)
-    return np.concatenate([[0], np.cumsum(new)])
+    mass[mass.sum(axis=1) <= 0] = 1.0
+    mass /= mass.sum(axis=1, keepdims=True)
+    mass += FLOOR * deviation / n_rows
+    bins = np.empty(mass.shape, dtype=np.uint8)
+    mergecells.merge(mass, mass.sum(axis=1), n_bins, HALVINGS, bins)
+    return bins
 
 
 def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
-    """Return a piecewise constant, non-negative estimate of a histogram.
+    """Return piecewise constant, non-negative estimates of histograms.
 
     A dyadic interval is divided where its halves differ by more than the noise would make them,
     or where a part of it is to be divided; an interval that does not stand out from zero
@@ -234,26 +216,26 @@ def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
 
     Parameters
     ----------
-    noisy : ndarray of shape (2**k,)
+    noisy : ndarray of shape (n_features, 2**k)
         Released counts.
     deviation : float
         Standard deviation of their noise.
 
     Returns
     -------
-    ndarray of shape (2**k,)
+    ndarray of shape (n_features, 2**k)
     """
     sums = [noisy]
-    while len(sums[-1]) > 1:
-        sums.append(sums[-1][0::2] + sums[-1][1::2])
-    divided = [np.zeros(len(noisy), dtype=bool)]
+    while sums[-1].shape[1] > 1:
+        sums.append(sums[-1][:, 0::2] + sums[-1][:, 1::2])
+    divided = [np.zeros(noisy.shape, dtype=bool)]
     for level in range(1, len(sums)):
         parts = sums[level - 1]
-        beyond = THRESHOLD + 0.5 * math.sqrt(2 * math.log(len(sums[level])))
-        differs = np.abs(parts[0::2] - parts[1::2]) > beyond * deviation * math.sqrt(2**level)
-        divided.append(differs | divided[-1][0::2] | divided[-1][1::2])
-    density = np.zeros(1)
-    settled = np.zeros(1, dtype=bool)
+        beyond = THRESHOLD + 0.5 * math.sqrt(2 * math.log(sums[level].shape[1]))
+        differs = np.abs(parts[:, 0::2] - parts[:, 1::2]) > beyond * deviation * math.sqrt(2**level)
+        divided.append(differs | divided[-1][:, 0::2] | divided[-1][:, 1::2])
+    density = np.zeros((len(noisy), 1))
+    settled = np.zeros((len(noisy), 1), dtype=bool)
     for level in range(len(sums) - 1, -1, -1):
         width = 2**level
         settle = ~settled & ~divided[level]
@@ -261,7 +243,7 @@ def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
         density = np.where(settle, np.where(stands_out, sums[level] / width, 0.0), density)
         settled |= settle
         if level:
-            density, settled = np.repeat(density, 2), np.repeat(settled, 2)
+            density, settled = np.repeat(density, 2, axis=1), np.repeat(settled, 2, axis=1)
     return density
 
 

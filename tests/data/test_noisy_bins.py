@@ -94,7 +94,9 @@ def test_one_release_of_all_histograms_with_their_bound():
 def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        noisy_bins, "merge_cells", lambda noisy, *_: seen.append(noisy) or bytes(N_CELLS)
+        noisy_bins,
+        "merge_cells",
+        lambda noisy, *_: seen.extend(noisy) or np.zeros(noisy.shape, np.uint8),
     )
     X = data(1000)
     released(ledger(), X)
@@ -126,34 +128,47 @@ def test_nothing_numeric_is_nothing_released():
     assert books.spent == 0
 
 
+def merged(noisy, *numbers):
+    """Bins of one feature's cells."""
+    (bins,) = merge_cells(noisy[np.newaxis], *numbers)
+    return bins
+
+
+def test_many_features_are_merged_as_one_by_one():
+    noisy = np.random.default_rng(6).normal(3, 20, (5, N_CELLS)).cumsum(axis=1)
+    together = merge_cells(noisy, 20.0, 5000.0, 100)
+    assert np.array_equal(together, [merged(one, 20.0, 5000.0, 100) for one in noisy])
+    assert len({bins.tobytes() for bins in together}) == 5
+
+
 @pytest.mark.parametrize("n_bins", [2, 16, 255])
 @pytest.mark.parametrize("seed", range(5))
 def test_bins_of_cells_go_up_by_at_most_one_and_are_not_too_many(n_bins, seed):
     random = np.random.default_rng(seed)
     counts = random.poisson(5.0 * (random.random(N_CELLS) < 0.2)).astype(float)
     for deviation in (0.0, 1.0, 100.0):
-        bins = merge_cells(counts + deviation, deviation, max(counts.sum(), 1), n_bins)
-        steps = np.diff(np.frombuffer(bins, np.uint8).astype(int))
+        bins = merged(counts + deviation, deviation, max(counts.sum(), 1), n_bins)
+        steps = np.diff(bins.astype(int))
         assert bins[0] == 0
         assert set(steps.tolist()) <= {0, 1}
         assert 1 <= bins[-1] + 1 <= n_bins
 
 
 def test_an_empty_histogram_has_equal_bins():
-    bins = merge_cells(np.zeros(N_CELLS), 3.0, 1.0, 8)
-    assert np.bincount(np.frombuffer(bins, np.uint8)).tolist() == [N_CELLS // 8] * 8
+    bins = merged(np.zeros(N_CELLS), 3.0, 1.0, 8)
+    assert np.bincount(bins).tolist() == [N_CELLS // 8] * 8
 
 
 def test_square_roots_of_mass_are_shared_out():
     counts = np.repeat([900.0, 100.0], N_CELLS // 2)
-    bins = np.frombuffer(merge_cells(counts, 0.0, counts.sum(), 40), np.uint8)
+    bins = merged(counts, 0.0, counts.sum(), 40)
     assert (bins[N_CELLS // 2 - 1] + 1) / 40 == pytest.approx(0.75, abs=0.03)
 
 
 def test_a_frequent_value_takes_one_bin_and_the_others_share_the_rest():
     counts = np.full(N_CELLS, 4.0)
     counts[[0, 300]] = 1e6
-    bins = np.frombuffer(merge_cells(counts, 0.0, counts.sum(), 40), np.uint8)
+    bins = merged(counts, 0.0, counts.sum(), 40)
     sizes = np.bincount(bins)
     assert sizes[bins[0]] == sizes[bins[300]] == 1
     assert 36 <= len(sizes) <= 40
@@ -163,13 +178,13 @@ def test_a_frequent_value_takes_one_bin_and_the_others_share_the_rest():
 
 def test_noise_spreads_bins_over_empty_stretches():
     counts = np.where(np.arange(N_CELLS) < 64, 1000.0, 0.0)
-    bins = [merge_cells(counts, deviation, counts.sum(), 32) for deviation in (1e-6, 40.0, 400.0)]
-    in_the_empty_part = [found[-1] - found[64] for found in bins]
+    bins = [merged(counts, deviation, counts.sum(), 32) for deviation in (1e-6, 40.0, 400.0)]
+    in_the_empty_part = [int(found[-1]) - int(found[64]) for found in bins]
     assert in_the_empty_part == sorted(set(in_the_empty_part))
 
 
 def test_without_noise_nothing_is_smoothed():
-    counts = np.random.default_rng(3).integers(0, 50, 64).astype(float)
+    counts = np.random.default_rng(3).integers(0, 50, (3, 64)).astype(float)
     np.testing.assert_allclose(denoise(counts, 0.0), counts)
 
 
@@ -177,7 +192,7 @@ def test_noise_is_smoothed_away_and_steps_stay():
     random = np.random.default_rng(4)
     truth = np.repeat([0.0, 200.0, 50.0, 0.0], N_CELLS // 4)
     noisy = truth + random.normal(0, 10, N_CELLS)
-    found = denoise(noisy, 10.0)
+    (found,) = denoise(noisy[np.newaxis], 10.0)
     assert found.min() >= 0
     assert np.abs(found - truth).mean() < 0.1 * np.abs(noisy - truth).mean()
     assert len(np.unique(found)) < 40
@@ -185,5 +200,5 @@ def test_noise_is_smoothed_away_and_steps_stay():
 
 def test_noise_alone_is_mostly_nothing():
     noise = np.random.default_rng(5).normal(0, 10, (10, N_CELLS))
-    found = np.array([denoise(one, 10.0) for one in noise])
+    found = denoise(noise, 10.0)
     assert found.sum() < 0.1 * np.maximum(noise, 0).sum()
