@@ -4,6 +4,7 @@ from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
     STEPS = 256  # steps of a feature, one for each bin
+    LANES = 4    # sums of a leaf that are added to in turn
 
 
 cdef inline unsigned short leaf_at(
@@ -32,6 +33,21 @@ cdef inline void add_packed(
     # Add packed words by leaf; at most 32767 of them until ``unpack``.
     cdef Py_ssize_t i
     for i in range(n):
+        packed[leaves[i]] += <word_t> words[i]
+
+
+cdef inline void add_packed_apart(
+    const sum_t* words, const unsigned short* leaves, Py_ssize_t n, word_t* packed, Py_ssize_t size
+) noexcept nogil:
+    # The same with LANES sums of each leaf, ``size`` apart: neighbouring rows often share a leaf,
+    # and a sum that has just been written is slow to read.
+    cdef Py_ssize_t turn, i
+    cdef int lane
+    for turn in range(n // LANES):
+        for lane in range(LANES):
+            i = turn * LANES + lane
+            packed[lane * size + leaves[i]] += <word_t> words[i]
+    for i in range(n // LANES * LANES, n):
         packed[leaves[i]] += <word_t> words[i]
 
 

@@ -10,7 +10,7 @@ cdef enum:
     ROWS_AT_ONCE = 512
     STEP_BITS = 13  # a step of a table is 2^13 score units
     STEP_UNITS = 8192
-    HALF = 1 << 26  # of a unit of the 2^-16 grid, before the shift that rounds
+    HALF = 1 << 13  # of a unit of the 2^-16 grid, before the shift that rounds
 
 cdef struct surface_t:
     # Gradient and hessian as public tables: lines of nodes over scores, a line for each label
@@ -55,20 +55,59 @@ cdef inline int logistic_place(sum_t score, sum_t half_range) noexcept nogil:
     return <int> min(max(score + half_range, 0), 2 * half_range - 1)
 
 
+cdef inline unsigned int logistic_share(
+    unsigned int value, unsigned int rise, int place
+) noexcept nogil:
+    # p on the 2^-16 grid. Entry i of the table is the logistic function at i steps above
+    # -half_range on the 2^-30 grid, and its rise to the next entry. Everything fits into 32 bits:
+    # the shift leaves of the place what lies between entries, as a part of 2^32.
+    cdef unsigned int part = <unsigned int> place << (32 - STEP_BITS)
+    value += <unsigned int> ((<word_t> rise * part) >> 32)
+    return (value + HALF) >> (TABLE_BITS - GRID_BITS)
+
+
+cdef inline int logistic_gradient(unsigned int p, int label, int limit) noexcept nogil:
+    return min(max(<int> p - (label << GRID_BITS), -limit), limit)
+
+
+cdef inline unsigned int logistic_hessian(unsigned int p) noexcept nogil:
+    return (p * ((1 << GRID_BITS) - p)) >> GRID_BITS
+
+
 cdef inline sum_t logistic_word(
     sum_t entry, int place, sum_t label, sum_t limit
 ) noexcept nogil:
-    # Gradient p - label, hessian p (1 - p). Entry i of the table is the logistic function at i
-    # steps above -half_range on the 2^-30 grid, and its rise to the next entry; both are positive,
-    # and every product has factors of 32 bits, so that vectors of 64 bits hold all of it.
-    cdef word_t p = (<word_t> entry >> 32) << STEP_BITS
-    p += <word_t> (<unsigned int> entry) * <unsigned int> (place & (STEP_UNITS - 1))
-    p = (p + HALF) >> (TABLE_BITS - GRID_BITS + STEP_BITS)
-    return pack(
-        clip(<sum_t> p - (label << GRID_BITS), limit),
-        <sum_t> ((<word_t> (<unsigned int> p) * <unsigned int> ((1 << GRID_BITS) - p))
-                 >> GRID_BITS),
-    )
+    # Gradient p - label, hessian p (1 - p).
+    cdef unsigned int p = logistic_share(<unsigned int> (entry >> 32), <unsigned int> entry, place)
+    return pack(logistic_gradient(p, <int> label, <int> limit), logistic_hessian(p))
+
+
+cdef inline void logistic_words(
+    const sum_t* scores, const sum_t* labels, Py_ssize_t n, const sum_t* table, sum_t half_range,
+    sum_t limit, sum_t* words,
+) noexcept nogil:
+    # At most ROWS_AT_ONCE neighbouring rows, in steps: those without a look-up are vectors then,
+    # of 32 bits where they can be.
+    cdef int place[ROWS_AT_ONCE]
+    cdef unsigned int value[ROWS_AT_ONCE]
+    cdef unsigned int rise[ROWS_AT_ONCE]
+    cdef int gradient[ROWS_AT_ONCE]
+    cdef int clip_at = <int> limit
+    cdef unsigned int p
+    cdef Py_ssize_t i
+    for i in range(n):
+        place[i] = logistic_place(scores[i], half_range)
+    for i in range(n):
+        value[i] = <unsigned int> (table[place[i] >> STEP_BITS] >> 32)
+        rise[i] = <unsigned int> table[place[i] >> STEP_BITS]
+    for i in range(n):
+        gradient[i] = <int> labels[i]
+    for i in range(n):
+        p = logistic_share(value[i], rise[i], place[i])
+        gradient[i] = logistic_gradient(p, gradient[i], clip_at)
+        value[i] = logistic_hessian(p)
+    for i in range(n):
+        words[i] = pack(gradient[i], value[i])
 
 
 cdef inline sum_t decay(sum_t below, const sum_t* table, sum_t table_range) noexcept nogil:

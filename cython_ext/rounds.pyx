@@ -9,10 +9,10 @@ integers, so nothing depends on chunks or threads.
 from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free
 
-from _cells cimport add_packed, look_up, unpack
+from _cells cimport LANES, add_packed, add_packed_apart, look_up, unpack
 from _newton cimport (
-    ROWS_AT_ONCE, STEP_BITS, logistic_place, logistic_word, separate_words, softmax_words,
-    squared_place, squared_word, surface_t, surface_word, weigh,
+    ROWS_AT_ONCE, STEP_BITS, logistic_words, separate_words, softmax_words, squared_place,
+    squared_word, surface_t, surface_word, weigh,
 )
 from _types cimport bin_t, row_t, sum_t, word_t
 
@@ -195,8 +195,9 @@ cdef _pass(
 cdef _add_parts(const pass_t* rows, const rule_t* rule, int n_parts, sum_t* sums):
     """Give each thread a run of rows and sums of its own, then add the sums up."""
     cdef Py_ssize_t size = rows.n_outputs * rows.n_leaves
+    cdef Py_ssize_t own = (2 + LANES) * size
     cdef Py_ssize_t whole = (rows.n_rows + n_parts - 1) // n_parts
-    cdef sum_t* work = <sum_t*> calloc(n_parts * 3 * size, sizeof(sum_t))
+    cdef sum_t* work = <sum_t*> calloc(n_parts * own, sizeof(sum_t))
     cdef Py_ssize_t part, i
     if work == NULL:
         raise MemoryError("The sums of the leaves do not fit into memory.")
@@ -204,11 +205,11 @@ cdef _add_parts(const pass_t* rows, const rule_t* rule, int n_parts, sum_t* sums
         for part in prange(n_parts, nogil=True, num_threads=n_parts, schedule="static"):
             _part(
                 rows, rule, min(part * whole, rows.n_rows), min((part + 1) * whole, rows.n_rows),
-                work + part * 3 * size,
+                work + part * own,
             )
         for part in range(n_parts):
             for i in range(2 * size):
-                sums[i] += work[part * 3 * size + i]
+                sums[i] += work[part * own + i]
     finally:
         free(work)
 
@@ -223,9 +224,15 @@ cdef void _part(
     for chunk in range((stop - start + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE):
         first = start + chunk * ROWS_AT_ONCE
         if chunk > 0 and chunk % CHUNKS_AT_ONCE == 0:
-            unpack(packed, size, work, work + size)
+            _unpack_lanes(packed, size, work)
         _chunk(rows, rule, first, min(stop - first, ROWS_AT_ONCE), packed)
-    unpack(packed, size, work, work + size)
+    _unpack_lanes(packed, size, work)
+
+
+cdef void _unpack_lanes(word_t* packed, Py_ssize_t size, sum_t* work) noexcept nogil:
+    cdef int lane
+    for lane in range(LANES):
+        unpack(packed + lane * size, size, work, work + size)
 
 
 cdef void _chunk(
@@ -252,48 +259,26 @@ cdef void _one_output(
     # the rule.
     cdef sum_t words[ROWS_AT_ONCE]
     cdef int places[ROWS_AT_ONCE]
+    cdef const sum_t* scores = rows.scores + start
     cdef const sum_t* labels = rows.labels + start
-    cdef const sum_t* table = rule.table
-    cdef sum_t table_range = rule.table_range
-    cdef sum_t limit = rule.limit
-    cdef double bound = <double> limit
+    cdef double bound = <double> rule.limit
     cdef double scale = rule.scale
     cdef surface_t surface = rule.surface
     cdef Py_ssize_t i
-    _score(rows, start, n, words)
+    _take_pending(rows, start, n)
     if rule.kind == SQUARED:
         for i in range(n):
-            places[i] = squared_place(words[i], labels[i])
+            places[i] = squared_place(scores[i], labels[i])
         for i in range(n):
             words[i] = squared_word(places[i], scale, bound)
     elif rule.kind == SURFACE:
         for i in range(n):
-            words[i] = surface_word(words[i], labels[i], &surface)
+            words[i] = surface_word(scores[i], labels[i], &surface)
     else:
-        for i in range(n):
-            places[i] = logistic_place(words[i], table_range)
-        for i in range(n):
-            words[i] = table[places[i] >> STEP_BITS]
-        for i in range(n):
-            words[i] = logistic_word(words[i], places[i], labels[i], limit)
+        logistic_words(scores, labels, n, rule.table, rule.table_range, rule.limit, words)
     _weigh(rows, start, n, words)
     _find_leaves(rows, start, n)
-    add_packed(words, rows.leaves + start, n, packed)
-
-
-cdef inline void _score(
-    const pass_t* rows, Py_ssize_t start, Py_ssize_t n, sum_t* current
-) noexcept nogil:
-    # The score of each row of one output, with the value of its leaf in the round before.
-    cdef sum_t* scores = rows.scores + start
-    cdef const sum_t* pending = rows.pending
-    cdef const unsigned short* leaves = rows.leaves + start
-    cdef Py_ssize_t i
-    cdef sum_t score
-    for i in range(n):
-        score = scores[i] + pending[leaves[i]]
-        scores[i] = score
-        current[i] = score
+    add_packed_apart(words, rows.leaves + start, n, packed, rows.n_leaves)
 
 
 cdef void _take_pending(const pass_t* rows, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
