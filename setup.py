@@ -44,6 +44,7 @@ FAST = {
     "binning",
     "cells",
     "classcounts",
+    "fewrows",
     "gain",
     "gradient",
     "histogram",

@@ -13,6 +13,7 @@ from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free, realloc
 
 from _gain cimport child_score
+from _sets cimport lowest_bit
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
@@ -294,7 +295,7 @@ cdef void _node(
     for word in range(SET_WORDS):
         left = stored[word]
         while left:
-            b = word * 64 + _lowest(left)
+            b = word * 64 + lowest_bit(left)
             left &= left - 1
             stored_sum += sums[b]
             stored_count += counts[b]
@@ -305,7 +306,7 @@ cdef void _node(
     for word in range(SET_WORDS):
         left = stored[word]
         while left:
-            b = word * 64 + _lowest(left)
+            b = word * 64 + lowest_bit(left)
             left &= left - 1
             if b < n_candidates:
                 if b > after:
@@ -326,13 +327,6 @@ cdef void _node(
     # Where the next feature stores nothing, this run goes on through it.
     if f + 1 < columns.n_features:
         _append(node, first + <row_t> n_candidates, score.undivided[node], out)
-
-
-cdef extern from *:
-    """
-    #define dpboost_lowest(word) __builtin_ctzll(word)
-    """
-    int _lowest "dpboost_lowest"(word_t word) noexcept nogil
 
 
 cdef inline void _add(

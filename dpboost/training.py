@@ -178,7 +178,6 @@ def train(
         source,
         Layout.of(binner),
         n_outputs=loss.n_outputs,
-        sparse=columns.sparse,
         n_threads=n_threads,
     )
     loop = algorithm.build(setting)

@@ -14,8 +14,9 @@ from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
 from dpboost.losses.grid import Lookup
 from dpboost.random import RowCoins
+from dpboost.tree.few_rows import FewRows
 from dpboost.tree.layout import Layout
-from dpboost.tree.node_rows import NodeRows
+from dpboost.tree.node_rows import NodeRows, whole_rows
 from dpboost.tree.partitions import Partition
 from dpboost.tree.structure import Tree
 
@@ -140,8 +141,16 @@ class Holding:
         """Take note of the released trees of a round, one for each output."""
         self._trees.append(trees)
 
-    def enter_nodes(self, gradient_bound: float) -> None:
-        """Put the rows of the round into the root of a tree, without those that are filtered."""
+    def enter_nodes(self, gradient_bound: float, *, whole: bool = False) -> None:
+        """Put the rows of the round into the root of a tree, without those that are filtered.
+
+        Parameters
+        ----------
+        gradient_bound : float
+            Rows with a larger absolute gradient are dropped.
+        whole : bool, default=False
+            Whether all rows of the fit are here.
+        """
         # Recipes that choose splits node by node take these losses only, and no weights.
         assert isinstance(self.loss, SquaredLoss | LogisticLoss)
         assert not len(self.weights)
@@ -157,7 +166,8 @@ class Holding:
             n_threads=self.n_threads,
         )
         words *= self.present[self._round]
-        self.nodes = NodeRows(columns, words, self.layout, self.n_threads)
+        kind = whole_rows if whole else NodeRows
+        self.nodes: NodeRows | FewRows = kind(columns, words, self.layout, self.n_threads)
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
         """Return gradient and hessian sums of the leaves of a public partition.

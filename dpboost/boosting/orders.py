@@ -60,13 +60,16 @@ class EnterNodes:
     ----------
     gradient_bound : float
         Rows with a larger absolute gradient are dropped (gradient-based data filtering).
+    whole : bool, default=False
+        Whether all rows of the fit are at this one place.
     """
 
     gradient_bound: float
+    whole: bool = False
 
     def carry_out(self, rows: Holding) -> Holding:
         """Put the rows of one place into the root."""
-        rows.enter_nodes(self.gradient_bound)
+        rows.enter_nodes(self.gradient_bound, whole=self.whole)
         return rows
 
 

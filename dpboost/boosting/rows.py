@@ -11,7 +11,7 @@ from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.privacy.source import Source
+from dpboost.privacy.source import LocalSource, Source
 from dpboost.tree.layout import Layout
 from dpboost.tree.noisy_leaves import SumScale
 from dpboost.tree.partitions import Partition
@@ -29,8 +29,6 @@ class TrainingRows:
     layout : Layout
         Public positions of cells and candidates.
     n_outputs : int, default=1
-    sparse : bool, default=False
-        Whether bins are sparse; a public fact of the kind of table.
     n_threads : int, default=1
 
     Privacy
@@ -44,13 +42,11 @@ class TrainingRows:
         layout: Layout,
         *,
         n_outputs: int = 1,
-        sparse: bool = False,
         n_threads: int = 1,
     ) -> None:
         self.source = source
         self.layout = layout
         self.n_outputs = n_outputs
-        self.sparse = sparse
         self.n_threads = n_threads
         self._n_trees = 0
 
@@ -89,7 +85,9 @@ class TreeRows:
     def __init__(self, training: TrainingRows) -> None:
         self._training = training
 
-    def node_statistics(self, gradient_bound: float, neighbours: Neighbours) -> NodeStatistics:
+    def node_statistics(
+        self, gradient_bound: float, neighbours: Neighbours, *, summed: bool = False
+    ) -> NodeStatistics:
         """Histograms and totals for splits chosen node by node.
 
         Parameters
@@ -98,14 +96,18 @@ class TreeRows:
             Rows with a larger absolute gradient are dropped (gradient-based data filtering).
         neighbours : Neighbours
             Relation of the constants.
+        summed : bool, default=False
+            Whether the learner itself asks for histograms, which add up over places. Without
+            that, a place that has all rows need not keep any.
         """
         training = self._training
-        training.source.tell(EnterNodes(gradient_bound=gradient_bound))
+        whole = isinstance(training.source, LocalSource) and not summed
+        training.source.tell(EnterNodes(gradient_bound=gradient_bound, whole=whole))
         return NodeStatistics(
             training.source,
             training.layout,
             neighbours,
-            sparse=training.sparse,
+            whole=whole,
             n_threads=training.n_threads,
         )
 

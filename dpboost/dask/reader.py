@@ -142,7 +142,7 @@ class Reader:
         return PartFacts(
             n_rows=n_rows,
             fingerprint=found,
-            columns=replace(ColumnFacts.of(rows.table), sparse=False),
+            columns=ColumnFacts.of(rows.table),
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),
         )

@@ -22,15 +22,12 @@ class ColumnFacts:
     ordered : frozenset of int
         Those of them whose codes are compared as numbers.
     zero_as_missing : bool
-    sparse : bool
-        Whether tables store some cells only.
     """
 
     feature_names: tuple[str, ...]
     categorical: Mapping[int, list[Any]] = field(default_factory=dict)
     ordered: frozenset[int] = frozenset()
     zero_as_missing: bool = False
-    sparse: bool = False
 
     @classmethod
     def of(cls, table: Table) -> ColumnFacts:
@@ -40,7 +37,6 @@ class ColumnFacts:
             categorical=table.categorical,
             ordered=table.ordered,
             zero_as_missing=table.zero_as_missing,
-            sparse=table.stored is not None,
         )
 
     @property

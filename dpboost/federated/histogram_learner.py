@@ -74,7 +74,7 @@ class HistogramLearner:
     ) -> tuple[Tree, ...]:
         """Release the tree at position ``index`` of its ensemble."""
         central = self.central
-        statistics = rows.node_statistics(central.gradient_bound, ledger.neighbours)
+        statistics = rows.node_statistics(central.gradient_bound, ledger.neighbours, summed=True)
         parts = split_tree(budget, central.grower.max_depth)
         levels = iter(parts.levels)
 

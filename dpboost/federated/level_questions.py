@@ -14,7 +14,7 @@ from dpboost.privacy.reach import Reach
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.tree.layout import Layout
-from dpboost.tree.node_rows import HasNodes
+from dpboost.tree.node_rows import HasNodes, NodeRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +51,7 @@ class LevelSums:
 
     def answer(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the histograms of the rows of one place."""
+        assert isinstance(rows.nodes, NodeRows)
         built = np.ascontiguousarray(rows.nodes.histograms(1))
         built[1] *= self.count_units
         return built

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.tree.criteria import GradientGain
-from dpboost.tree.node_rows import HasNodes
+from dpboost.tree.node_rows import HasNodes, NodeRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +37,7 @@ class NodeHistograms:
 
     def answer(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the histograms for the rows of one place."""
+        assert isinstance(rows.nodes, NodeRows)
         return rows.nodes.histograms(self.step)
 
 
@@ -57,10 +58,11 @@ class NodeTotals:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SparseScores:
-    """Scores of all candidates of all nodes of a level, where bins are sparse.
+class LevelScores:
+    """Scores of all candidates of all nodes of a level.
 
-    No sum: only a source whose rows are all in one place can answer.
+    No sum: only a source whose rows are all in one place can answer. How it comes to the scores,
+    and whether it writes them out or in runs, is its own affair.
 
     Parameters
     ----------
@@ -79,8 +81,8 @@ class SparseScores:
         return (self.n_nodes, self.n_candidates)
 
     def answer(self, rows: HasNodes) -> Any:
-        """Return the scores for all rows, `ScoreRuns`."""
-        return rows.nodes.sparse_scores(self.criterion)
+        """Return the scores for all rows, an array or `ScoreRuns`."""
+        return rows.nodes.scores(self.criterion)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,7 +11,9 @@ from dpboost._kernels import histogram, partition
 from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.tree.criteria import GradientGain
+from dpboost.tree.few_rows import MOST_ROWS, FewRows
 from dpboost.tree.layout import Layout
+from dpboost.tree.level_histograms import LevelHistograms
 from dpboost.tree.sparse_scores import sparse_scores
 
 
@@ -34,7 +36,7 @@ class NodeRows:
     All that it returns is private.
     """
 
-    __slots__ = ("_bins", "_layout", "_n_threads", "_order", "_starts", "_words")
+    __slots__ = ("_bins", "_layout", "_levels", "_n_threads", "_order", "_starts", "_words")
 
     def __init__(
         self, bins: BinnedRows, words: NDArray[np.int64], layout: Layout, n_threads: int
@@ -46,6 +48,7 @@ class NodeRows:
         self._n_threads = n_threads
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts = np.array([0, n_rows], dtype=np.int32)
+        self._levels: LevelHistograms | None = None
 
     def histograms(self, step: int) -> NDArray[np.int64]:
         """Return sums and counts in the cells of every ``step``-th node of the level.
@@ -73,16 +76,29 @@ class NodeRows:
 
     def totals(self) -> NDArray[np.int64]:
         """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""
+        self._levels = None  # leaves come last
         totals = np.empty((2, len(self._starts) - 1), dtype=np.int64)
         histogram.node_totals(
             self._order, self._starts, self._words, totals[0], totals[1], self._n_threads
         )
         return totals
 
-    def sparse_scores(self, criterion: GradientGain) -> ScoreRuns:
-        """Return scores of all nodes of the level, without their histograms."""
-        bins = self._bins
-        assert isinstance(bins, SparseBins)
+    def scores(self, criterion: GradientGain) -> NDArray[np.int64] | ScoreRuns:
+        """Return scores of all candidates of the nodes of the level.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_candidates), int64, or ScoreRuns
+        """
+        if isinstance(self._bins, SparseBins):
+            return self._sparse_scores(self._bins, criterion)
+        if self._levels is None:
+            self._levels = LevelHistograms(lambda _, step: self.histograms(step), self._n_threads)
+        built = self._levels.of(len(self._starts) - 1)
+        return criterion.scores(built[0], built[1], self._layout)
+
+    def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
+        """Return the scores without histograms."""
         node_of_row = np.empty(len(self._order), dtype=np.int32)
         numbers = np.arange(len(self._starts) - 1, dtype=np.int32)
         node_of_row[self._order] = np.repeat(numbers, np.diff(self._starts))
@@ -117,7 +133,25 @@ class NodeRows:
         self._order, self._starts = order, starts
 
 
-class HasNodes(Protocol):
-    """The state of a place whose rows are in the nodes of a tree."""
+def whole_rows(
+    bins: BinnedRows, words: NDArray[np.int64], layout: Layout, n_threads: int
+) -> NodeRows | FewRows:
+    """Return the rows of one tree that are all in one place; parameters of both classes.
 
-    nodes: NodeRows
+    Privacy
+    -------
+    The choice hangs on the private number of rows. Both give the same scores and totals: time and
+    memory are all that shows it.
+    """
+    if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
+        return NodeRows(bins, words, layout, n_threads)
+    return FewRows(bins, words, layout, n_threads)
+
+
+class HasNodes(Protocol):
+    """The state of a place whose rows are in the nodes of a tree.
+
+    Rows of several places are `NodeRows` in each of them: histograms add up, scores do not.
+    """
+
+    nodes: NodeRows | FewRows

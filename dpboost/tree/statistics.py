@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import histogram
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.source import Source
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.layout import Layout
 from dpboost.tree.leaves import ClippedLeaf
-from dpboost.tree.node_questions import NodeHistograms, NodeTotals, SparseScores, SplitNodes
+from dpboost.tree.level_histograms import LevelHistograms
+from dpboost.tree.node_questions import LevelScores, NodeHistograms, NodeTotals, SplitNodes
 
 
 class NodeStatistics:
@@ -29,8 +29,8 @@ class NodeStatistics:
         Public positions of cells and candidates.
     neighbours : Neighbours
         The relation whose constants go with each value.
-    sparse : bool, default=False
-        Whether bins are sparse; a public fact of the kind of table.
+    whole : bool, default=False
+        Whether all rows are in one place, which then computes scores by itself.
     n_threads : int
         Threads of the kernels; results do not depend on it.
 
@@ -40,13 +40,12 @@ class NodeStatistics:
     """
 
     __slots__ = (
-        "_built",
         "_layout",
+        "_levels",
         "_n_nodes",
-        "_n_threads",
         "_neighbours",
         "_source",
-        "_sparse",
+        "_whole",
     )
 
     def __init__(
@@ -55,16 +54,15 @@ class NodeStatistics:
         layout: Layout,
         neighbours: Neighbours,
         *,
-        sparse: bool = False,
+        whole: bool = False,
         n_threads: int = 1,
     ) -> None:
         self._source = source
         self._layout = layout
         self._neighbours = neighbours
-        self._sparse = sparse
-        self._n_threads = n_threads
+        self._whole = whole
         self._n_nodes = 1
-        self._built: NDArray[np.int64] | None = None
+        self._levels = LevelHistograms(self._histograms, n_threads)
 
     @property
     def n_nodes(self) -> int:
@@ -88,16 +86,16 @@ class NodeStatistics:
         -------
         Sensitive of shape (n_nodes, n_candidates)
         """
-        if self._sparse:
-            question = SparseScores(
+        if self._whole:
+            question = LevelScores(
                 criterion=criterion,
-                n_nodes=self.n_nodes,
+                n_nodes=self._n_nodes,
                 n_candidates=self._layout.n_candidates,
             )
             scores = self._source.exact(question)
         else:
-            self._built = self._histograms()
-            scores = criterion.scores(self._built[0], self._built[1], self._layout)
+            sums, counts = self._levels.of(self._n_nodes)
+            scores = criterion.scores(sums, counts, self._layout)
         return Sensitive(scores, (criterion.bound(self._neighbours),))
 
     def leaf_values(self, leaf: ClippedLeaf) -> Sensitive:
@@ -117,19 +115,7 @@ class NodeStatistics:
         self._source.tell(SplitNodes(feature=feature, split_bin=split_bin))
         self._n_nodes *= 2
 
-    def _histograms(self) -> NDArray[np.int64]:
-        """Return sums and counts of every cell of every node of the level.
-
-        Below the root only left children are built from rows; their siblings are the parents
-        minus them. Always the left child, never the smaller one: no choice hangs on a size.
-        """
-        n_nodes, n_cells = self.n_nodes, self._layout.n_cells
-        parents = self._built
-        if parents is None or 2 * parents.shape[1] != n_nodes:
-            return self._source.exact(NodeHistograms(n_nodes=n_nodes, n_cells=n_cells))
-        question = NodeHistograms(n_nodes=n_nodes // 2, n_cells=n_cells, step=2)
-        left = self._source.exact(question)
-        built = np.empty((2, n_nodes, n_cells), dtype=np.int64)
-        for which in range(2):
-            histogram.children(parents[which], left[which], built[which], self._n_threads)
-        return built
+    def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:
+        """Add up the histograms of every ``step``-th node over all places."""
+        question = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
+        return self._source.exact(question)

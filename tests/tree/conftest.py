@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpboost.data.sparse import SparseBins
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -68,14 +67,14 @@ def rows():
 
 @pytest.fixture
 def statistics(layout):
-    def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1):
+    def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1, kind=NodeRows):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
-        place = SimpleNamespace(nodes=NodeRows(bins, words, layout, n_threads))
+        place = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
         return NodeStatistics(
             LocalSource(place),
             layout,
             neighbours,
-            sparse=isinstance(bins, SparseBins),
+            whole=kind is not NodeRows,
             n_threads=n_threads,
         )
 

@@ -10,6 +10,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.tree.criteria import GradientGain
 from dpboost.tree.node_questions import NodeTotals
+from dpboost.tree.node_rows import whole_rows
 from dpboost.tree.selectors import PrivateArgmax
 
 ONE = 65536
@@ -70,7 +71,9 @@ def test_scores_of_every_level_are_those_of_dense_bins(rows, statistics, open_le
     expected = grown(statistics(bins, gradients, kept), open_ledger(), 4)
     dense = [value.ravel() for value in seen]
     seen.clear()
-    found = grown(statistics(sparse(bins, fill), gradients, kept), open_ledger(), 4)
+    found = grown(
+        statistics(sparse(bins, fill), gradients, kept, kind=whole_rows), open_ledger(), 4
+    )
     assert found == expected
     np.testing.assert_array_equal(
         np.concatenate([value.ravel() for value in seen]), np.concatenate(dense)
@@ -80,7 +83,10 @@ def test_scores_of_every_level_are_those_of_dense_bins(rows, statistics, open_le
 def test_leaves_are_those_of_dense_bins(rows, statistics):
     bins, gradients, kept = rows()
     fill = (0, 0, 0)
-    data = [statistics(b, gradients, kept) for b in (bins, sparse(bins, fill))]
+    data = [
+        statistics(bins, gradients, kept),
+        statistics(sparse(bins, fill), gradients, kept, kind=whole_rows),
+    ]
     for one in data:
         one.split(np.array([1], np.int32), np.array([2], np.uint8))
         one.split(np.array([0, 0], np.int32), np.array([1, 3], np.uint8))

@@ -1,0 +1,70 @@
+"""The rows of one tree that are all in one place, and few: scored where they lie in caches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import fewrows
+from dpboost.privacy.score_runs import ScoreRuns
+from dpboost.tree.criteria import SCORE_LIMIT, GradientGain
+from dpboost.tree.layout import Layout
+
+# With more rows than this, histograms that are kept for the siblings of the next level pay.
+MOST_ROWS = 8192
+
+
+class FewRows:
+    """Private rows of one tree, as `NodeRows`, which keep no histogram.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_rows), uint8
+        Bins of the tree's rows, by column.
+    words : ndarray of shape (n_rows,), int64
+        Packed gradient and count of each row; zero for a row that the filter drops.
+    layout : Layout
+        Public positions of cells and candidates.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    All that it returns is private. Scores, totals and splits are those of `NodeRows`; only time
+    and memory tell the two apart.
+    """
+
+    __slots__ = ("_layout", "_rows")
+
+    def __init__(
+        self, bins: NDArray[np.uint8], words: NDArray[np.int64], layout: Layout, n_threads: int
+    ) -> None:
+        self._layout = layout
+        self._rows = fewrows.FewRows(
+            bins,
+            words,
+            layout.cell_offsets,
+            layout.candidate_offsets,
+            layout.is_categorical,
+            n_threads,
+        )
+
+    def scores(self, criterion: GradientGain) -> ScoreRuns:
+        """Return scores of all candidates of the nodes of the level, in runs."""
+        scores, starts, node_start = self._rows.runs(
+            criterion.hessian, criterion.reg_lambda, criterion.scale, SCORE_LIMIT
+        )
+        return ScoreRuns(
+            scores=scores,
+            starts=starts,
+            node_start=node_start,
+            n_candidates=self._layout.n_candidates,
+        )
+
+    def totals(self) -> NDArray[np.int64]:
+        """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""
+        return self._rows.totals()
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level."""
+        self._rows.split(feature, split_bin)

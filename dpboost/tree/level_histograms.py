@@ -1,0 +1,60 @@
+"""Histograms of one level after the other, half of them by subtraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import histogram
+
+
+class LevelHistograms:
+    """Sums and counts of the cells of every node of a level.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(n_asked, step)`` adds up rows for every ``step``-th node of the level, and returns
+        an int64 array of shape (2, n_asked, n_cells).
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    What it holds and returns is private.
+    """
+
+    __slots__ = ("_build", "_built", "_n_threads")
+
+    def __init__(self, build: Callable[[int, int], NDArray[np.int64]], n_threads: int) -> None:
+        self._build = build
+        self._n_threads = n_threads
+        self._built: NDArray[np.int64] | None = None
+
+    def of(self, n_nodes: int) -> NDArray[np.int64]:
+        """Return the histograms of a level.
+
+        Below the root only left children are built from rows; their siblings are the parents
+        minus them. Always the left child, never the smaller one: no choice hangs on a size.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Nodes of the level. Siblings are subtracted from the level right above alone.
+
+        Returns
+        -------
+        ndarray of shape (2, n_nodes, n_cells), int64
+        """
+        parents = self._built
+        if parents is None or 2 * parents.shape[1] != n_nodes:
+            self._built = self._build(n_nodes, 1)
+            return self._built
+        left = self._build(n_nodes // 2, 2)
+        built = np.empty((2, n_nodes, left.shape[2]), dtype=np.int64)
+        for which in range(2):
+            histogram.children(parents[which], left[which], built[which], self._n_threads)
+        self._built = built
+        return built
