@@ -1,4 +1,4 @@
-"""Growth of one tree through the gate: nodes are appraised, the frontier says which are split."""
+"""Growth of one tree through the gate, level by level or by what a frontier says."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.ledger import Ledger
-from dpboost.tree.frontier import Frontier, WholeLevel
+from dpboost.tree.frontier import Frontier
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
 from dpboost.tree.sketch import Sketch, Splits
 from dpboost.tree.statistics import NodeStatistics
-from dpboost.tree.structure import SET_WORDS, Tree, threshold_sets
+from dpboost.tree.structure import SET_WORDS, Tree, complete_children, threshold_sets
 
 
 def grow(
@@ -24,7 +24,7 @@ def grow(
     route: Callable[[Splits], None],
     frontier: Frontier,
 ) -> Sketch:
-    """Grow a tree; the loop that every recipe shares.
+    """Grow a tree; the loop that recipes of trees share whose shape is released.
 
     Parameters
     ----------
@@ -106,26 +106,19 @@ class LevelwiseGrower:
         Tree
         """
         budget = split_tree(epsilon, self.max_depth)
-        levels = iter(budget.levels)
-
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
-            level = next(levels, None)
-            if level is None:
-                return Splits.none()
+        features = [np.empty(0, dtype=np.int32)]
+        split_bins = [np.empty(0, dtype=np.uint8)]
+        for level in budget.levels:
             feature, split_bin = self.selector.choose(statistics, epsilon=level, ledger=ledger)
-            two = np.full(len(nodes), 2, dtype=np.int32)
-            return Splits(
-                node=nodes, feature=feature, split_bin=split_bin.astype(np.int32), n_branches=two
-            )
-
-        def route(splits: Splits) -> None:
-            statistics.split(splits.feature, splits.split_bin.astype(np.uint8))
-
-        sketch = grow(appraise, route, WholeLevel())
-        feature, left_bins, left, right = binary_nodes(sketch, statistics.layout.is_categorical)
+            statistics.split(feature, split_bin)
+            features.append(feature)
+            split_bins.append(split_bin)
+        feature = np.concatenate(features)
+        is_categorical = statistics.layout.is_categorical[feature] == 1
+        left, right = complete_children(self.max_depth)
         return Tree(
             feature=feature,
-            left_bins=left_bins,
+            left_bins=threshold_sets(np.concatenate(split_bins), is_categorical),
             left=left,
             right=right,
             leaf_value=leaf.release(statistics, epsilon=budget.leaves, ledger=ledger),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +73,37 @@ def threshold_sets(
     -------
     ndarray of shape (n_nodes, 4), uint64
     """
+    return _split_sets()[is_categorical.view(np.uint8), split_bin]
+
+
+@lru_cache(maxsize=1)
+def _split_sets() -> NDArray[np.uint64]:
+    """Return the sets of all thresholds, then of all single categories; shape (2, 256, 4)."""
     bins = np.arange(64 * SET_WORDS)
-    threshold = split_bin[:, np.newaxis]
-    inside = np.where(is_categorical[:, np.newaxis], bins == threshold, bins <= threshold)
-    return pack_sets(inside)
+    inside = np.stack([bins <= bins[:, np.newaxis], bins == bins[:, np.newaxis]])
+    return pack_sets(inside.reshape(-1, len(bins))).reshape(2, len(bins), SET_WORDS)
+
+
+@lru_cache(maxsize=32)
+def complete_children(depth: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the children of the nodes of a complete tree, level by level.
+
+    Parameters
+    ----------
+    depth : int
+
+    Returns
+    -------
+    left, right : ndarray of shape (2**depth - 1,), int32
+        As in `Tree`, for all trees of this depth: they cannot be written to. Leaf ``k`` hangs
+        left where ``k`` is even, below node ``k // 2`` of the last level.
+    """
+    n_nodes = 2**depth - 1
+    child = np.arange(1, 2 * n_nodes + 1, dtype=np.int32)
+    child[child >= n_nodes] = ~(child[child >= n_nodes] - n_nodes)
+    left, right = child[::2].copy(), child[1::2].copy()
+    left.flags.writeable = right.flags.writeable = False
+    return left, right
 
 
 def pack_sets(inside: NDArray[np.bool_]) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from dpboost.tree.grower import LevelwiseGrower, binary_nodes, grow
 from dpboost.tree.leaves import ClippedLeaf
 from dpboost.tree.selectors import PrivateArgmax
 from dpboost.tree.sketch import Sketch, Splits
-from dpboost.tree.structure import SET_WORDS
+from dpboost.tree.structure import SET_WORDS, complete_children
 
 LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
 
@@ -59,6 +59,16 @@ def test_whole_levels_form_a_complete_tree(splits, depth):
         else:
             stack += [(int(left[node]), level + 1), (int(right[node]), level + 1)]
     assert depths == dict.fromkeys(range(2**depth), depth)
+
+
+@pytest.mark.parametrize("depth", range(7))
+def test_complete_trees_have_the_children_of_whole_levels(splits, depth):
+    for found, expected in zip(
+        complete_children(depth), children(complete_sketch(depth, splits)), strict=True
+    ):
+        assert found.tolist() == expected.tolist()
+        assert found.dtype == np.int32
+        assert not found.flags.writeable
 
 
 def test_leaves_are_numbered_as_the_rows_are_sent(splits):
