@@ -2,6 +2,12 @@
 
 Leaf values are integers, so that scores are exact sums in any order of trees and threads.
 Trees lie one behind the other in flat arrays; node numbers count from their own tree's start.
+
+A row walks down a tree, node by node. Neighbouring rows go together where a tree is small and each
+of its sets is a run of bins, as of a threshold or of one category: every node is asked for all of
+them, from the last one up to the root, and takes the leaf of its left or of its right child. That
+is ten times as many nodes, and a tenth of the time: bytes side by side fill the registers, and no
+step waits for the one before.
 """
 
 from cython.parallel cimport prange
@@ -9,6 +15,7 @@ from libc.math cimport exp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from _sets cimport highest_bit, lowest_bit, n_bits
 from _types cimport bin_t, row_t, sum_t, word_t
 
 cdef enum:
@@ -18,6 +25,8 @@ cdef enum:
     BINS = 256
     MOST_NODES = 256  # of a tree that is written out as a table
     FEW = 256  # rows for which no table is worth its writing
+    SIDE_BY_SIDE = 256  # neighbouring rows that go through a tree together
+    MOST_LANES = 127  # nodes of a tree that neighbouring rows go through together
 
 cdef struct Nodes:
     const bin_t* bins
@@ -38,6 +47,18 @@ cdef struct Table:
     # A tree written out: the next node, or ~leaf, for every node and bin.
     short next[MOST_NODES * BINS]
     Py_ssize_t column[MOST_NODES]
+
+cdef struct Lanes:
+    # Bins that go left at each node: ``low`` to ``low + width``. Leaves of neighbouring rows below
+    # each node, and below a child that is a leaf itself.
+    bin_t low[MOST_LANES]
+    bin_t width[MOST_LANES]
+    bin_t leaf[MOST_LANES][SIDE_BY_SIDE]
+    bin_t alone[SIDE_BY_SIDE]
+
+cdef struct Scratch:
+    Table table
+    Lanes lanes
 
 
 def add_trees(
@@ -224,26 +245,146 @@ cdef int _add_block(
 ) noexcept nogil:
     """Pass rows through one tree after the other; return 1 where memory lacks."""
     cdef Nodes tree
-    cdef Table* table = <Table*> malloc(sizeof(Table))
+    cdef Scratch* scratch = <Scratch*> malloc(sizeof(Scratch))
+    cdef bint neighbours = FEW < n and _are_neighbours(rows, n)
     cdef Py_ssize_t i, chunk, start, n_nodes
-    cdef int t, earliest = last_tree
-    if table == NULL:
+    cdef int t, earliest = last_tree, latest = 0
+    if scratch == NULL:
         return 1
     for i in range(n):
         earliest = min(earliest, first_tree[rows[i]])
+        latest = max(latest, first_tree[rows[i]])
     for t in range(earliest, last_tree):
         tree = _tree_at(trees, node_start[t])
         n_nodes = node_start[t + 1] - node_start[t]
+        if neighbours and 0 < n_nodes <= MOST_LANES and _find_runs(&tree, n_nodes, &scratch.lanes):
+            for chunk in range((n + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE):
+                start = chunk * SIDE_BY_SIDE
+                _add_side_by_side(
+                    &tree, n_nodes, &scratch.lanes, leaves, rows[start],
+                    min(n - start, <Py_ssize_t> SIDE_BY_SIDE), first_tree, latest <= t, t,
+                    leaf_start[t],
+                )
+            continue
         if FEW < n and 0 < n_nodes <= MOST_NODES:
-            _write_out(&tree, n_nodes, table)
+            _write_out(&tree, n_nodes, &scratch.table)
         for chunk in range((n + CHUNK - 1) // CHUNK):
             start = chunk * CHUNK
             _add_chunk(
-                &tree, n_nodes, table if FEW < n and n_nodes <= MOST_NODES else NULL, leaves,
-                rows + start, min(n - start, <Py_ssize_t> CHUNK), first_tree, t, leaf_start[t],
+                &tree, n_nodes, &scratch.table if FEW < n and n_nodes <= MOST_NODES else NULL,
+                leaves, rows + start, min(n - start, <Py_ssize_t> CHUNK), first_tree, t,
+                leaf_start[t],
             )
-    free(table)
+    free(scratch)
     return 0
+
+
+cdef bint _are_neighbours(const row_t* rows, Py_ssize_t n) noexcept nogil:
+    cdef row_t gaps = 0
+    cdef Py_ssize_t i
+    for i in range(1, n):
+        gaps |= rows[i] - rows[i - 1] - 1
+    return gaps == 0
+
+
+cdef bint _find_runs(const Nodes* tree, Py_ssize_t n_nodes, Lanes* lanes) noexcept nogil:
+    """Write the runs of bins that go left; return whether there are no other sets.
+
+    Children must stand behind their parents, as they do in all trees that are grown here.
+    """
+    cdef const word_t* words
+    cdef Py_ssize_t node, word, first, last, n_bins
+    for node in range(n_nodes):
+        words = tree.left_bins + node * SET_WORDS
+        first = 0
+        while first < SET_WORDS and words[first] == 0:
+            first += 1
+        if first == SET_WORDS or 0 <= tree.left[node] <= node or 0 <= tree.right[node] <= node:
+            return False
+        last = SET_WORDS - 1
+        while words[last] == 0:
+            last -= 1
+        n_bins = 0
+        for word in range(first, last + 1):
+            n_bins += n_bits(words[word])
+        first = 64 * first + lowest_bit(words[first])
+        last = 64 * last + highest_bit(words[last])
+        if n_bins <= last - first:
+            return False
+        lanes.low[node] = <bin_t> first
+        lanes.width[node] = <bin_t> (last - first)
+    return True
+
+
+cdef void _add_side_by_side(
+    const Nodes* tree,
+    Py_ssize_t n_nodes,
+    Lanes* lanes,
+    const Leaves* leaves,
+    Py_ssize_t first_row,
+    Py_ssize_t n,
+    const row_t* first_tree,
+    bint nobody_has_it,
+    int t,
+    Py_ssize_t leaf_start,
+) noexcept nogil:
+    """Add one tree to the scores of those of some neighbouring rows that miss it."""
+    cdef Py_ssize_t node, i, k
+    cdef const bin_t* column
+    cdef const sum_t* values
+    cdef sum_t* scores
+    cdef const bin_t* leaf = lanes.leaf[0]
+    for node in range(n_nodes - 1, -1, -1):
+        column = tree.bins + tree.feature[node] * tree.n_rows + first_row
+        if tree.left[node] < 0 and tree.right[node] < 0:
+            _choose_leaf(
+                column, lanes.low[node], lanes.width[node], ~tree.left[node], ~tree.right[node],
+                n, lanes.leaf[node],
+            )
+        else:
+            _choose(
+                column, lanes.low[node], lanes.width[node],
+                _leaves_below(lanes, tree.left[node], n),
+                _leaves_below(lanes, tree.right[node], n), n, lanes.leaf[node],
+            )
+    first_tree += first_row
+    for k in range(leaves.n_outputs):
+        values = leaves.values + k * leaves.n_leaves + leaf_start
+        scores = leaves.scores + k * leaves.n_rows + first_row
+        if nobody_has_it:
+            for i in range(n):
+                scores[i] += values[leaf[i]]
+        else:
+            for i in range(n):
+                scores[i] += values[leaf[i]] & -<sum_t> (first_tree[i] <= t)
+
+
+cdef inline const bin_t* _leaves_below(Lanes* lanes, row_t child, Py_ssize_t n) noexcept nogil:
+    if child >= 0:
+        return lanes.leaf[child]
+    memset(lanes.alone, ~child, n)
+    return lanes.alone
+
+
+cdef void _choose_leaf(
+    const bin_t* column, bin_t low, bin_t width, bin_t left, bin_t right, Py_ssize_t n, bin_t* out
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef bin_t goes_left
+    for i in range(n):
+        goes_left = -<bin_t> (<bin_t> (column[i] - low) <= width)
+        out[i] = right ^ ((left ^ right) & goes_left)
+
+
+cdef void _choose(
+    const bin_t* column, bin_t low, bin_t width, const bin_t* left, const bin_t* right,
+    Py_ssize_t n, bin_t* out
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef bin_t goes_left
+    for i in range(n):
+        goes_left = -<bin_t> (<bin_t> (column[i] - low) <= width)
+        out[i] = right[i] ^ ((left[i] ^ right[i]) & goes_left)
 
 
 cdef void _write_out(const Nodes* tree, Py_ssize_t n_nodes, Table* table) noexcept nogil:

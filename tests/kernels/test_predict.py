@@ -113,6 +113,61 @@ def test_scores_and_leaves_agree_with_a_walk_in_python(n_rows, n_trees, max_node
         np.testing.assert_array_equal(forest.leaves(bins, rows, tree, n_threads), wanted)
 
 
+def runs_of_bins(rng, n):
+    """Sets of neighbouring bins, most of them thresholds, whole words and all bins among them."""
+    first = rng.integers(0, 256, n) * (rng.random(n) < 0.5)
+    last = np.maximum(first, rng.integers(0, 256, n))
+    first[:4], last[:4] = (0, 64, 0, 255), (255, 127, 63, 255)
+    bins = np.arange(256)
+    inside = (first[:, np.newaxis] <= bins) & (bins <= last[:, np.newaxis])
+    return np.packbits(inside, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def other_sets(forest):
+    """Leave one bin out, or all of them."""
+    forest.left_bins[5] = [5, 0, 0, 0]
+    forest.left_bins[-1] = [1 << 63, 0, 1, 0]
+    forest.left_bins[-3] = 0
+
+
+def backwards(forest):
+    """Number the nodes below the root from the last one up, so that parents follow children."""
+    for begin, end in zip(forest.node_start[:-1], forest.node_start[1:], strict=True):
+        own = slice(begin, end)
+        order = np.append(0, np.arange(end - begin - 1, 0, -1))[: end - begin]
+        for side in (forest.left, forest.right):
+            moved = np.where(side[own] > 0, end - begin - side[own], side[own])
+            side[own] = moved[order]
+        forest.feature[own], forest.left_bins[own] = (
+            forest.feature[own][order],
+            forest.left_bins[own][order],
+        )
+
+
+@pytest.mark.parametrize("change", [None, other_sets, backwards])
+@pytest.mark.parametrize("first", ["nobody", "some"])
+@pytest.mark.parametrize(("n_rows", "first_row"), [(256, 0), (257, 3), (1_000, 0), (1_000, 700)])
+def test_neighbouring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_row, first, change):
+    rng = np.random.default_rng(n_rows + first_row)
+    n_trees = 12
+    forest = Forest(n_rows, n_trees, 6, 130)
+    forest.left_bins = runs_of_bins(rng, len(forest.feature))
+    if change:
+        change(forest)
+    bins = rng.integers(0, 256, (6, first_row + n_rows), dtype=np.uint8)
+    rows = np.arange(first_row, first_row + n_rows, dtype=np.int32)
+    first_tree = np.zeros(bins.shape[1], dtype=np.int32)
+    if first == "some":
+        first_tree = rng.integers(0, n_trees + 1, bins.shape[1], dtype=np.int32)
+    scores = np.zeros(bins.shape[1], dtype=np.int64)
+    forest.add(bins, rows, first_tree, n_trees, scores, 2)
+    one_by_one = np.zeros_like(scores)
+    for row in rows:
+        forest.add(bins, rows[row - first_row :][:1], first_tree, n_trees, one_by_one, 1)
+    np.testing.assert_array_equal(scores, one_by_one)
+    assert len(np.unique(scores)) > n_rows // 2
+
+
 def test_lazy_updates_equal_one_update():
     rng = np.random.default_rng(3)
     forest = Forest(3, 9, 4, 15)
