@@ -41,10 +41,10 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
+from dpboost.private_estimator import PRIVACY_PARAMETERS
 from dpboost.reading import Reading, read
 from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.schema import Schema
-from dpboost.sklearn import PRIVACY_PARAMETERS
 from dpboost.users import read_users, sample_rows, take_rows
 
 #: Part of the budget that pays for the metrics.

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, sklearn
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, private_estimator
 
 FAST = {"n_estimators": 5, "max_depth": 3, "n_jobs": 2, "verbosity": 0}
 BOUNDS = {"bounds": {0: (-2, 2), 1: (-2, 2)}}
@@ -41,7 +41,7 @@ def tree_by_tree(monkeypatch):
     """All predictions are large, and LightGBM's own predictor is out of reach."""
 
     def switch():
-        monkeypatch.setattr(sklearn, "LARGE", 0)
+        monkeypatch.setattr(private_estimator, "LARGE", 0)
 
         def refuse(*arguments, **options):
             raise AssertionError("LightGBM predicted")
@@ -98,7 +98,7 @@ def test_other_tables_are_refused(tree_by_tree):
 def test_what_only_lightgbm_can_do_goes_to_lightgbm(monkeypatch):
     X, y = rows()
     model = DPBoostRegressor(schema={**BOUNDS, "label_bounds": (-2, 2)}, **FAST).fit(X, y)
-    monkeypatch.setattr(sklearn, "LARGE", 0)
+    monkeypatch.setattr(private_estimator, "LARGE", 0)
     assert model.predict(X, pred_leaf=True).shape == (len(X), 5)
     np.testing.assert_array_equal(
         model.predict(X, num_iteration=2), stock(model, X, num_iteration=2)

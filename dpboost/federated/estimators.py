@@ -17,9 +17,10 @@ from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.guarantees import party_report
 from dpboost.federated.simulation import simulate
 from dpboost.federated.tables import party_columns, party_tables
+from dpboost.private_estimator import DECIDED_BY_RECIPE
 from dpboost.recipe import Hyperparameters
 from dpboost.schema import Schema
-from dpboost.sklearn import DECIDED_BY_RECIPE, DPBoostClassifier, DPBoostRegressor
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 _DOCUMENTATION = """    Parameters
     ----------
