@@ -48,6 +48,15 @@ def rows_of(source):
     return source._rows
 
 
+def counts_of(node_statistics):
+    """Exact numbers of rows in the nodes of a level."""
+    return rows_of(node_statistics._source).nodes.totals()[1]
+
+
+# Bugs in scores or rows are planted where histograms are kept; without them they are the same.
+KEPT_HISTOGRAMS = (node_rows, "MOST_ROWS", -1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
     """A bug, where to plant it, and what must notice.
@@ -165,7 +174,7 @@ def scale_from_exact_count():
 
     def leaf_values(self, leaf):
         bound = leaf.bound(self._neighbours)
-        n_rows = len(rows_of(self._source).nodes._order)
+        n_rows = int(counts_of(self).sum())
         smaller = replace(bound, constant=max(1, bound.constant // max(1, n_rows)))
         return original(self, leaf).map(lambda values: values, bounds=(smaller,))
 
@@ -327,7 +336,7 @@ def least_rows_in_a_leaf():
             result[:, part] = np.where(small, BANNED, result[:, part])
         return result
 
-    return [(criteria.GradientGain, "scores", scores)]
+    return [(criteria.GradientGain, "scores", scores), KEPT_HISTOGRAMS]
 
 
 def no_split_without_gain():
@@ -340,12 +349,12 @@ def no_split_without_gain():
         useless[:, 1] = False
         return np.where(useless, BANNED, result)
 
-    return [(criteria.GradientGain, "scores", scores)]
+    return [(criteria.GradientGain, "scores", scores), KEPT_HISTOGRAMS]
 
 
 def empty_nodes_skipped():
     def release(self, statistics, *, epsilon, ledger):
-        occupied = np.diff(rows_of(statistics._source).nodes._starts) > 0
+        occupied = counts_of(statistics) > 0
         values = statistics.leaf_values(self)
         some = values.map(lambda array: array[occupied], bounds=values.bounds)
         outcome = np.zeros(len(occupied), dtype=np.int64)
@@ -389,7 +398,7 @@ def refill_after_the_filter():
         kept = np.cumsum(words != 0)
         original(self, bins, np.where(kept <= 1, words, 0), layout, n_threads)
 
-    return [(node_rows.NodeRows, "__init__", init)]
+    return [(node_rows.NodeRows, "__init__", init), KEPT_HISTOGRAMS]
 
 
 # -- what leaves the process --------------------------------------------------------------------
@@ -441,8 +450,7 @@ def exact_leaf_counts():
 
     def grow(self, statistics, **options):
         tree = original(self, statistics, **options)
-        starts = rows_of(statistics._source).nodes._starts
-        return replace(tree, leaf_count=np.diff(starts).astype(np.int64))
+        return replace(tree, leaf_count=counts_of(statistics))
 
     return [(grower.LevelwiseGrower, "grow", grow)]
 
