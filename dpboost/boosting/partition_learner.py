@@ -80,7 +80,7 @@ class PartitionLearner:
         partition = self._partition(ordering)
         noise = ledger.accountant.noise(budget)
         sums = rows.leaf_sums(partition, self.scale, ledger.neighbours)
-        deviation = noise.deviation(sums.bound(noise.needs))
+        deviation = sums.deviation(noise)
         released = ledger.release(noise, sums, label="leaf sums")
         gradients = released[0] * self.scale.gradient_worth
         hessians = released[1] * self.scale.hessian_worth

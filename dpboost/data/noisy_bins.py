@@ -150,7 +150,7 @@ def release_bins(
     units = ROW_UNITS if noise.needs == "l2" else 1
     question = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
     sensitive = source.sensitive(question, ledger.neighbours)
-    deviation = noise.deviation(sensitive.bound(noise.needs)) / units
+    deviation = sensitive.deviation(noise) / units
     released = ledger.release(noise, sensitive, label="fine histograms")
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -100,7 +99,7 @@ def train_agreed(
         schema.resolve(names),
         request=TrainingRequest(
             task=agreement.task,
-            recipe=replace(recipe, build=lambda own: _build(recipe, own, source, agreement)),
+            recipe=replace(recipe, build=lambda own: _build(recipe, own, source)),
             hyperparameters=hyper,
             privacy=privacy_request(agreement),
             objective=ObjectiveRequest(task=agreement.task),
@@ -181,27 +180,15 @@ def _least_of_histograms(recipe: Recipe, hyper: Hyperparameters, agreement: Agre
     return float(Fraction(bound.constant * parts, 2**31))
 
 
-def _build(recipe: Recipe, setting: Setting, source: Source, agreement: Agreement) -> BoostingLoop:
+def _build(recipe: Recipe, setting: Setting, source: Source) -> BoostingLoop:
     """Build a recipe's strategies; where they ask for exact sums, with sums that parties give."""
     loop = recipe.build(setting)
-    # Shares beyond those that carry what is charged for are noise as well. From a seed there is
-    # none of it.
-    surplus = 1.0
-    if agreement.noise_seed is None:
-        surplus = agreement.n_parties / agreement.honest
-    if isinstance(loop.learner, SplitLearner):
-        learner = HistogramLearner(
-            central=loop.learner,
-            source=source,
-            layout=Layout.of(setting.binner),
-            surplus=surplus,
-        )
-        return replace(loop, learner=learner)
-    assert isinstance(loop.learner, PartitionLearner)
-    # A posterior mean under so many times the variance is one under so small a prior.
-    leaf = loop.learner.leaf
-    leaf = replace(leaf, prior=leaf.prior / math.sqrt(surplus))
-    return replace(loop, learner=replace(loop.learner, leaf=leaf))
+    if isinstance(loop.learner, PartitionLearner):
+        return loop
+    assert isinstance(loop.learner, SplitLearner)
+    layout = Layout.of(setting.binner)
+    learner = HistogramLearner(central=loop.learner, source=source, layout=layout)
+    return replace(loop, learner=learner)
 
 
 def _with_facts(fitted: Fitted, agreement: Agreement, ledger: Ledger) -> Fitted:

@@ -117,6 +117,7 @@ class Coordinator:
             holder=self._sums,
             question=question if sent is None else sent,
             unit=question.unit,
+            surplus=self._agreement.surplus,
         )
 
     def each(self, question: Any, neighbours: Neighbours | None = None) -> Distant:

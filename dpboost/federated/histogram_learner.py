@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,7 +16,6 @@ from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.source import Source
 from dpboost.tree.frontier import WholeLevel
 from dpboost.tree.grower import binary_nodes, grow
@@ -50,8 +48,6 @@ class HistogramLearner:
         Of rows in the state that the loop has told them.
     layout : Layout
         Public positions of cells and candidates.
-    surplus : float, default=1.0
-        Variance of the noise, in parts of what is charged for.
 
     Privacy
     -------
@@ -61,7 +57,6 @@ class HistogramLearner:
     central: SplitLearner
     source: Source
     layout: Layout
-    surplus: float = 1.0
 
     def learn(
         self,
@@ -108,16 +103,12 @@ class HistogramLearner:
         )
         sums = self.source.sensitive(question, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        deviation = self._deviation(noise, sums)
+        deviation = sums.deviation(noise) * GRADIENT_UNIT
         released = ledger.release(noise, sums, label="level histograms")
         gradients = released[0] * GRADIENT_UNIT
         counts = released[1] / question.count_units
         gains = self._gains(gradients, counts, deviation)
         return self.layout.splits(np.argmax(gains, axis=1))
-
-    def _deviation(self, noise: DiscreteLaplace, sums: Sensitive) -> float:
-        """Return the standard deviation of the noise of a gradient sum."""
-        return noise.deviation(sums.bound("l1")) * math.sqrt(self.surplus) * GRADIENT_UNIT
 
     def _gains(
         self, gradients: NDArray[np.float64], counts: NDArray[np.float64], deviation: float
@@ -173,7 +164,7 @@ class HistogramLearner:
         question = LeafTotals(n_nodes=n_leaves, gradient_bound=central.gradient_bound)
         totals = self.source.sensitive(question, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        deviation = self._deviation(noise, totals)
+        deviation = totals.deviation(noise) * GRADIENT_UNIT
         released = ledger.release(noise, totals, label="leaf sums")
         clip = replace(central.leaf, clip=central.clip.at(index)).clip
         leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)

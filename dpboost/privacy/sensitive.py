@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
@@ -14,7 +15,7 @@ from dpboost.privacy.score_runs import ScoreRuns
 
 if TYPE_CHECKING:
     from dpboost.privacy.ledger import Entry
-    from dpboost.privacy.mechanisms import Mechanism
+    from dpboost.privacy.mechanisms import Mechanism, Noise
 
 Kind = Literal["range", "l1", "l2"]
 _KINDS = ("range", "l1", "l2")
@@ -131,6 +132,16 @@ class Sensitive:
             f"The mechanism needs a sensitivity of kind {kind!r}; this value has only: {known}."
         )
 
+    def deviation(self, noise: Noise) -> float:
+        """Return the standard deviation of the noise on an entry of its release, in units.
+
+        Raises
+        ------
+        InvalidParameterError
+            As `bound`.
+        """
+        return noise.deviation(self.bound(noise.needs))
+
     def map(
         self,
         function: Callable[[NDArray[np.int64]], NDArray[np.int64]],
@@ -194,13 +205,17 @@ class Distant(Sensitive):
         Public: what the holder asks the rows.
     unit : float, default=1.0
         What one unit of the value is worth; public.
+    surplus : float, default=1.0
+        Variance of the noise of its release, in parts of what is charged for: shares beyond
+        those that carry the charge are noise as well.
     """
 
-    __slots__ = ("holder", "question", "shape")
+    __slots__ = ("holder", "question", "shape", "surplus")
 
     shape: tuple[int, ...]
     holder: Holder
     question: Any
+    surplus: float
 
     def __init__(
         self,
@@ -210,11 +225,17 @@ class Distant(Sensitive):
         holder: Holder,
         question: Any,
         unit: float = 1.0,
+        surplus: float = 1.0,
     ) -> None:
         super().__init__(np.empty(0, dtype=np.int64), bounds, unit)
         object.__setattr__(self, "shape", tuple(shape))
         object.__setattr__(self, "holder", holder)
         object.__setattr__(self, "question", question)
+        object.__setattr__(self, "surplus", surplus)
+
+    def deviation(self, noise: Noise) -> float:
+        """Return the standard deviation of the noise of all shares, in units."""
+        return super().deviation(noise) * math.sqrt(self.surplus)
 
     def placeholder(self) -> NDArray[np.int64]:
         """Return zeros of the public shape, which take no memory: shapes are checked on them."""

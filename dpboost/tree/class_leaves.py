@@ -39,7 +39,7 @@ def release_leaf_counts(
     """
     mechanism = DiscreteLaplace(epsilon=epsilon)
     counts = rows.class_counts(leaves)
-    deviation = mechanism.deviation(counts.bound(mechanism.needs))
+    deviation = counts.deviation(mechanism)
     released = ledger.release(mechanism, counts, label="leaf counts")
     return released.astype(np.float64), deviation
 

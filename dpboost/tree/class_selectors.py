@@ -37,7 +37,7 @@ def release_sizes(
     """
     mechanism = DiscreteLaplace(epsilon=epsilon)
     sizes = rows.sizes(nodes)
-    deviation = mechanism.deviation(sizes.bound(mechanism.needs))
+    deviation = sizes.deviation(mechanism)
     released = ledger.release(mechanism, sizes, label="node sizes")
     return released.astype(np.float64), deviation
 

@@ -254,9 +254,8 @@ class SavedHistograms:
         )
         poorest = min(leaf.budget for leaf in leaves)
         question = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
-        mechanism = DiscreteLaplace(epsilon=poorest)
-        (bound, _) = question.bounds(rows.neighbours)
-        return np.stack(found).astype(np.float64), mechanism.deviation(bound)
+        deviation = rows.ask(question).deviation(DiscreteLaplace(epsilon=poorest))
+        return np.stack(found).astype(np.float64), deviation
 
 
 def _part(budget: Budget, share: Fraction | int) -> Budget:

@@ -45,6 +45,14 @@ def test_the_noise_of_all_parties_has_the_variance_of_their_shares(n_parties, co
     rate = math.exp(-1 / 4)
     expected = 2 * rate / (1 - rate) ** 2 * n_parties / (n_parties - colluding)
     assert noise.var() == pytest.approx(expected, rel=0.12)
+    told = coordinator.sensitive(ClassCounts(n_classes=400)).deviation(mechanism)
+    assert told == pytest.approx(math.sqrt(expected))
+
+
+def test_noise_from_a_seed_is_what_is_charged_for():
+    coordinator, _ = simulate(agreement(3, colluding=2, noise_seed=1), tables([5, 6, 7]))
+    value = coordinator.sensitive(COUNTS)
+    assert value.deviation(ONE) == ONE.deviation(value.bound("l1"))
 
 
 def test_gaussian_noise_comes_in_shares_as_well():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost._validation import InvalidParameterError
-from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.sensitive import Bound, Sensitive
 
 SECRET = 8675309
@@ -76,6 +76,13 @@ def test_map_stays_on_the_private_side(open_ledger):
     ledger = open_ledger(epsilon=float("inf"))
     noisy = ledger.release(DiscreteLaplace(epsilon=float("inf")), doubled, label="x")
     np.testing.assert_array_equal(noisy, [2 * SECRET, -2 * SECRET])
+
+
+def test_tells_the_noise_of_its_release():
+    noise = DiscreteLaplace(epsilon=Fraction(1))
+    assert secret().deviation(noise) == noise.deviation(L1)
+    with pytest.raises(InvalidParameterError, match="kind 'l2'"):
+        secret().deviation(DiscreteGaussian(rho=Fraction(1)))
 
 
 def test_wants_integers_and_bounds_of_different_kinds():
