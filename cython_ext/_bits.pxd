@@ -11,15 +11,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport uint32_t, uint64_t
 
 from _types cimport word_t
-
-cdef extern from *:
-    """
-    #ifndef __SIZEOF_INT128__
-    #error "dpboost needs a compiler with 128-bit integers: GCC, Clang or clang-cl"
-    #endif
-    typedef unsigned __int128 dpboost_wide_t;
-    """
-    ctypedef unsigned long long wide_t "dpboost_wide_t"
+from _wide cimport wide_t
 
 cdef extern from "numpy/random/bitgen.h":
     ctypedef struct bitgen_t:

@@ -11,9 +11,10 @@
 # alone, in the tail of a table, on every thread: there is no second code path.
 
 from cython.parallel cimport prange
+from libc.math cimport HUGE_VAL
 from libc.string cimport memcpy
 
-from _types cimport bin_t
+from _types cimport bin_t, word_t
 
 ctypedef fused real_t:
     float
@@ -24,6 +25,9 @@ ctypedef const real_t const_real_t
 cdef enum:
     BLOCK = 256
     COLUMNS_AT_ONCE = 16  # columns of single precision that share the lines of a row-major table
+    NEAR = 16  # doubles to either side of its formula among which the end of a bin is looked for
+
+cdef word_t SIGN = <word_t> 1 << 63
 
 # LightGBM reads values up to float32(1e-35) as zero; a float's own digits, promoted to double.
 cdef extern from *:
@@ -244,3 +248,110 @@ def bin_stored(
             &table[0] + (start[f] if search[f] == 1 else 0),
             &borders[0] + (start[f] if search[f] == 2 else 0), &out[0] + column_start[f],
         )
+
+
+cdef struct Map:
+    int search
+    double lower
+    double scale
+    double first
+    double last
+    double missing_cell
+    int step
+    const bin_t* table
+    const double* borders
+
+
+# Doubles in their order, as words: the next double is the next word.
+
+cdef inline word_t order_of(double x) noexcept nogil:
+    cdef word_t bits
+    memcpy(&bits, &x, 8)
+    return ~bits if bits & SIGN else bits | SIGN
+
+
+cdef inline double double_at(word_t order) noexcept nogil:
+    cdef word_t bits = order ^ SIGN if order & SIGN else ~order
+    cdef double x
+    memcpy(&x, &bits, 8)
+    return x
+
+
+cdef void bins_at(const word_t* order, const Map* map, bin_t* bins) noexcept nogil:
+    cdef double value[BLOCK]
+    cdef double x[BLOCK]
+    cdef int i
+    for i in range(BLOCK):
+        value[i] = double_at(order[i])
+    load(value, sizeof(double), BLOCK, is_plain(map.search, map.lower, map.scale, 0.0), 0.0, x)
+    bin_block(x, map.search, map.lower, map.scale, map.first, map.last, map.missing_cell,
+              map.step, map.table, map.borders, bins)
+
+
+cdef void look_near(const Map* map, int n_ends, word_t* low, word_t* high) noexcept nogil:
+    # Where the formula has the end of every bin but the last: right but for rounding.
+    cdef int b, cell = 0
+    cdef word_t near, least = order_of(-HUGE_VAL), most = order_of(HUGE_VAL)
+    cdef bin_t bins[BLOCK]
+    for b in range(BLOCK):
+        low[b] = high[b] = least
+    for b in range(n_ends):
+        cell += 1
+        while map.search == 1 and cell < map.missing_cell and map.table[cell] <= b:
+            cell += 1
+        near = order_of(map.borders[b] if map.search == 2 else map.lower + cell / map.scale)
+        low[b] = max(near, least + NEAR) - NEAR
+        high[b] = min(near, most - NEAR) + NEAR
+    bins_at(low, map, bins)
+    for b in range(n_ends):
+        low[b] = low[b] if bins[b] <= b else least
+    bins_at(high, map, bins)
+    for b in range(n_ends):
+        high[b] = high[b] if bins[b] > b else most
+
+
+cdef void find_ends_of(const Map* map, int n_ends, double* out) noexcept nogil:
+    cdef word_t low[BLOCK]
+    cdef word_t high[BLOCK]
+    cdef word_t middle[BLOCK]
+    cdef bin_t bins[BLOCK]
+    cdef word_t widest = 2
+    cdef int b
+    look_near(map, n_ends, low, high)
+    while widest > 1:
+        for b in range(BLOCK):
+            middle[b] = low[b] + (high[b] - low[b]) // 2
+        bins_at(middle, map, bins)
+        widest = 0
+        for b in range(n_ends):
+            if bins[b] <= b:
+                low[b] = middle[b]
+            else:
+                high[b] = middle[b]
+            widest = max(widest, high[b] - low[b])
+    for b in range(n_ends):
+        out[b] = double_at(low[b])
+
+
+def find_ends(
+    const int[::1] features, const int[::1] n_bins, const unsigned char[::1] search,
+    const double[::1] lower, const double[::1] scale, const double[::1] first,
+    const double[::1] last, const double[::1] missing_cell, const int[::1] step,
+    const Py_ssize_t[::1] start, const bin_t[::1] table, const double[::1] borders,
+    double[:, ::1] out,
+):
+    """Find the largest double in bin b or below: out[k, b] for feature features[k].
+
+    Bisects over all doubles by asking where they are binned, first close to where they should be.
+    Zero is a number here, also where it counts as missing.
+    """
+    cdef Map map
+    cdef Py_ssize_t k
+    cdef int f
+    for k in range(features.shape[0]):
+        f = features[k]
+        map.search, map.lower, map.scale, map.step = search[f], lower[f], scale[f], step[f]
+        map.first, map.last, map.missing_cell = first[f], last[f], missing_cell[f]
+        map.table = &table[0] + (start[f] if search[f] == 1 else 0)
+        map.borders = &borders[0] + (start[f] if search[f] == 2 else 0)
+        find_ends_of(&map, n_bins[f] - 1, &out[k, 0])

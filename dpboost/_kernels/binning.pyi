@@ -71,3 +71,25 @@ def count_cells(
     n_threads: int,
 ) -> None:
     """Count rows by affine cell; ``counts[k]`` has one entry more, for missing values."""
+
+def find_ends(
+    features: NDArray[np.int32],
+    n_bins: NDArray[np.int32],
+    search: NDArray[np.uint8],
+    lower: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    first: NDArray[np.float64],
+    last: NDArray[np.float64],
+    missing_cell: NDArray[np.float64],
+    step: NDArray[np.int32],
+    start: NDArray[np.intp],
+    table: NDArray[np.uint8],
+    borders: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Find the largest double in bin b or below: ``out[k, b]`` for feature ``features[k]``.
+
+    Only for numeric features, for every value bin but the last. Bisects over all doubles by
+    asking where they are binned, first close to where they should be. Zero is a number here, also
+    where it counts as missing.
+    """

@@ -26,7 +26,7 @@ from dpboost.data.bins import (
 )
 from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
 from dpboost.data.table import Table, number_codes
-from dpboost.data.thresholds import FEATURES_AT_ONCE, bisect_bins
+from dpboost.data.thresholds import find_thresholds
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 
 # One thread more for every so many values: starting a thread costs about as much as these.
@@ -323,13 +323,9 @@ class Binner:
         Bisects over all doubles in their order, for every bin of every feature, asking the kernel.
         """
         new = [feature for feature in features if feature not in self._thresholds]
-        for first in range(0, len(new), FEATURES_AT_ONCE):
-            some = new[first : first + FEATURES_AT_ONCE]
-            found = bisect_bins([self.features[feature] for feature in some])
-            for feature, edges in zip(some, found, strict=True):
-                result = np.append(edges[: self.n_bins[feature] - 1], np.inf)
-                result.setflags(write=False)
-                self._thresholds[feature] = result
+        found = find_thresholds(self._maps, self.n_bins, new)
+        for feature, edges in zip(new, found, strict=True):
+            self._thresholds[feature] = edges[: self.n_bins[feature]]
 
     def category_codes(self, feature: int) -> NDArray[np.int64]:
         """Return the integer that LightGBM sees for every value bin of a nominal feature.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.lightgbm.nodes import Nodes, set_sizes
-from dpboost.tree.structure import SET_WORDS, threshold_sets
+from dpboost._kernels import treewalk
+from dpboost.lightgbm.nodes import Nodes
+from dpboost.tree.structure import SET_WORDS
 
 if TYPE_CHECKING:
     from dpboost.data.binner import Binner
@@ -45,15 +46,16 @@ def leaf_counts(trees: Sequence[Tree], nodes: Nodes, binner: Binner) -> NDArray[
     -------
     Post-processing of released counts, or a function of the released splits and the public bins.
     """
-    if all(tree.leaf_count is None for tree in trees):
+    released = [tree.leaf_count for tree in trees if tree.leaf_count is not None]
+    if not released:
         return grid_counts(nodes, binner)
-    if any(tree.leaf_count is None for tree in trees):
-        counts = grid_counts(nodes, binner)
-    else:
-        counts = np.empty(nodes.leaf_start[-1], dtype=np.int64)
-    for tree, start, stop in zip(trees, nodes.leaf_start, nodes.leaf_start[1:], strict=False):
-        if tree.leaf_count is not None:
-            counts[start:stop] = tree.leaf_count
+    if len(released) < len(trees):
+        shares = np.split(grid_counts(nodes, binner), nodes.leaf_start[1:-1])
+        released = [
+            share if tree.leaf_count is None else tree.leaf_count
+            for tree, share in zip(trees, shares, strict=True)
+        ]
+    counts = np.concatenate(released, out=np.empty(nodes.n_leaves, dtype=np.int64))
     np.maximum(counts, 1, out=counts)
     # As floats the totals cannot overflow, and around the bound they are exact.
     totals = np.add.reduceat(counts.astype(np.float64), nodes.leaf_start[:-1])
@@ -75,40 +77,10 @@ def grid_counts(nodes: Nodes, binner: Binner) -> NDArray[np.int64]:
     A cell of the grid is one bin of every feature, the missing bin included; all cells weigh
     the same.
     """
-    n_nodes, n_features = nodes.n_nodes, len(binner.n_bins)
-    # The missing bin is the last of a feature, so all its bins are those up to it.
-    all_bins = threshold_sets(binner.n_bins.astype(np.uint8), np.zeros(n_features, dtype=bool))
-    before = _splits_before(nodes)
-    # The bins that each node sends to the left, and behind them those that it sends to the right.
-    sent = np.empty((2 * n_nodes, SET_WORDS), dtype=np.uint64)
-    share = np.ones(nodes.n_places)
-    for level in nodes.levels:
-        reach = all_bins[nodes.feature[level]]
-        again = before[level] >= 0
-        reach[again] = sent[before[level[again]]]
-        sent[level] = reach & nodes.left_bins[level]
-        sent[n_nodes + level] = reach & ~nodes.left_bins[level]
-        width, left_width = set_sizes(reach), set_sizes(sent[level])
-        for side, part in enumerate((left_width, width - left_width)):
-            share[nodes.children[side, level]] = share[level] * part / np.maximum(width, 1)
-    return np.maximum((share[n_nodes:] * GRID_TOTAL).astype(np.int64), 1)
-
-
-def _splits_before(nodes: Nodes) -> NDArray[np.int64]:
-    """Return for each node the nearest split above on the same feature, -1 where there is none.
-
-    A split of node ``v`` is ``v`` when the path goes left there, ``n_nodes + v`` when right.
-    """
-    n_nodes = nodes.n_nodes
-    above = np.full(nodes.n_places, -1)
-    above[nodes.children.ravel()] = np.arange(2 * n_nodes)
-    before = np.full(n_nodes, -1)
-    searching = np.arange(n_nodes)
-    split = above[:n_nodes]
-    while len(searching):
-        going_on = split >= 0
-        searching, split = searching[going_on], split[going_on]
-        same = nodes.feature[split % n_nodes] == nodes.feature[searching]
-        before[searching[same]] = split[same]
-        searching, split = searching[~same], above[split[~same] % n_nodes]
-    return before
+    reach = np.empty((nodes.n_nodes, SET_WORDS), dtype=np.uint64)
+    # The last one is the whole grid, for trees of one leaf: their place is -1.
+    share = np.ones(2 * nodes.n_nodes + 1)
+    treewalk.share_grid(
+        nodes.order, nodes.node_place, nodes.feature, nodes.left_bins, binner.n_bins, reach, share
+    )
+    return np.maximum((share[nodes.leaf_place] * GRID_TOTAL).astype(np.int64), 1)

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._kernels import spelling, treewalk
 from dpboost._validation import refuse
 from dpboost.lightgbm.counts import leaf_counts
 from dpboost.lightgbm.nodes import Nodes, lay_out
-from dpboost.lightgbm.splits import spell_splits
+from dpboost.lightgbm.splits import split_values
+from dpboost.tree.structure import SET_WORDS, Tree
 
 if TYPE_CHECKING:
     from dpboost.boosting.ensemble import Ensemble
+    from dpboost.data.binner import Binner
 
 _LARGEST_EXACT = 2**53
+_NO_NODES = np.empty(0, dtype=np.int32)
+_ONE_LEAF = Tree(
+    feature=_NO_NODES,
+    left_bins=np.empty((0, SET_WORDS), dtype=np.uint64),
+    left=_NO_NODES,
+    right=_NO_NODES,
+    leaf_value=np.zeros(1, dtype=np.int64),
+    leaf_count=np.ones(1, dtype=np.int64),
+)
 
 
 def tree_blocks(ensemble: Ensemble) -> list[str]:
@@ -40,15 +51,13 @@ def tree_blocks(ensemble: Ensemble) -> list[str]:
     """
     unit = ensemble.unit
     starts = [_start_units(start, unit) for start in ensemble.start]
-    if not ensemble.trees:
-        values = _exact(np.array(starts, dtype=np.int64), unit)
-        return [_single_leaf(number, value, 1) for number, value in enumerate(values)]
-    nodes = lay_out(ensemble.trees)
-    units = np.concatenate([tree.leaf_value for tree in ensemble.trees], dtype=np.int64)
+    trees = ensemble.trees or [_ONE_LEAF] * len(starts)
+    nodes = lay_out(trees)
+    units = np.concatenate([tree.leaf_value for tree in trees], dtype=np.int64)
     for start, low, high in zip(starts, nodes.leaf_start, nodes.leaf_start[1:], strict=False):
         units[low:high] += start
-    counts = leaf_counts(ensemble.trees, nodes, ensemble.binner)
-    return _spell(ensemble, nodes, _exact(units, unit), counts)
+    counts = leaf_counts(trees, nodes, ensemble.binner)
+    return _spell(nodes, _exact(units, unit), counts, ensemble.binner)
 
 
 def _start_units(start: float, unit: float) -> int:
@@ -72,74 +81,53 @@ def _exact(units: NDArray[np.int64], unit: float) -> NDArray[np.float64]:
     return values
 
 
+def _spell(
+    nodes: Nodes, values: NDArray[np.float64], counts: NDArray[np.int64], binner: Binner
+) -> list[str]:
+    """Return the blocks of some trees with these values and counts of their leaves."""
+    node_counts, node_values = _node_sums(nodes, counts, values)
+    meaning = split_values(nodes, binner)
+    # Room for the sets of the tree that needs most: as many words as its features can ask for.
+    words = np.append(0, np.cumsum(meaning.n_words[nodes.feature], dtype=np.int64))
+    return spelling.spell_trees(
+        nodes.node_start,
+        nodes.leaf_start,
+        nodes.feature,
+        nodes.left_bins,
+        nodes.left,
+        nodes.right,
+        values,
+        counts,
+        node_values,
+        node_counts,
+        binner.n_bins,
+        binner.is_categorical,
+        meaning.first,
+        meaning.values,
+        binner.zero_as_missing,
+        np.empty(1 + np.diff(words[nodes.node_start]).max(), dtype=np.uint32),
+        np.empty(1 + np.diff(nodes.node_start).max(), dtype=np.int32),
+    )
+
+
 def _node_sums(
     nodes: Nodes, counts: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[list[int], list[float]]:
-    """Return each node's count and the count-weighted mean of its leaves, children first."""
-    counts = np.concatenate([np.zeros(nodes.n_nodes, dtype=np.int64), counts])
-    values = np.concatenate([np.zeros(nodes.n_nodes), values])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for level in reversed(nodes.levels):
-            left, right = nodes.children[:, level]
-            counts[level] = counts[left] + counts[right]
-            weighted = counts[left] * values[left] + counts[right] * values[right]
-            values[level] = weighted / counts[level]
-    return counts[: nodes.n_nodes].tolist(), values[: nodes.n_nodes].tolist()
-
-
-def _spell(
-    ensemble: Ensemble,
-    nodes: Nodes,
-    values: NDArray[np.float64],
-    counts: NDArray[np.int64],
-) -> list[str]:
-    splits = spell_splits(nodes, ensemble.binner)
-    node_counts, node_values = _node_sums(nodes, counts, values)
-    every_value, every_count = values.tolist(), counts.tolist()
-    blocks = []
-    for number, tree in enumerate(ensemble.trees):
-        own = slice(*nodes.node_start[number : number + 2])
-        leaves = slice(*nodes.leaf_start[number : number + 2])
-        if tree.n_nodes == 0:
-            blocks.append(
-                _single_leaf(number, every_value[leaves.start], every_count[leaves.start])
-            )
-            continue
-        leaf_count = " ".join(map(str, every_count[leaves]))
-        numbers = (
-            *(number, splits.n_sets[number], *tree.feature.tolist()),
-            *(*splits.threshold[own], *splits.decision_type[own]),
-            *(*tree.left.tolist(), *tree.right.tolist()),
-            *(*every_value[leaves], leaf_count, leaf_count),
-            *(*node_values[own], *node_counts[own], *node_counts[own]),
-            splits.set_lines[number],
-        )
-        blocks.append(_pattern(tree.n_leaves) % numbers)
-    return blocks
-
-
-@lru_cache(maxsize=64)
-def _pattern(n_leaves: int) -> str:
-    """Return a block with a place for each number: one ``%`` is the fastest way to spell many."""
-
-    def places(place: str, size: int = n_leaves - 1) -> str:
-        return " ".join([place] * size)
-
-    return (
-        f"Tree=%d\nnum_leaves={n_leaves}\nnum_cat=%d\n"
-        f"split_feature={places('%d')}\nsplit_gain={places('1')}\n"
-        f"threshold={places('%s')}\ndecision_type={places('%d')}\n"
-        f"left_child={places('%d')}\nright_child={places('%d')}\n"
-        f"leaf_value={places('%.17g', n_leaves)}\nleaf_weight=%s\nleaf_count=%s\n"
-        f"internal_value={places('%g')}\ninternal_weight={places('%g')}\n"
-        f"internal_count={places('%d')}\n%sis_linear=0\nshrinkage=1\n\n\n"
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return each node's count and the count-weighted mean of its leaves."""
+    below_counts, below_values = (
+        np.empty(2 * nodes.n_nodes, dtype=np.int64),
+        np.empty(2 * nodes.n_nodes),
     )
-
-
-def _single_leaf(number: int, value: float, count: int) -> str:
-    return (
-        f"Tree={number}\nnum_leaves=1\nnum_cat=0\nsplit_feature=\nsplit_gain=\nthreshold=\n"
-        f"decision_type=\nleft_child=\nright_child=\nleaf_value={value:.17g}\nleaf_weight=\n"
-        f"leaf_count={count}\ninternal_value=\ninternal_weight=\ninternal_count=\nis_linear=0\n"
-        "shrinkage=1\n\n\n"
+    node_counts, node_values = np.empty(nodes.n_nodes, dtype=np.int64), np.empty(nodes.n_nodes)
+    treewalk.add_up(
+        nodes.order,
+        nodes.node_place,
+        nodes.leaf_place,
+        counts,
+        values,
+        below_counts,
+        below_values,
+        node_counts,
+        node_values,
     )
+    return node_counts, node_values

@@ -7,7 +7,6 @@ import pytest
 
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins, EdgeBins, uniform_bins
-from dpboost.data.thresholds import bisect_bins
 
 FEATURES = [
     uniform_bins(-4.0, 4.0, 64),
@@ -34,9 +33,38 @@ def test_a_threshold_is_the_last_double_of_its_bin(zero_as_missing):
         assert (above > np.arange(n_bins - 1)).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_ends_far_from_their_formula_are_found(seed):
+    rng = np.random.default_rng(seed)
+    # Beside such bounds a double near zero vanishes: many doubles of either side share a cell.
+    lower, upper = sorted(rng.normal(size=2) * 10.0 ** rng.integers(-5, 20, 2))
+    table = np.cumsum(rng.random(5000) < 0.03)
+    features = [
+        uniform_bins(lower, upper, 255),
+        uniform_bins(-1.0, 1.0, 254),
+        AffineBins(lower=lower, upper=upper, n_cells=5000, table=table - table[0]),
+        AffineBins(lower=-(2.0**1022), upper=2.0**1022, n_cells=7),
+        AffineBins(lower=5e-324, upper=1e-322, n_cells=3),
+        EdgeBins(edges=tuple(np.unique(rng.normal(size=254) * 1e-34))),
+    ]
+    binner = Binner(features=features, feature_names=[*"abcdef"])
+    for feature, n_bins in enumerate(binner.n_bins):
+        inner = binner.thresholds(feature)[:-1]
+        assert (binner.bin_values(feature, inner) <= np.arange(n_bins - 1)).all()
+        above = binner.bin_values(feature, np.nextafter(inner, np.inf))
+        assert (above > np.arange(n_bins - 1)).all()
+
+
 def test_features_do_not_depend_on_their_company():
-    together = bisect_bins(FEATURES)
+    names = [f"f{place}" for place in range(len(FEATURES))]
+    together = Binner(features=FEATURES, feature_names=names)
+    together.find_thresholds(range(len(FEATURES)))
     for place, bins in enumerate(FEATURES):
-        alone = bisect_bins([bins])[0]
-        np.testing.assert_array_equal(together[place, : bins.n_bins - 1], alone)
-        assert (together[place, bins.n_bins - 1 :] == np.finfo(np.float64).max).all()
+        alone = Binner(features=[bins], feature_names=["f"]).thresholds(0)
+        np.testing.assert_array_equal(together.thresholds(place), alone)
+
+
+def test_thresholds_cannot_be_written_to():
+    binner = Binner(features=FEATURES[:1], feature_names=["f"])
+    with pytest.raises(ValueError, match="read-only"):
+        binner.thresholds(0)[0] = 1.0

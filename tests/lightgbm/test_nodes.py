@@ -7,8 +7,8 @@ import pytest
 
 from dpboost._validation import InvalidParameterError
 from dpboost.lightgbm import Booster
-from dpboost.lightgbm.nodes import lay_out, set_sizes
-from dpboost.tree.structure import Tree, pack_sets
+from dpboost.lightgbm.nodes import lay_out
+from dpboost.tree.structure import Tree
 
 
 @pytest.fixture(scope="module")
@@ -19,38 +19,37 @@ def trees(tools):
 def test_places_of_children(trees):
     nodes = lay_out(trees)
     assert nodes.n_nodes == sum(tree.n_nodes for tree in trees)
-    assert nodes.n_places == nodes.n_nodes + sum(tree.n_leaves for tree in trees)
+    assert nodes.n_leaves == sum(tree.n_leaves for tree in trees)
     assert min(tree.n_nodes for tree in trees) == 0, "a tree of one leaf is among them"
-    places = np.split(np.arange(nodes.n_nodes), nodes.node_start[1:-1])
-    leaves = np.split(np.arange(nodes.n_nodes, nodes.n_places), nodes.leaf_start[1:-1])
-    for tree, here, below in zip(trees, places, leaves, strict=True):
-        for side, own in enumerate((tree.left, tree.right)):
-            expected = [here[v] if v >= 0 else below[~v] for v in own]
-            np.testing.assert_array_equal(nodes.children[side, here], expected)
-        np.testing.assert_array_equal(nodes.feature[here], tree.feature)
-        np.testing.assert_array_equal(nodes.left_bins[here], tree.left_bins)
+    starts = zip(nodes.node_start, nodes.leaf_start, strict=True)
+    for tree, (node, leaf) in zip(trees, starts, strict=False):
+        own_nodes = slice(node, node + tree.n_nodes)
+        own_leaves = slice(leaf, leaf + tree.n_leaves)
+        root = nodes.node_place[own_nodes] if tree.n_nodes else nodes.leaf_place[own_leaves]
+        assert root[0] == -1
+        for side, children in enumerate((tree.left, tree.right)):
+            for parent, child in enumerate(children.tolist()):
+                hangs = nodes.node_place[node:] if child >= 0 else nodes.leaf_place[leaf:]
+                assert hangs[child if child >= 0 else ~child] == 2 * (node + parent) + side
+        np.testing.assert_array_equal(nodes.feature[own_nodes], tree.feature)
+        np.testing.assert_array_equal(nodes.left_bins[own_nodes], tree.left_bins)
+        np.testing.assert_array_equal(nodes.left[own_nodes], tree.left)
+        np.testing.assert_array_equal(nodes.right[own_nodes], tree.right)
 
 
-def test_levels_hold_every_node_at_its_depth(trees):
+def test_every_node_comes_after_the_one_above(trees):
     nodes = lay_out(trees)
-    depth = np.full(nodes.n_nodes, -1)
-    for level, places in enumerate(nodes.levels):
-        assert (depth[places] == -1).all()
-        depth[places] = level
-    for start, tree in zip(nodes.node_start, trees, strict=False):
-        if tree.n_nodes:
-            assert depth[start] == 0
-        for own in (tree.left, tree.right):
-            inner = own >= 0
-            np.testing.assert_array_equal(
-                depth[start + own[inner]], depth[start + np.flatnonzero(inner)] + 1
-            )
-    assert depth.min() == 0
+    assert sorted(nodes.order.tolist()) == [*range(nodes.n_nodes)]
+    rank = np.argsort(nodes.order)
+    below = np.flatnonzero(nodes.node_place >= 0)
+    assert (rank[nodes.node_place[below] // 2] < rank[below]).all()
+    tree_of_rank = np.searchsorted(nodes.node_start, nodes.order, side="right")
+    assert (np.diff(tree_of_rank) >= 0).all()
 
 
 def test_nodes_may_be_numbered_in_any_order():
     nodes = lay_out([tree_of([2, -1, -2], [-3, -4, 1])])
-    assert [level.tolist() for level in nodes.levels] == [[0], [2], [1]]
+    assert nodes.order.tolist() == [0, 2, 1]
 
 
 def tree_of(left, right):
@@ -83,9 +82,3 @@ def test_malformed_trees_are_refused(tools, trees, left, right, place):
         lay_out(some)
     with pytest.raises(InvalidParameterError, match="exactly once"):
         Booster.of_ensemble(tools.ensemble(4, trees=tuple(some)))
-
-
-def test_set_sizes():
-    flags = np.random.default_rng(0).random((20, 256)) < 0.3
-    flags[0], flags[1] = True, False
-    np.testing.assert_array_equal(set_sizes(pack_sets(flags)), flags.sum(axis=1))

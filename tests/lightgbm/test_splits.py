@@ -9,7 +9,8 @@ import pytest
 
 from dpboost._validation import InvalidParameterError
 from dpboost.lightgbm.nodes import lay_out
-from dpboost.lightgbm.splits import spell_splits
+from dpboost.lightgbm.splits import split_values
+from dpboost.lightgbm.trees import tree_blocks
 from dpboost.tree.structure import Tree, pack_sets
 
 
@@ -34,10 +35,13 @@ def test_every_threshold_with_and_without_missing(tools, n_bins, zero, types):
     for last in range(n_bins):
         flags[last, : last + 1] = flags[n_bins + last, : last + 1] = True
         flags[n_bins + last, n_bins] = True
-    splits = spell_splits(lay_out([chain([1] * len(flags), flags)]), bins)
-    assert [float(edge) for edge in splits.threshold] == [*edges, math.inf] * 2
-    assert splits.decision_type == [types[0]] * n_bins + [types[1]] * n_bins
-    assert (splits.n_sets, splits.set_lines) == ([0], [""])
+    (block,) = spelled([chain([1] * len(flags), flags)], bins, tools)
+    assert [float(edge) for edge in block["threshold"]] == [*edges, math.inf] * 2
+    kinds = [str(types[0])] * n_bins + [str(types[1])] * n_bins
+    assert block["decision_type"] == kinds
+    assert block["num_cat"] == ["0"]
+    assert "cat_boundaries" not in block
+    assert "cat_threshold" not in block
 
 
 @pytest.mark.parametrize(
@@ -62,15 +66,13 @@ def test_sets_hold_the_codes_of_their_bins(tools, codes):
     flags[0, : len(codes)], flags[1] = True, False
     flags[3] = np.arange(256) == 0
     trees = [chain([1, 1], flags[:2]), chain([0, 1, 0, 1, 1, 1], flags[[3, 0, 3, 2, 3, 4]])]
-    splits = spell_splits(lay_out(trees), bins)
-    assert splits.n_sets == [2, 4]
-    assert splits.threshold == ["0", "1", "0.5", "0", "0.5", "1", "2", "3"]
-    assert splits.decision_type == [9, 9, 8, 9, 8, 9, 9, 9]
-    for lines, used in zip(splits.set_lines, (flags[:2], flags[[0, 2, 3, 4]]), strict=True):
-        first, second, end = lines.split("\n")
-        ends = [int(v) for v in first.removeprefix("cat_boundaries=").split(" ")]
-        words = [int(v) for v in second.removeprefix("cat_threshold=").split(" ")]
-        assert (ends[0], ends[-1], end) == (0, len(words), "")
+    blocks = spelled(trees, bins, tools)
+    assert [block["num_cat"] for block in blocks] == [["2"], ["4"]]
+    assert [" ".join(block["threshold"]) for block in blocks] == ["0 1", "0.5 0 0.5 1 2 3"]
+    assert [" ".join(block["decision_type"]) for block in blocks] == ["9 9", "8 9 8 9 9 9"]
+    for block, used in zip(blocks, (flags[:2], flags[[0, 2, 3, 4]]), strict=True):
+        ends, words = ([*map(int, block[key])] for key in ("cat_boundaries", "cat_threshold"))
+        assert (ends[0], ends[-1]) == (0, len(words))
         for inside, low, high in zip(used, ends, ends[1:], strict=False):
             expected = sorted(np.array(codes)[inside[: len(codes)]].tolist())
             assert codes_of(words[low:high]) == expected
@@ -88,10 +90,29 @@ def codes_of(words):
     ]
 
 
+def spelled(trees, bins, tools):
+    """Return the fields of each tree's block, each split at blanks."""
+    blocks = tree_blocks(tools.ensemble(0, trees=tuple(trees), binner=bins))
+    lines = [[line.split("=") for line in block.rstrip("\n").split("\n")] for block in blocks]
+    return [{key: value.split(" ") for key, value in block} for block in lines]
+
+
+def test_only_features_with_a_split_have_values(tools):
+    bins = tools.Bins(
+        [{"edges": [0.5]}, {"codes": [3, 64]}, {"edges": [1.0, 2.0]}, {"codes": [0, 31]}]
+    )
+    flags = np.zeros((2, 256), dtype=bool)
+    flags[:, 0] = True
+    found = split_values(lay_out([chain([2, 1], flags)]), bins)
+    assert found.values.tolist() == [3.0, 64.0, 1.0, 2.0, math.inf]
+    assert found.first.tolist() == [0, 0, 2, 0]
+    assert found.n_words.tolist() == [0, 3, 0, 0]
+
+
 def test_codes_matter_only_where_a_split_asks_for_them(tools):
     bins = tools.Bins([{"edges": [0.5]}, {"codes": [3, -1]}])
     flags = np.zeros((1, 256), dtype=bool)
     flags[0, 0] = True
-    assert spell_splits(lay_out([chain([0], flags)]), bins).threshold == ["0.5"]
+    assert spelled([chain([0], flags)], bins, tools)[0]["threshold"] == ["0.5"]
     with pytest.raises(InvalidParameterError, match="-1"):
-        spell_splits(lay_out([chain([1], flags)]), bins)
+        spelled([chain([1], flags)], bins, tools)
