@@ -339,9 +339,9 @@ class Binner:
             raise refuse("feature", "Binner.category_codes", "a nominal feature", feature)
         return np.array(bins.codes, dtype=np.int64)
 
-    def feature_info(self, feature: int) -> str:
-        """Return LightGBM's token of ``feature_infos``, for instance ``[0.0:1.0]``."""
-        return self.features[feature].feature_info
+    def feature_infos(self) -> list[str]:
+        """Return LightGBM's tokens of ``feature_infos``, for instance ``[0.0:1.0]``."""
+        return [bins.feature_info for bins in self.features]
 
     def pandas_categories(self) -> list[list[Any]] | None:
         """Return the lists for LightGBM's line ``pandas_categorical``; None where there are none.

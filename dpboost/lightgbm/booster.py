@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import lightgbm
-from lightgbm.basic import LightGBMError
+from lightgbm.basic import _LIB, LightGBMError, _safe_call
 
 from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
 from dpboost.lightgbm.text import model_text
@@ -28,7 +28,7 @@ _TRAIN = (
 
 def _use_one_thread() -> None:
     """Keep LightGBM's parser and predictor from entering OpenMP regions, which would hang."""
-    limit = getattr(lightgbm.basic._LIB, "LGBM_SetMaxThreads", None)
+    limit = getattr(_LIB, "LGBM_SetMaxThreads", None)
     if limit is not None:
         limit(ctypes.c_int(1))
 
@@ -122,6 +122,16 @@ class Booster(lightgbm.Booster):
             As `model_text` does.
         """
         return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
+
+    def _get_loaded_param(self) -> dict[str, Any]:
+        """Return the parameters of the model, by a buffer of their size: LightGBM's is 1 MB."""
+        read, size = _LIB.LGBM_BoosterGetLoadedParam, ctypes.c_int64(0)
+        buffer = ctypes.create_string_buffer(1)
+        _safe_call(read(self._handle, ctypes.c_int64(1), ctypes.byref(size), buffer))
+        buffer = ctypes.create_string_buffer(size.value)
+        _safe_call(read(self._handle, size, ctypes.byref(size), buffer))
+        parameters: dict[str, Any] = json.loads(buffer.value)
+        return parameters
 
     @property
     def privacy_report(self) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from dpboost._validation import InvalidParameterError, refuse
 
 REPORT_KEY = "dpboost:"
 PANDAS_KEY = "pandas_categorical:"
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
 PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\x00-\x1f\x7f]*)\]')
 
 # LightGBM reads a value by the type it knows for the name, and prints a line for a name that it
@@ -96,7 +97,7 @@ def _parameter_value(name: str, value: Any) -> str:
         return str(int(value))
     if kind is float and isinstance(value, numbers.Real) and math.isfinite(value):
         return repr(float(value))
-    if kind is str and isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_.,-]+", value):
+    if kind is str and isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
         return value
     raise refuse(name, "the model text", f"a {kind.__name__} that LightGBM can read", value)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpboost.tree.structure import Tree
 
 _JSON_CHARACTERS = frozenset('",:[]{}\\')
+_OBJECTIVE = re.compile(r"[a-z0-9_:. +-]*")
 
 
 def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = None) -> str:
@@ -60,12 +61,12 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
     blocks = tree_blocks(ensemble)
     header = _header(ensemble, names, [len(block) for block in blocks])
     base = {"boosting": "gbdt", "objective": (ensemble.objective.split() or ["custom"])[0]}
-    return (
-        f"{header}\n{''.join(blocks)}end of trees\n\n"
-        f"feature_importances:\n{_importances(ensemble.trees, names)}\n"
+    footer = (
+        f"end of trees\n\nfeature_importances:\n{_importances(ensemble.trees, names)}\n"
         f"parameters:\n{parameter_lines({**base, **(parameters or {})})}\nend of parameters\n\n"
         f"{report_line(ensemble.report)}\n\n{pandas_line(binner.pandas_categories())}\n"
     )
+    return "".join([header, "\n", *blocks, footer])  # the blocks are copied only once
 
 
 def check_writable(
@@ -88,10 +89,9 @@ def check_writable(
         As `model_text` would.
     """
     feature_names(binner.feature_names)
-    for f in range(binner.n_features):
-        if binner.is_categorical[f]:
-            for code in binner.category_codes(f).tolist():
-                check_code(code, binner.feature_names[f])
+    for f in np.flatnonzero(binner.is_categorical).tolist():
+        for code in binner.category_codes(f).tolist():
+            check_code(code, binner.feature_names[f])
     _check_objective(objective)
     parameter_lines(parameters or {})
     pandas_line(binner.pandas_categories())
@@ -106,18 +106,12 @@ def feature_names(names: Sequence[str]) -> list[str]:
         For characters that break the format or LightGBM's JSON dump, and for names that are
         empty or the same.
     """
-    written = []
-    for name in names:
-        safe = str(name).replace(" ", "_")
-        bad = sorted(c for c in set(safe) if c in _JSON_CHARACTERS or not c.isprintable())
-        if bad or not safe:
-            raise InvalidParameterError(
-                f"The feature name {name!r} cannot be written to a LightGBM model. Rename the "
-                "feature without " + (", ".join(map(repr, bad)) if bad else "an empty name") + "."
-            )
-        written.append(safe)
-    twice = [name for name, times in Counter(written).items() if times > 1]
-    if twice:
+    written = [str(name).replace(" ", "_") for name in names]
+    together = "".join(written)  # one look at all of them: a table may have very many
+    if not (together.isprintable() and _JSON_CHARACTERS.isdisjoint(together) and all(written)):
+        _refuse_first_bad(names, written)
+    if len(set(written)) < len(written):
+        twice = [name for name, times in Counter(written).items() if times > 1]
         raise InvalidParameterError(
             f"The feature name {twice[0]!r} appears more than once (LightGBM writes blanks as "
             "'_'). Rename the features."
@@ -125,8 +119,19 @@ def feature_names(names: Sequence[str]) -> list[str]:
     return written
 
 
+def _refuse_first_bad(names: Sequence[str], written: Sequence[str]) -> None:
+    """Raise for the first name that is empty or holds what breaks the format."""
+    for name, safe in zip(names, written, strict=True):
+        bad = sorted(c for c in set(safe) if c in _JSON_CHARACTERS or not c.isprintable())
+        if bad or not safe:
+            raise InvalidParameterError(
+                f"The feature name {name!r} cannot be written to a LightGBM model. Rename the "
+                "feature without " + (", ".join(map(repr, bad)) if bad else "an empty name") + "."
+            )
+
+
 def _check_objective(objective: str) -> str:
-    if not re.fullmatch(r"[a-z0-9_:. +-]*", objective):
+    if not _OBJECTIVE.fullmatch(objective):
         raise refuse("objective", "the model text", "a LightGBM objective string", objective)
     return objective
 
@@ -134,7 +139,7 @@ def _check_objective(objective: str) -> str:
 def _header(ensemble: Ensemble, names: Sequence[str], tree_sizes: Sequence[int]) -> str:
     binner = ensemble.binner
     objective = _check_objective(ensemble.objective)
-    infos = " ".join(binner.feature_info(f) for f in range(len(names)))
+    infos = " ".join(binner.feature_infos())
     return (
         f"tree\nversion=v4\nnum_class={len(ensemble.start)}\n"
         f"num_tree_per_iteration={len(ensemble.start)}\nlabel_index=0\n"
@@ -148,6 +153,8 @@ def _header(ensemble: Ensemble, names: Sequence[str], tree_sizes: Sequence[int])
 def _importances(trees: Sequence[Tree], names: Sequence[str]) -> str:
     """Count the splits on each feature, most used first: informative, LightGBM never reads it."""
     features = [tree.feature for tree in trees] or [np.empty(0, dtype=np.int32)]
-    used = np.bincount(np.concatenate(features), minlength=len(names))
-    order = np.argsort(-used, kind="stable")
-    return "".join(f"{names[f]}={used[f]}\n" for f in order if used[f])
+    n_splits = np.bincount(np.concatenate(features))
+    used = np.flatnonzero(n_splits)
+    order = used[np.argsort(-n_splits[used], kind="stable")]
+    counted = zip(order.tolist(), n_splits[order].tolist(), strict=True)
+    return "".join(f"{names[feature]}={n}\n" for feature, n in counted)

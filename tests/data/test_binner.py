@@ -114,7 +114,7 @@ def test_categories_truncate_and_share_one_other_bin():
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(binner.bin_values(0, values.astype("f4")), expected)
     np.testing.assert_array_equal(binner.category_codes(0), [7, 0, 40000])
-    assert binner.feature_info(0) == "-1:7:0:40000"
+    assert binner.feature_infos()[0] == "-1:7:0:40000"
 
 
 def test_arcsinh_grid_covers_the_line_and_is_symmetric():
@@ -183,7 +183,7 @@ def test_layout_of_cells_and_candidates():
     assert binner.candidate_offsets.tolist() == [0, 16, 18, 22, 23, 39, 42]
     assert binner.is_categorical.dtype == np.uint8
     assert binner.is_categorical.tolist() == [0, 1, 0, 0, 0, 1]
-    infos = [binner.feature_info(f) for f in range(6)]
+    infos = binner.feature_infos()
     assert infos == [
         "[17.0:90.0]",
         "-1:0:1",

@@ -33,7 +33,7 @@ def stumps(binner):
     """Return a stock model with one tree for every candidate of every feature."""
     candidates = [(f, c) for f in range(binner.n_features) for c in range(binner.n_bins[f])]
     trees = "".join(stump(i, f, binner, c) for i, (f, c) in enumerate(candidates))
-    infos = " ".join(binner.feature_info(f) for f in range(binner.n_features))
+    infos = " ".join(binner.feature_infos())
     categories = lightgbm.basic._dump_pandas_categorical(binner.pandas_categories())
     text = (
         f"tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n"

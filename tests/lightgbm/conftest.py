@@ -43,10 +43,11 @@ class Bins:
     def category_codes(self, f):
         return np.array(self.features[f]["codes"], dtype=np.int64)
 
-    def feature_info(self, f):
-        if self.is_categorical[f]:
-            return ":".join(map(str, [-1, *sorted(self.features[f]["codes"])]))
-        return "[-100:100]"
+    def feature_infos(self):
+        return [
+            ":".join(map(str, [-1, *sorted(f["codes"])])) if "codes" in f else "[-100:100]"
+            for f in self.features
+        ]
 
     def pandas_categories(self):
         return self.categories

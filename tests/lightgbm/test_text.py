@@ -254,7 +254,7 @@ def test_every_number_is_released_or_public(tools, counts):
         "max_feature_idx": "5",
         "objective": "regression",
         "feature_names": "x0 x1 x2 x3 x4 x5",
-        "feature_infos": " ".join(bins.feature_info(f) for f in range(6)),
+        "feature_infos": " ".join(bins.feature_infos()),
     }
 
 
