@@ -43,7 +43,7 @@ cdef struct Digits:
 
 
 cdef inline int count_digits(word_t n) noexcept nogil:
-    cdef int size = 1
+    cdef int size = 3 if n >= 100 else 1
     while size < 20 and n >= TENS[size]:
         size += 1
     return size
@@ -68,7 +68,14 @@ cdef inline void write_digits(char* at, word_t n, int size) noexcept nogil:
 
 
 cdef inline char* put_natural(char* at, word_t n) noexcept nogil:
-    cdef int size = count_digits(n)
+    cdef int size
+    if n < 10:
+        at[0] = <char> (c'0' + n)
+        return at + 1
+    if n < 100:
+        memcpy(at, PAIRS + 2 * n, 2)
+        return at + 2
+    size = count_digits(n)
     write_digits(at, n, size)
     return at + size
 
@@ -144,29 +151,29 @@ cdef inline bint find_digits(word_t m, int e, int size, Digits* found) noexcept 
     return True
 
 
+cdef inline int without_zeros(const char* digits, int size) noexcept nogil:
+    while digits[size - 1] == c'0':
+        size -= 1
+    return size
+
+
 cdef inline char* put_digits(char* at, Digits found, int size) noexcept nogil:
     # As %g does: without zeros at the end, with an exponent where that is below -4 or too large.
-    # Copies all digits and more, as copying a number of bytes that is known is far faster.
-    cdef char[40] text
-    cdef int n = size, exponent = found.exponent
-    write_digits(text, found.digits, size)
-    while text[n - 1] == c'0':
-        n -= 1
+    cdef int exponent = found.exponent
+    cdef int n, i, whole = exponent + 1 if 0 <= exponent < size else 1
     if -4 <= exponent < 0:
         memcpy(at, b"0.000", 5)
-        memcpy(at + 1 - exponent, text, 20)
-        return at + 1 - exponent + n
+        at += 1 - exponent
+        write_digits(at, found.digits, size)
+        return at + without_zeros(at, size)
+    write_digits(at + 1, found.digits, size)
+    n = without_zeros(at + 1, size)
+    for i in range(whole):
+        at[i] = at[i + 1]
+    at[whole] = c'.'
     if 0 <= exponent < size:
-        memcpy(at, text, 20)
-        if n <= exponent + 1:
-            return at + exponent + 1
-        at[exponent + 1] = c'.'
-        memcpy(at + exponent + 2, text + exponent + 1, 20)
-        return at + n + 1
-    at[0] = text[0]
-    at[1] = c'.'
-    memcpy(at + 2, text + 1, 19)
-    at += n + (n > 1)
+        return at + n + 1 if n > whole else at + whole
+    at += n + 1 if n > 1 else 1
     at[0] = c'e'
     at[1] = c'-' if exponent < 0 else c'+'
     exponent = -exponent if exponent < 0 else exponent
@@ -185,7 +192,7 @@ cdef inline char* put_any_real(char* at, double x, int size) except NULL:
 
 
 cdef inline char* put_real(char* at, double x, int size) except NULL:
-    # `size` digits, at most 17. Up to 24 characters; up to 40 places are written.
+    # `size` digits, at most 17, in at most 24 characters; nothing is written beyond 24 places.
     cdef word_t bits, m
     cdef int e
     cdef Digits found

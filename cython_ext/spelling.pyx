@@ -208,6 +208,8 @@ cdef char* put_leaf(char* at, const Tree* tree) except NULL:
 
 cdef char* put_tree(char* at, const Tree* tree, const Bins* bins, const Sets* sets) except NULL:
     cdef row_t n_nodes = tree.n_nodes, n_leaves = tree.n_nodes + 1, _
+    cdef char* weights
+    cdef char* end
     at = put_natural(put_text(at, b"Tree="), tree.number)
     at = put_natural(put_text(at, b"\nnum_leaves="), n_leaves)
     at = put_natural(put_text(at, b"\nnum_cat="), sets.n_sets)
@@ -220,8 +222,11 @@ cdef char* put_tree(char* at, const Tree* tree, const Bins* bins, const Sets* se
     at = put_integers(put_text(at, b"\nleft_child="), tree.left, n_nodes)
     at = put_integers(put_text(at, b"\nright_child="), tree.right, n_nodes)
     at = put_reals(put_text(at, b"\nleaf_value="), tree.leaf_value, n_leaves, 17)
-    at = put_integers(put_text(at, b"\nleaf_weight="), tree.leaf_count, n_leaves)
-    at = put_integers(put_text(at, b"\nleaf_count="), tree.leaf_count, n_leaves)
+    weights = put_text(at, b"\nleaf_weight=")
+    end = put_integers(weights, tree.leaf_count, n_leaves)
+    at = put_text(end, b"\nleaf_count=")
+    memcpy(at, weights, end - weights)
+    at += end - weights
     at = put_reals(put_text(at, b"\ninternal_value="), tree.node_value, n_nodes, 6)
     at = put_weights(put_text(at, b"\ninternal_weight="), tree.node_count, n_nodes)
     at = put_integers(put_text(at, b"\ninternal_count="), tree.node_count, n_nodes)
@@ -233,28 +238,28 @@ cdef char* put_tree(char* at, const Tree* tree, const Bins* bins, const Sets* se
     return put_text(at, b"\nis_linear=0\nshrinkage=1\n\n\n")
 
 
-cdef inline int last_bin(
-    const word_t* left_bins, int n_bins, bint* missing_left
-) noexcept nogil:
+cdef inline int missing_left(const word_t* left_bins, int n_bins) noexcept nogil:
+    return left_bins[n_bins // 64] >> (n_bins % 64) & 1
+
+
+cdef inline int last_bin(const word_t* left_bins, int n_bins) noexcept nogil:
     # The last value bin of those that go left, which are the first ones; at all events a bin.
-    cdef int k, size = 0
+    cdef int k, last = -1 - missing_left(left_bins, n_bins)
     for k in range(SET_WORDS):
-        size += ones_of(left_bins[k])
-    missing_left[0] = left_bins[n_bins // 64] >> (n_bins % 64) & 1
-    return min(max(size - missing_left[0] - 1, 0), n_bins - 1)
+        last += ones_of(left_bins[k])
+    return min(max(last, 0), n_bins - 1)
 
 
 cdef char* put_thresholds(char* at, const Tree* tree, const Bins* bins) except NULL:
     cdef row_t i, f, n_sets = 0
     cdef int last
-    cdef bint missing_left
     for i in range(tree.n_nodes):
         f = tree.feature[i]
         if bins.is_categorical[f]:
             at = put_natural(at, n_sets)
             n_sets += 1
         else:
-            last = last_bin(tree.left_bins + SET_WORDS * i, bins.n_bins[f], &missing_left)
+            last = last_bin(tree.left_bins + SET_WORDS * i, bins.n_bins[f])
             # 17 digits give back the same double, so a value on the edge goes left in both.
             at = put_real(at, bins.values[bins.first[f] + last], 17)
         at = put_text(at, b" ")
@@ -264,13 +269,13 @@ cdef char* put_thresholds(char* at, const Tree* tree, const Bins* bins) except N
 cdef char* put_decision_types(char* at, const Tree* tree, const Bins* bins) noexcept:
     cdef row_t i, f
     cdef int kind
-    cdef bint missing_left
     for i in range(tree.n_nodes):
         f = tree.feature[i]
         kind = CATEGORICAL
         if not bins.is_categorical[f]:
-            last_bin(tree.left_bins + SET_WORDS * i, bins.n_bins[f], &missing_left)
-            kind = bins.numeric + MISSING_LEFT * missing_left
+            kind = bins.numeric
+            if missing_left(tree.left_bins + SET_WORDS * i, bins.n_bins[f]):
+                kind += MISSING_LEFT
         at = put_text(put_natural(at, kind), b" ")
     return at - 1
 

@@ -108,7 +108,8 @@ def feature_names(names: Sequence[str]) -> list[str]:
     """
     written = [str(name).replace(" ", "_") for name in names]
     together = "".join(written)  # one look at all of them: a table may have very many
-    if not (together.isprintable() and _JSON_CHARACTERS.isdisjoint(together) and all(written)):
+    bad = not together.isprintable() or any(c in together for c in _JSON_CHARACTERS)
+    if bad or not all(written):
         _refuse_first_bad(names, written)
     if len(set(written)) < len(written):
         twice = [name for name, times in Counter(written).items() if times > 1]
