@@ -83,11 +83,11 @@ cdef inline sum_t logistic_word(
 
 
 cdef inline void logistic_words(
-    const sum_t* scores, const sum_t* labels, Py_ssize_t n, const sum_t* table, sum_t half_range,
-    sum_t limit, sum_t* words,
+    const sum_t* scores, const sum_t* labels, const unsigned char* present, Py_ssize_t n,
+    const sum_t* table, sum_t half_range, sum_t limit, sum_t* words,
 ) noexcept nogil:
-    # At most ROWS_AT_ONCE neighbouring rows, in steps: those without a look-up are vectors then,
-    # of 32 bits where they can be.
+    # At most ROWS_AT_ONCE neighbouring rows, zero for those that are not present. In steps: those
+    # without a look-up are vectors then, of 32 bits where they can be.
     cdef int place[ROWS_AT_ONCE]
     cdef unsigned int value[ROWS_AT_ONCE]
     cdef unsigned int rise[ROWS_AT_ONCE]
@@ -104,8 +104,8 @@ cdef inline void logistic_words(
         gradient[i] = <int> labels[i]
     for i in range(n):
         p = logistic_share(value[i], rise[i], place[i])
-        gradient[i] = logistic_gradient(p, gradient[i], clip_at)
-        value[i] = logistic_hessian(p)
+        gradient[i] = logistic_gradient(p, gradient[i], clip_at) & -<int> present[i]
+        value[i] = logistic_hessian(p) & -<int> present[i]
     for i in range(n):
         words[i] = pack(gradient[i], value[i])
 

@@ -261,6 +261,7 @@ cdef void _one_output(
     cdef int places[ROWS_AT_ONCE]
     cdef const sum_t* scores = rows.scores + start
     cdef const sum_t* labels = rows.labels + start
+    cdef const unsigned char* present = rows.present + start
     cdef double bound = <double> rule.limit
     cdef double scale = rule.scale
     cdef surface_t surface = rule.surface
@@ -270,12 +271,14 @@ cdef void _one_output(
         for i in range(n):
             places[i] = squared_place(scores[i], labels[i])
         for i in range(n):
-            words[i] = squared_word(places[i], scale, bound)
+            words[i] = squared_word(places[i], scale, bound) & -<sum_t> present[i]
     elif rule.kind == SURFACE:
         for i in range(n):
-            words[i] = surface_word(scores[i], labels[i], &surface)
+            words[i] = surface_word(scores[i], labels[i], &surface) & -<sum_t> present[i]
     else:
-        logistic_words(scores, labels, n, rule.table, rule.table_range, rule.limit, words)
+        logistic_words(
+            scores, labels, present, n, rule.table, rule.table_range, rule.limit, words
+        )
     _weigh(rows, start, n, words)
     _find_leaves(rows, start, n)
     add_packed_apart(words, rows.leaves + start, n, packed, rows.n_leaves)
@@ -300,7 +303,7 @@ cdef void _several_outputs(
     # A row needs the words of all its classes at once: with many classes, fewer rows at a time.
     cdef sum_t words[WORDS_AT_ONCE]
     cdef Py_ssize_t width = WORDS_AT_ONCE // rows.n_outputs
-    cdef Py_ssize_t piece, first, here
+    cdef Py_ssize_t piece, first, here, i
     cdef int k
     width = min(width, ROWS_AT_ONCE)
     _take_pending(rows, start, n)
@@ -319,6 +322,8 @@ cdef void _several_outputs(
                 rule.table, rule.table_range, rule.limit, words, width,
             )
         for k in range(rows.n_outputs):
+            for i in range(here):
+                words[k * width + i] &= -<sum_t> rows.present[first + i]
             _weigh(rows, first, here, words + k * width)
             add_packed(
                 words + k * width, rows.leaves + first, here, packed + k * rows.n_leaves
@@ -328,11 +333,8 @@ cdef void _several_outputs(
 cdef inline void _weigh(
     const pass_t* rows, Py_ssize_t start, Py_ssize_t n, sum_t* words
 ) noexcept nogil:
-    cdef const unsigned char* present = rows.present + start
     cdef const int* weights = rows.weights
     cdef Py_ssize_t i
-    for i in range(n):
-        words[i] &= -<sum_t> present[i]
     if weights != NULL:
         for i in range(n):
             words[i] = weigh(words[i], weights[start + i])
