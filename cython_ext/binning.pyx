@@ -199,14 +199,17 @@ def count_cells(
     cdef int n_columns = <int>columns.shape[0]
     cdef int n_cells = <int>counts.shape[1] - 1
     cdef int n_groups = (n_columns + COLUMNS_AT_ONCE - 1) // COLUMNS_AT_ONCE
-    cdef int group, k
+    cdef int group, k, after
     if n_rows == 0 or n_columns == 0:
         return
+    # As many groups of about the same size for each thread.
+    n_groups = min((n_groups + n_threads - 1) // n_threads * n_threads, n_columns)
     for group in prange(n_groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        k = group * COLUMNS_AT_ONCE
+        k = group * n_columns // n_groups
+        after = (group + 1) * n_columns // n_groups
         count_features(
             &values[0, 0], values.strides[0], values.strides[1], n_rows, &columns[k], &lower[k],
-            &scale[k], &zero[k], min(COLUMNS_AT_ONCE, n_columns - k), n_cells, &counts[k, 0],
+            &scale[k], &zero[k], after - k, n_cells, &counts[k, 0],
         )
 
 

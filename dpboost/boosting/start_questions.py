@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from dpboost.privacy.sensitive import Bound
 
 # One row, and a scaled label of one, in units of the released vector.
 ROW_UNITS = 2**18
+# Rows are added up in pieces: whole columns of helping numbers would come from fresh memory.
+ROWS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +46,8 @@ class RowCount:
 
     def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
         """Count the rows of one place."""
-        return np.array([int(_row_units(rows, self.weighting).sum())], dtype=np.int64)
+        units = sum(int(units.sum()) for _, _, units in _pieces(rows, self.weighting))
+        return np.array([units], dtype=np.int64)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the sensitivity: one row, whose weight is at most 1."""
@@ -77,7 +81,8 @@ class ClassSizes:
     def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
         """Count the rows of one place."""
         sizes = np.zeros(self.n_classes, dtype=np.int64)
-        np.add.at(sizes, rows.indices[rows.present], _row_units(rows, self.weighting))
+        for here, present, units in _pieces(rows, self.weighting):
+            np.add.at(sizes, rows.indices[here][present], units)
         return sizes
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
@@ -112,9 +117,11 @@ class MeanAndRows:
 
     def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
         """Sum over the rows of one place."""
-        units = _row_units(rows, self.weighting)
-        scaled = np.rint(self.loss.scaled_labels(rows.targets[rows.present]) * units)
-        return np.array([int(scaled.astype(np.int64).sum()), int(units.sum())], dtype=np.int64)
+        sums = np.zeros(2, dtype=np.int64)
+        for here, present, units in _pieces(rows, self.weighting):
+            scaled = np.rint(self.loss.scaled_labels(rows.targets[here][present]) * units)
+            sums += (scaled.astype(np.int64).sum(), units.sum())
+        return sums
 
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the sensitivity: a row adds at most (1, 1)."""
@@ -122,9 +129,25 @@ class MeanAndRows:
         return newton_sums(reach, reach, neighbours)
 
 
-def _row_units(rows: TaughtRows, weighting: Weighting | None) -> NDArray[np.int64]:
-    """Return the weight of each row that takes part, in units of the released vector."""
+def _pieces(
+    rows: TaughtRows, weighting: Weighting | None
+) -> Iterator[tuple[slice, NDArray[np.bool_], NDArray[np.int64]]]:
+    """Go through the rows in pieces that stay in the cache.
+
+    Yields
+    ------
+    here : slice
+    present : ndarray of bool
+        Which rows of the piece take part.
+    units : ndarray of int64
+        Weight of each that does, in units of the released vector.
+    """
     weights = rows.weights(weighting)
-    if weights is None:
-        return np.full(int(rows.present.sum()), ROW_UNITS, dtype=np.int64)
-    return weights[rows.present].astype(np.int64) * (ROW_UNITS // WEIGHT_ONE)
+    for first in range(0, len(rows.present), ROWS_AT_ONCE):
+        here = slice(first, first + ROWS_AT_ONCE)
+        present = rows.present[here]
+        if weights is None:
+            units = np.full(np.count_nonzero(present), ROW_UNITS, dtype=np.int64)
+        else:
+            units = weights[here][present].astype(np.int64) * (ROW_UNITS // WEIGHT_ONE)
+        yield here, present, units

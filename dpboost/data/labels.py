@@ -13,6 +13,9 @@ from sklearn.exceptions import DataConversionWarning
 from dpboost._validation import InvalidParameterError
 from dpboost.data.columns import COMPLEX, object_number
 
+# Classes are looked for in pieces of the labels that stay in the cache.
+ROWS_AT_ONCE = 2**15
+
 
 def read_regression_labels(y: Any) -> NDArray[np.float64]:
     """Return labels of a regression as doubles.
@@ -204,10 +207,12 @@ def encode_classes(
     """
     indices = np.zeros(len(labels), dtype=np.int64)
     present = np.zeros(len(labels), dtype=bool)
-    for index, value in enumerate(classes):
-        if isinstance(value, str) != (labels.dtype.kind == "U"):
-            continue  # numbers and text are never equal
-        mine = labels == value
-        indices[mine] = index
-        present |= mine
+    for first in range(0, len(labels), ROWS_AT_ONCE):
+        here = slice(first, first + ROWS_AT_ONCE)
+        for index, value in enumerate(classes):
+            if isinstance(value, str) != (labels.dtype.kind == "U"):
+                continue  # numbers and text are never equal
+            mine = labels[here] == value
+            np.maximum(indices[here], mine * np.int64(index), out=indices[here])
+            present[here] |= mine
     return indices, present

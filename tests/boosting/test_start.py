@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost.boosting import start_questions
 from dpboost.boosting.start import LEAST_ROWS, release_class_sizes, release_start
-from dpboost.boosting.start_questions import ROW_UNITS
+from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 from dpboost.boosting.taught_rows import TaughtRows
 from dpboost.data.row_extras import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.losses import LogisticLoss, LogLinkLoss, SeparateLoss, SoftmaxLoss, SquaredLoss
@@ -182,3 +183,26 @@ def test_class_sizes_are_released_without_absent_rows():
         sizes = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
     assert sizes.tolist() == [27, 63, 1]
     assert len(books.entries) == 1
+
+
+@pytest.mark.parametrize("weighting", [None, Weighting(max_weight=2.0)])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
+    random = np.random.default_rng(5)
+    labels, weights = random.integers(0, 2, 50), random.random(50)
+    present = random.random(50) < 0.8
+    place = source(labels, present, None if weighting is None else weights)
+    questions = [
+        RowCount(weighting=weighting),
+        ClassSizes(n_classes=2, weighting=weighting),
+        MeanAndRows(loss=LogisticLoss(), weighting=weighting),
+    ]
+    whole = [place.exact(question) for question in questions]
+    monkeypatch.setattr(start_questions, "ROWS_AT_ONCE", size)
+    for question, answer in zip(questions, whole, strict=True):
+        assert np.array_equal(place.exact(question), answer)
+    units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
+    tolerance = 0 if weighting is None else 4 * 50
+    assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)
+    assert whole[1].sum() == whole[0][0]
+    assert whole[2][0] == pytest.approx(units[present & (labels == 1)].sum(), abs=tolerance)

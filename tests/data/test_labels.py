@@ -5,7 +5,12 @@ import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 
 from dpboost._validation import InvalidParameterError
-from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.labels import (
+    check_same_length,
+    encode_classes,
+    read_class_labels,
+    read_regression_labels,
+)
 
 READERS = [read_regression_labels, read_class_labels]
 
@@ -127,3 +132,22 @@ def test_lengths_must_agree_without_showing_them():
     with pytest.raises(ValueError, match="inconsistent numbers of samples") as caught:
         check_same_length(71717, np.zeros(5))
     assert not any(letter.isdigit() for letter in str(caught.value))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (np.array([4, 1, 9, 1, 4, 0, 7]), (1, 4, 7)),
+        (np.array(["b", "a", "zz", "b", "a"]), ("a", "b")),
+        (np.array([1.0, 0.0, 2.5]), ("a", 0, 1)),
+        (np.zeros(0), (0, 1)),
+    ],
+)
+def test_classes_are_places_in_a_public_list(monkeypatch, labels, classes, size):
+    monkeypatch.setattr("dpboost.data.labels.ROWS_AT_ONCE", size)
+    indices, present = encode_classes(labels, classes)
+    assert present.tolist() == [label in classes for label in labels.tolist()]
+    expected = [classes.index(label) if label in classes else 0 for label in labels.tolist()]
+    assert indices.tolist() == expected
+    assert indices.dtype == np.int64

@@ -127,7 +127,7 @@ def test_every_number_of_borders(n_edges):
     np.testing.assert_array_equal(binner.bin_values(0, values), expected)
 
 
-@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 40])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", [0, 1, 255, 700])
