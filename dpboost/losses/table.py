@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 
@@ -14,17 +14,31 @@ from dpboost.losses.grid import SCORE_BITS
 TABLE_SHIFT = 13  # a step of the logistic table is 2^-7
 TABLE_RANGE = 12 << SCORE_BITS  # further out the probability rounds to 0 or 1 on its grid
 TABLE_BITS = 30
-# Products of up to 2^11 factors are off by less than 10^-55: 40 digits more than rounding needs.
-_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+ONE = 1 << TABLE_BITS
+STEP = Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)
+# An entry as a double is off by less than 2^-20 of its unit: only where it is this close to the
+# middle between two integers could it be rounded to the wrong one.
+DOUBT = 2.0**-10
+_EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
-def _powers(n: int) -> Iterator[Decimal]:
-    """Go through ``exp(-i * 2^-7)`` for ``i`` below n; one exponential, then products."""
-    factor = _CONTEXT.exp(-(Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)))
-    power = Decimal(1)
-    for _ in range(n):
-        yield power
-        power = _CONTEXT.multiply(power, factor)
+def _rounded(
+    heights: NDArray[np.float64], exact: Callable[[Decimal], Decimal]
+) -> NDArray[np.int64]:
+    """Round the entries of a table to nearest; decimal arithmetic decides where doubles cannot.
+
+    Parameters
+    ----------
+    heights : ndarray of shape (n,)
+        Entry ``i``, the function at ``i * 2^-7``, in units of 2^-30, as a double.
+    exact : callable
+        The same of ``exp(-i * 2^-7)``, as decimals.
+    """
+    units = np.rint(heights)
+    for place in np.flatnonzero(np.abs(heights - units) > 0.5 - DOUBT).tolist():
+        odds = _EXACT.exp(-place * STEP)
+        units[place] = int(exact(odds).to_integral_value(ROUND_HALF_EVEN))
+    return units.astype(np.int64)
 
 
 @lru_cache(maxsize=1)
@@ -35,15 +49,11 @@ def logistic_table() -> NDArray[np.int64]:
     -------
     ndarray of shape (1537,), int64
         Entry ``i`` is ``(value << 32) + rise``: the function at ``i * 2^-7``, correctly rounded to
-        2^-30 in decimal arithmetic, and its rise up to the next entry. Linear interpolation is
+        2^-30, and its rise up to the next entry. Linear interpolation is
         off by at most step^2/8 max|f''| = 2^-17 / (6 sqrt 3) < 2^-20.
     """
-    one = Decimal(1 << TABLE_BITS)
-    values = [
-        _CONTEXT.divide(one, _CONTEXT.add(1, odds)).to_integral_value(ROUND_HALF_EVEN)
-        for odds in _powers((TABLE_RANGE >> TABLE_SHIFT) + 1)
-    ]
-    heights = np.array([*map(int, values)], dtype=np.int64)
+    odds = np.exp(-float(STEP) * np.arange((TABLE_RANGE >> TABLE_SHIFT) + 1))
+    heights = _rounded(ONE / (1 + odds), lambda odds: _EXACT.divide(ONE, _EXACT.add(1, odds)))
     table = (heights << 32) + np.diff(heights, append=heights[-1])
     table.setflags(write=False)
     return table
@@ -74,15 +84,11 @@ def exponential_table() -> NDArray[np.int64]:
     -------
     ndarray of shape (1536,), int64
         Entry ``i`` is ``(value << 32) + fall``: the function at ``i * 2^-7``, correctly rounded
-        to 2^-30 in decimal arithmetic, and its fall to the next entry, the last one's to zero.
+        to 2^-30, and its fall to the next entry, the last one's to zero.
         Linear interpolation is off by at most step^2/8 = 2^-17.
     """
-    one = Decimal(1 << TABLE_BITS)
-    values = [
-        _CONTEXT.multiply(power, one).to_integral_value(ROUND_HALF_EVEN)
-        for power in _powers(TABLE_RANGE >> TABLE_SHIFT)
-    ]
-    heights = np.array([*map(int, values)], dtype=np.int64)
+    power = np.exp(-float(STEP) * np.arange(TABLE_RANGE >> TABLE_SHIFT))
+    heights = _rounded(ONE * power, lambda power: _EXACT.multiply(ONE, power))
     table = (heights << 32) - np.diff(heights, append=0)
     table.setflags(write=False)
     return table
