@@ -94,7 +94,7 @@ class FeatureQueue:
         self._visits *= MEMORY
         np.add.at(self._gains, split_features, gains)
         np.add.at(self._variances, split_features, variances)
-        self._visits[features] += 1
+        np.add.at(self._visits, features, 1.0)
 
     def _refill(self) -> list[int]:
         n_features = len(self._gains)
@@ -106,6 +106,6 @@ class FeatureQueue:
         best = max(float(shown.max()), 1e-12)
         weights = (shown / best) ** preference.power + preference.floor
         places = (np.arange(n_features) + self._public.random()) / n_features
-        drawn = np.searchsorted(np.cumsum(weights / weights.sum()), places)
+        drawn = (weights / weights.sum()).cumsum().searchsorted(places)
         drawn = np.minimum(drawn, n_features - 1)
         return self._public.permutation(drawn).tolist()

@@ -53,4 +53,4 @@ def to_score_units(
     """Turn leaf values into score units, learning rate included, saturated at +-2^40."""
     values = np.asarray(value_units, dtype=np.float64)
     scaled = values * (value_unit * learning_rate * units_per_one)
-    return np.rint(np.clip(scaled, -LEAF_LIMIT, LEAF_LIMIT)).astype(np.int64)
+    return np.rint(np.minimum(np.maximum(scaled, -LEAF_LIMIT), LEAF_LIMIT)).astype(np.int64)

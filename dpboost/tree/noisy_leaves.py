@@ -138,7 +138,7 @@ class ShrunkenLeaf:
         """
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
         steps = -gradients / denominator * self.shrinkage((deviation / denominator) ** 2)
-        return np.clip(steps, -self.largest, self.largest)
+        return np.minimum(np.maximum(steps, -self.largest), self.largest)
 
     def shrinkage(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of the posterior mean for noise of this variance."""
