@@ -24,7 +24,7 @@ ctypedef const real_t const_real_t
 
 cdef enum:
     BLOCK = 256
-    COLUMNS_AT_ONCE = 16  # columns of single precision that share the lines of a row-major table
+    COLUMNS_AT_ONCE = 64  # columns that are counted together, their counts in the second cache
     NEAR = 16  # doubles to either side of its formula among which the end of a bin is looked for
 
 cdef word_t SIGN = <word_t> 1 << 63

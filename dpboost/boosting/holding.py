@@ -82,7 +82,8 @@ class Holding:
         self.layout = layout
         self.n_threads = n_threads
         starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
-        self.scores = np.repeat(starts, n_rows, axis=1)
+        self.scores = np.empty((len(starts), n_rows), dtype=np.int64)
+        self.scores[:] = starts
         if init_scores is not None:
             units = np.clip(init_scores / loss.unit, -INIT_LIMIT, INIT_LIMIT)
             self.scores += np.rint(units).astype(np.int64)

@@ -133,10 +133,10 @@ def test_every_number_of_borders(n_edges):
 @pytest.mark.parametrize("n_rows", [0, 1, 255, 700])
 def test_cells_are_counted_as_rows_are_binned(n_rows, dtype, order, n_threads):
     random = np.random.default_rng(n_rows)
-    values = np.asarray(random.normal(size=(n_rows, 40)) * 3, dtype=dtype, order=order)
+    values = np.asarray(random.normal(size=(n_rows, 100)) * 3, dtype=dtype, order=order)
     values[random.random(values.shape) < 0.1] = np.nan
     values[random.random(values.shape) < 0.1] = 0
-    columns = np.flatnonzero(random.random(40) < 0.7).astype(np.int32)
+    columns = np.flatnonzero(random.random(100) < 0.7).astype(np.int32)
     zero = random.choice([0.0, np.nan], size=len(columns))
     lower = random.normal(size=len(columns)) - 2
     scale = np.full(len(columns), 4.0)
