@@ -25,6 +25,7 @@ cdef enum:
     BINS = 256
     MOST_NODES = 256  # of a tree that is written out as a table
     FEW = 256  # rows for which no table is worth its writing
+    VERY_FEW = 16  # rows that go through a tree alone
     SIDE_BY_SIDE = 256  # neighbouring rows that go through a tree together
     MOST_LANES = 127  # nodes of a tree that neighbouring rows go through together
 
@@ -246,7 +247,7 @@ cdef int _add_block(
     """Pass rows through one tree after the other; return 1 where memory lacks."""
     cdef Nodes tree
     cdef Scratch* scratch = <Scratch*> malloc(sizeof(Scratch))
-    cdef bint neighbours = FEW < n and _are_neighbours(rows, n)
+    cdef bint neighbours = VERY_FEW < n and _are_neighbours(rows, n)
     cdef Py_ssize_t i, chunk, start, n_nodes
     cdef int t, earliest = last_tree, latest = 0
     if scratch == NULL:

@@ -146,7 +146,9 @@ def backwards(forest):
 
 @pytest.mark.parametrize("change", [None, other_sets, backwards])
 @pytest.mark.parametrize("first", ["nobody", "some"])
-@pytest.mark.parametrize(("n_rows", "first_row"), [(256, 0), (257, 3), (1_000, 0), (1_000, 700)])
+@pytest.mark.parametrize(
+    ("n_rows", "first_row"), [(16, 2), (17, 2), (256, 0), (257, 3), (1_000, 700)]
+)
 def test_neighbouring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_row, first, change):
     rng = np.random.default_rng(n_rows + first_row)
     n_trees = 12
