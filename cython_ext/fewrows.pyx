@@ -27,8 +27,9 @@ cdef enum:
     SET_WORDS = 4      # a set of cells is 256 bits
     GROUP = 4          # features that share one pass over the words
     ROOM = 4 * 256 + 1  # runs of a group of features, and one more that may not become one
-    SPARSE = 96        # rows of a node below which cells with rows are found by their bits
+    SPARSE = 128       # rows of a node below which cells with rows are found by their bits
     NODE_WORK = 64     # what a node costs without its rows, in rows
+    MOST_PARTS = 64    # threads that share a level
     FEW = 16384        # cells that are not worth waking other threads for
 
 cdef struct rows_t:
@@ -41,8 +42,18 @@ cdef struct rows_t:
     const row_t* candidate_offsets
     const bin_t* is_categorical
     row_t* order
+    row_t* right
     const row_t* starts
     Py_ssize_t n_nodes
+
+cdef struct part_t:
+    # Tasks of one thread, the candidate that the first begins with, and the runs that came out:
+    # those of its first node, and of all its nodes.
+    Py_ssize_t first
+    Py_ssize_t stop
+    Py_ssize_t candidate
+    Py_ssize_t n_first
+    Py_ssize_t n
 
 cdef struct score_t:
     double hessian
@@ -93,6 +104,7 @@ cdef class FewRows:
     cdef const row_t[::1] candidate_offsets
     cdef const bin_t[::1] is_categorical
     cdef row_t[::1] order
+    cdef row_t[::1] right
     cdef row_t[::1] starts
     cdef int n_threads
 
@@ -113,11 +125,12 @@ cdef class FewRows:
         self.is_categorical = is_categorical
         self.n_threads = n_threads
         self.order = np.arange(n_rows, dtype=np.int32)
+        self.right = np.empty(n_rows, dtype=np.int32)
         self.starts = np.array([0, n_rows], dtype=np.int32)
         self.rows.n_features, self.rows.n_rows = bins.shape[0], n_rows
         if n_rows > 0:  # otherwise no node has a row, and no pointer is followed
             self.rows.bins, self.rows.words = &bins[0, 0], &words[0]
-            self.rows.order = &self.order[0]
+            self.rows.order, self.rows.right = &self.order[0], &self.right[0]
         self.rows.cell_offsets = &cell_offsets[0]
         self.rows.candidate_offsets = &candidate_offsets[0]
         self.rows.is_categorical = &is_categorical[0]
@@ -142,8 +155,8 @@ cdef class FewRows:
         cdef rows_t* rows = &self.rows
         cdef Py_ssize_t n_groups = (rows.n_features + GROUP - 1) // GROUP
         cdef Py_ssize_t n_candidates = rows.candidate_offsets[rows.n_features]
-        cdef bint alone = self.n_threads == 1 or rows.n_features * rows.n_rows <= FEW
-        cdef int n_parts = 1 if alone else self.n_threads
+        cdef bint alone = rows.n_features * rows.n_rows <= FEW
+        cdef int n_parts = 1 if alone else min(self.n_threads, <int> MOST_PARTS)
         # Memory that no run is written to is never touched.
         all_scores = np.empty(rows.n_nodes * n_candidates, dtype=np.int64)
         all_starts = np.empty(rows.n_nodes * n_candidates, dtype=np.int32)
@@ -151,35 +164,37 @@ cdef class FewRows:
         cdef sum_t[::1] scores = all_scores
         cdef row_t[::1] starts = all_starts
         cdef Py_ssize_t[::1] before = node_start
-        cdef Py_ssize_t[::1] n_runs = np.empty(rows.n_nodes * n_groups, dtype=np.intp)
-        cdef Py_ssize_t[::1] borders = _borders(rows, n_groups, n_parts)
+        cdef part_t parts[MOST_PARTS]
         cdef score_t score
         cdef int part
-        cdef Py_ssize_t task, place, own
+        cdef Py_ssize_t node
+        cdef Py_ssize_t place = 0
         score.hessian, score.reg_lambda, score.scale = hessian, reg_lambda, scale
         score.limit = <double> limit
-        for part in prange(
-            n_parts, nogil=True, num_threads=n_parts, schedule="static", use_threads_if=n_parts > 1
-        ):
-            _score_tasks(
-                rows, &score, borders[part], borders[part + 1], n_groups, n_candidates,
-                &scores[0], &starts[0], &n_runs[0],
-            )
         with nogil:
-            # What the parts wrote moves together, and is counted by node.
-            place = 0
+            _share_out(rows, n_groups, n_candidates, n_parts, parts)
+            for part in prange(
+                n_parts, num_threads=n_parts, schedule="static", use_threads_if=n_parts > 1
+            ):
+                _score_tasks(
+                    rows, &score, &parts[part], n_groups,
+                    &scores[parts[part].candidate], &starts[parts[part].candidate], &before[1],
+                )
             for part in range(n_parts):
-                own = 0
-                for task in range(borders[part], borders[part + 1]):
-                    own += n_runs[task]
-                    before[task // n_groups + 1] += n_runs[task]
-                if part > 0 and own > 0:
-                    task = _first_candidate(rows, borders[part], n_groups, n_candidates)
-                    memmove(&scores[place], &scores[task], own * sizeof(sum_t))
-                    memmove(&starts[place], &starts[task], own * sizeof(row_t))
-                place += own
-            for task in range(rows.n_nodes):
-                before[task + 1] += before[task]
+                # What the parts wrote moves together.
+                before[parts[part].first // n_groups + 1] += parts[part].n_first
+                if parts[part].n > 0 and place < parts[part].candidate:
+                    memmove(
+                        &scores[place], &scores[parts[part].candidate],
+                        parts[part].n * sizeof(sum_t),
+                    )
+                    memmove(
+                        &starts[place], &starts[parts[part].candidate],
+                        parts[part].n * sizeof(row_t),
+                    )
+                place += parts[part].n
+            for node in range(rows.n_nodes):
+                before[node + 1] += before[node]
         return all_scores[:place], all_starts[:place], node_start
 
     def totals(self):
@@ -215,14 +230,13 @@ cdef class FewRows:
         """
         cdef rows_t* rows = &self.rows
         cdef row_t[::1] starts = np.empty(2 * rows.n_nodes + 1, dtype=np.int32)
-        cdef row_t right[32767]
         cdef Py_ssize_t node
         with nogil:
             for node in range(rows.n_nodes):
                 starts[2 * node] = rows.starts[node]
                 starts[2 * node + 1] = _divide(
                     rows, rows.starts[node], rows.starts[node + 1], feature[node],
-                    split_bin[node], right,
+                    split_bin[node],
                 )
             starts[2 * rows.n_nodes] = <row_t> rows.n_rows
         self.starts = starts
@@ -230,13 +244,13 @@ cdef class FewRows:
 
 
 cdef row_t _divide(
-    const rows_t* rows, Py_ssize_t begin, Py_ssize_t end, row_t feature, bin_t split_bin,
-    row_t* right
+    const rows_t* rows, Py_ssize_t begin, Py_ssize_t end, row_t feature, bin_t split_bin
 ) noexcept nogil:
     # One comparison serves both kinds: bins 0..b, or the single bin b. Every row is written to
     # both sides and counted on one: a branch would be mispredicted for every other row.
     cdef const bin_t* column = rows.bins + feature * rows.n_rows
     cdef row_t* order = rows.order
+    cdef row_t* right = rows.right
     cdef bin_t low = split_bin if rows.is_categorical[feature] else 0
     cdef bin_t width = split_bin - low
     cdef Py_ssize_t left = begin
@@ -255,16 +269,22 @@ cdef row_t _divide(
     return <row_t> left
 
 
-cdef _borders(const rows_t* rows, Py_ssize_t n_groups, int n_parts):
-    # Cut the tasks, node by node and group by group, into parts of about equal work.
-    borders = np.empty(n_parts + 1, dtype=np.intp)
-    cdef Py_ssize_t[::1] cut = borders
+cdef void _share_out(
+    const rows_t* rows, Py_ssize_t n_groups, Py_ssize_t n_candidates, int n_parts, part_t* parts
+) noexcept nogil:
+    # Cut the tasks, node by node and group by group, into parts of about equal work. A run starts
+    # at a candidate of its own: what other parts write lies before or behind.
     cdef Py_ssize_t work = rows.n_rows + rows.n_nodes * NODE_WORK
+    cdef Py_ssize_t task
     cdef int part
     for part in range(n_parts):
-        cut[part] = _task_after(rows, n_groups, part * work // n_parts)
-    cut[n_parts] = rows.n_nodes * n_groups
-    return borders
+        task = _task_after(rows, n_groups, part * work // n_parts)
+        parts[part].first = task
+        parts[part].candidate = task // n_groups * n_candidates
+        parts[part].candidate += rows.candidate_offsets[task % n_groups * GROUP]
+        if part > 0:
+            parts[part - 1].stop = task
+    parts[n_parts - 1].stop = rows.n_nodes * n_groups
 
 
 cdef Py_ssize_t _task_after(
@@ -279,31 +299,26 @@ cdef Py_ssize_t _task_after(
     return node * n_groups + work * n_groups // own
 
 
-cdef inline Py_ssize_t _first_candidate(
-    const rows_t* rows, Py_ssize_t task, Py_ssize_t n_groups, Py_ssize_t n_candidates
-) noexcept nogil:
-    return task // n_groups * n_candidates + rows.candidate_offsets[task % n_groups * GROUP]
-
-
 cdef void _score_tasks(
-    const rows_t* rows, const score_t* score, Py_ssize_t first, Py_ssize_t stop,
-    Py_ssize_t n_groups, Py_ssize_t n_candidates, sum_t* scores, row_t* starts, Py_ssize_t* n_runs
+    const rows_t* rows, const score_t* score, part_t* part, Py_ssize_t n_groups,
+    sum_t* scores, row_t* starts, Py_ssize_t* n_runs
 ) noexcept nogil:
-    # A run starts at a candidate of its own: what other parts write lies before or behind.
     cdef scratch_t scratch
-    cdef Py_ssize_t task
-    cdef Py_ssize_t place
+    cdef Py_ssize_t task, node, own
     memset(scratch.cells, 0, sizeof(scratch.cells))
     memset(scratch.stored, 0, sizeof(scratch.stored))
-    if first == stop:
-        return
-    place = _first_candidate(rows, first, n_groups, n_candidates)
-    for task in range(first, stop):
-        n_runs[task] = _score_group(
-            rows, score, &scratch, task // n_groups, task % n_groups * GROUP,
-            scores + place, starts + place,
+    part.n = 0
+    part.n_first = 0
+    for task in range(part.first, part.stop):
+        node = task // n_groups
+        own = _score_group(
+            rows, score, &scratch, node, task % n_groups * GROUP, scores + part.n, starts + part.n
         )
-        place += n_runs[task]
+        part.n += own
+        if node == part.first // n_groups:
+            part.n_first += own  # another part may count runs of this node as well
+        else:
+            n_runs[node] += own
 
 
 cdef Py_ssize_t _score_group(

@@ -11,7 +11,7 @@ from dpboost.tree.criteria import SCORE_LIMIT, GradientGain
 from dpboost.tree.layout import Layout
 
 # With more rows than this, histograms that are kept for the siblings of the next level pay.
-MOST_ROWS = 8192
+MOST_ROWS = 24_000
 
 
 class FewRows:
