@@ -12,7 +12,7 @@ step waits for the one before.
 
 from cython.parallel cimport prange
 from libc.math cimport exp
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from _sets cimport highest_bit, lowest_bit, n_bits
@@ -76,6 +76,7 @@ def add_trees(
     const sum_t[:, ::1] leaf_value,
     sum_t[:, ::1] scores,
     int n_threads,
+    bint compact=False,
 ):
     """Add the leaf values of trees ``first_tree[row] <= t < last_tree`` to rows' scores.
 
@@ -101,6 +102,8 @@ def add_trees(
     scores : int64 array of shape (n_outputs, n_rows)
         Added to.
     n_threads : int
+    compact : bool
+        Whether ``bins`` has a column for each of the selected rows alone, in their order.
 
     Raises
     ------
@@ -123,8 +126,9 @@ def add_trees(
         n_blocks, nogil=True, num_threads=n_threads, schedule="dynamic", use_threads_if=n_blocks > 1
     ):
         failed += _add_block(
-            &trees, &leaves, &rows[block * size], min(n - block * size, size), &first_tree[0],
-            last_tree, &node_start[0], &leaf_start[0],
+            &trees, &leaves, &rows[block * size], min(n - block * size, size),
+            block * size if compact else -1, &first_tree[0], last_tree, &node_start[0],
+            &leaf_start[0],
         )
     if failed:
         raise MemoryError("The tables of the trees do not fit into memory.")
@@ -239,32 +243,45 @@ cdef int _add_block(
     const Leaves* leaves,
     const row_t* rows,
     Py_ssize_t n,
+    Py_ssize_t first_column,
     const row_t* first_tree,
     int last_tree,
     const row_t* node_start,
     const row_t* leaf_start,
 ) noexcept nogil:
-    """Pass rows through one tree after the other; return 1 where memory lacks."""
+    """Pass rows through one tree after the other; return 1 where memory lacks.
+
+    Their bins are in neighbouring columns from the first one on, or, where that is negative, in
+    the columns of their numbers.
+    """
     cdef Nodes tree
     cdef Scratch* scratch = <Scratch*> malloc(sizeof(Scratch))
-    cdef bint neighbours = VERY_FEW < n and _are_neighbours(rows, n)
-    cdef Py_ssize_t i, chunk, start, n_nodes
+    cdef sum_t* gained = <sum_t*> calloc(n * leaves.n_outputs, sizeof(sum_t))
+    cdef sum_t* scores
+    cdef Py_ssize_t i, k, chunk, start, n_nodes
     cdef int t, earliest = last_tree, latest = 0
-    if scratch == NULL:
+    if scratch == NULL or gained == NULL:
+        free(scratch)
+        free(gained)
         return 1
+    if first_column < 0 and _are_neighbours(rows, n):
+        first_column = rows[0]
     for i in range(n):
         earliest = min(earliest, first_tree[rows[i]])
         latest = max(latest, first_tree[rows[i]])
     for t in range(earliest, last_tree):
         tree = _tree_at(trees, node_start[t])
         n_nodes = node_start[t + 1] - node_start[t]
-        if neighbours and 0 < n_nodes <= MOST_LANES and _find_runs(&tree, n_nodes, &scratch.lanes):
+        if (
+            first_column >= 0 and VERY_FEW < n and 0 < n_nodes <= MOST_LANES
+            and _find_runs(&tree, n_nodes, &scratch.lanes)
+        ):
             for chunk in range((n + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE):
                 start = chunk * SIDE_BY_SIDE
                 _add_side_by_side(
-                    &tree, n_nodes, &scratch.lanes, leaves, rows[start],
-                    min(n - start, <Py_ssize_t> SIDE_BY_SIDE), first_tree, latest <= t, t,
-                    leaf_start[t],
+                    &tree, n_nodes, &scratch.lanes, leaves, leaf_start[t], first_column + start,
+                    min(n - start, <Py_ssize_t> SIDE_BY_SIDE), gained + start, n,
+                    rows + start, NULL if latest <= t else first_tree, t,
                 )
             continue
         if FEW < n and 0 < n_nodes <= MOST_NODES:
@@ -273,10 +290,15 @@ cdef int _add_block(
             start = chunk * CHUNK
             _add_chunk(
                 &tree, n_nodes, &scratch.table if FEW < n and n_nodes <= MOST_NODES else NULL,
-                leaves, rows + start, min(n - start, <Py_ssize_t> CHUNK), first_tree, t,
-                leaf_start[t],
+                leaves, rows + start, min(n - start, <Py_ssize_t> CHUNK),
+                first_column + start if first_column >= 0 else -1, first_tree, t, leaf_start[t],
             )
+    for k in range(leaves.n_outputs):
+        scores = leaves.scores + k * leaves.n_rows
+        for i in range(n):
+            scores[rows[i]] += gained[k * n + i]
     free(scratch)
+    free(gained)
     return 0
 
 
@@ -322,21 +344,25 @@ cdef void _add_side_by_side(
     Py_ssize_t n_nodes,
     Lanes* lanes,
     const Leaves* leaves,
-    Py_ssize_t first_row,
-    Py_ssize_t n,
-    const row_t* first_tree,
-    bint nobody_has_it,
-    int t,
     Py_ssize_t leaf_start,
+    Py_ssize_t first_column,
+    Py_ssize_t n,
+    sum_t* gained,
+    Py_ssize_t next_output,
+    const row_t* rows,
+    const row_t* first_tree,
+    int t,
 ) noexcept nogil:
-    """Add one tree to the scores of those of some neighbouring rows that miss it."""
+    """Add one tree to what neighbouring columns gain, or to what those gain that miss it.
+
+    All miss it where ``first_tree`` is NULL.
+    """
     cdef Py_ssize_t node, i, k
     cdef const bin_t* column
     cdef const sum_t* values
-    cdef sum_t* scores
     cdef const bin_t* leaf = lanes.leaf[0]
     for node in range(n_nodes - 1, -1, -1):
-        column = tree.bins + tree.feature[node] * tree.n_rows + first_row
+        column = tree.bins + tree.feature[node] * tree.n_rows + first_column
         if tree.left[node] < 0 and tree.right[node] < 0:
             _choose_leaf(
                 column, lanes.low[node], lanes.width[node], ~tree.left[node], ~tree.right[node],
@@ -348,16 +374,15 @@ cdef void _add_side_by_side(
                 _leaves_below(lanes, tree.left[node], n),
                 _leaves_below(lanes, tree.right[node], n), n, lanes.leaf[node],
             )
-    first_tree += first_row
     for k in range(leaves.n_outputs):
         values = leaves.values + k * leaves.n_leaves + leaf_start
-        scores = leaves.scores + k * leaves.n_rows + first_row
-        if nobody_has_it:
+        if first_tree == NULL:
             for i in range(n):
-                scores[i] += values[leaf[i]]
+                gained[i] += values[leaf[i]]
         else:
             for i in range(n):
-                scores[i] += values[leaf[i]] & -<sum_t> (first_tree[i] <= t)
+                gained[i] += values[leaf[i]] & -<sum_t> (first_tree[rows[i]] <= t)
+        gained += next_output
 
 
 cdef inline const bin_t* _leaves_below(Lanes* lanes, row_t child, Py_ssize_t n) noexcept nogil:
@@ -412,12 +437,14 @@ cdef void _add_chunk(
     const Leaves* leaves,
     const row_t* rows,
     Py_ssize_t n,
+    Py_ssize_t first_column,
     const row_t* first_tree,
     int t,
     Py_ssize_t leaf_start,
 ) noexcept nogil:
     """Add one tree to the scores of the rows that miss it."""
     cdef row_t missing[CHUNK]
+    cdef row_t column[CHUNK]
     cdef row_t leaf[CHUNK]
     cdef const bin_t* bins = tree.bins
     cdef const sum_t* values
@@ -427,18 +454,19 @@ cdef void _add_chunk(
     cdef short node
     for i in range(n):
         missing[n_missing] = rows[i]
+        column[n_missing] = <row_t> (first_column + i) if first_column >= 0 else rows[i]
         n_missing += first_tree[rows[i]] <= t
     if n_nodes == 0:
         for i in range(n_missing):
             leaf[i] = 0
     elif table == NULL:
         for i in range(n_missing):
-            leaf[i] = _leaf_of_row(tree[0], missing[i])
+            leaf[i] = _leaf_of_row(tree[0], column[i])
     else:
         for i in range(n_missing):
             node = 0
             while node >= 0:
-                node = table.next[node * BINS + bins[table.column[node] + missing[i]]]
+                node = table.next[node * BINS + bins[table.column[node] + column[i]]]
             leaf[i] = ~node
     for k in range(leaves.n_outputs):
         values = leaves.values + k * leaves.n_leaves + leaf_start

@@ -15,6 +15,7 @@ def add_trees(
     leaf_value: NDArray[np.int64],
     scores: NDArray[np.int64],
     n_threads: int,
+    compact: bool = False,
 ) -> None: ...
 def leaf_indices(
     bins: NDArray[np.uint8],

@@ -57,6 +57,8 @@ class Forest:
         first_tree: NDArray[np.int32],
         n_threads: int,
         last_tree: int | None = None,
+        *,
+        compact: bool = False,
     ) -> None:
         """Add to the score of each listed row the leaves it has not yet received.
 
@@ -72,10 +74,12 @@ class Forest:
         n_threads : int
         last_tree : int, optional
             Trees from this one on are left out.
+        compact : bool, default=False
+            Whether ``bins`` are those of the listed rows alone, in their order.
         """
         last = self.n_trees if last_tree is None else last_tree
         if not isinstance(bins, SparseBins):
-            self._add(scores, bins, self._feature, rows, first_tree, last, n_threads)
+            self._add(scores, bins, self._feature, rows, first_tree, last, n_threads, compact)
         elif len(rows):
             earliest = int(first_tree[rows].min())
             for first, stop in self._blocks(earliest, last, _BINS_AT_ONCE // bins.shape[1]):
@@ -86,7 +90,7 @@ class Forest:
                 columns, lines = dense_columns(bins, read)
                 feature[nodes] = lines[: nodes.stop - nodes.start]
                 since = np.maximum(first_tree, np.int32(first))
-                self._add(scores, columns, feature, rows, since, stop, n_threads)
+                self._add(scores, columns, feature, rows, since, stop, n_threads, compact)
 
     def _add(
         self,
@@ -97,6 +101,7 @@ class Forest:
         first_tree: NDArray[np.int32],
         last_tree: int,
         n_threads: int,
+        compact: bool,
     ) -> None:
         """Add trees whose nodes read these lines of a matrix of bins."""
         if self._by_output is None:
@@ -115,6 +120,7 @@ class Forest:
             self._by_output,
             np.atleast_2d(scores),
             n_threads,
+            compact,
         )
 
     def _blocks(self, first: int, last: int, n_nodes: int) -> Iterator[tuple[int, int]]:

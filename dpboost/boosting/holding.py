@@ -238,12 +238,10 @@ class Holding:
         whole matrix that hold one bin of the round each.
         """
         self._plant()
-        missing_from = self._missing_from[self._round]
-        every = np.arange(len(self._round), dtype=np.int32)
         for forest, scores in zip(self._forests, self.scores, strict=True):
-            own = scores[self._round]
-            forest.add_to(own, columns, every, missing_from, self.n_threads)
-            scores[self._round] = own
+            forest.add_to(
+                scores, columns, self._round, self._missing_from, self.n_threads, compact=True
+            )
         self._missing_from[self._round] = self.n_trees
 
     def _plant(self) -> None:

@@ -54,7 +54,7 @@ class Forest:
             node = (self.left if goes_left else self.right)[begin + node]
         return ~node
 
-    def add(self, bins, rows, first_tree, last_tree, scores, n_threads):
+    def add(self, bins, rows, first_tree, last_tree, scores, n_threads, *, compact=False):
         predict.add_trees(
             bins,
             rows,
@@ -69,6 +69,7 @@ class Forest:
             self.leaf_value[np.newaxis],
             scores[np.newaxis],
             n_threads,
+            compact,
         )
 
     def leaves(self, bins, rows, tree, n_threads):
@@ -168,6 +169,21 @@ def test_neighbouring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_r
         forest.add(bins, rows[row - first_row :][:1], first_tree, n_trees, one_by_one, 1)
     np.testing.assert_array_equal(scores, one_by_one)
     assert len(np.unique(scores)) > n_rows // 2
+
+
+@pytest.mark.parametrize("max_nodes", [130, 300])
+@pytest.mark.parametrize("n_rows", [10, 200, 1_000, 40_000])
+def test_bins_of_the_selected_rows_alone_do_as_well(n_rows, max_nodes):
+    rng = np.random.default_rng(n_rows)
+    forest = Forest(n_rows, 9, 6, max_nodes)
+    forest.left_bins = runs_of_bins(rng, len(forest.feature))
+    bins = rng.integers(0, 256, (6, n_rows), dtype=np.uint8)
+    rows = rng.permutation(n_rows)[: n_rows * 9 // 10].astype(np.int32)
+    first_tree = rng.integers(0, 10, n_rows, dtype=np.int32)
+    expected, found = np.zeros((2, n_rows), dtype=np.int64)
+    forest.add(bins, rows, first_tree, 9, expected, 1)
+    forest.add(bins[:, rows].copy(), rows, first_tree, 9, found, 2, compact=True)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_lazy_updates_equal_one_update():
