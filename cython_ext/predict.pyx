@@ -281,7 +281,7 @@ cdef int _add_block(
                 _add_side_by_side(
                     &tree, n_nodes, &scratch.lanes, leaves, leaf_start[t], first_column + start,
                     min(n - start, <Py_ssize_t> SIDE_BY_SIDE), gained + start, n,
-                    rows + start, NULL if latest <= t else first_tree, t,
+                    rows + start, first_tree, t, latest <= t,
                 )
             continue
         if FEW < n and 0 < n_nodes <= MOST_NODES:
@@ -352,11 +352,9 @@ cdef void _add_side_by_side(
     const row_t* rows,
     const row_t* first_tree,
     int t,
+    bint nobody_has_it,
 ) noexcept nogil:
-    """Add one tree to what neighbouring columns gain, or to what those gain that miss it.
-
-    All miss it where ``first_tree`` is NULL.
-    """
+    """Add one tree to what neighbouring columns gain, if their rows miss it."""
     cdef Py_ssize_t node, i, k
     cdef const bin_t* column
     cdef const sum_t* values
@@ -376,7 +374,7 @@ cdef void _add_side_by_side(
             )
     for k in range(leaves.n_outputs):
         values = leaves.values + k * leaves.n_leaves + leaf_start
-        if first_tree == NULL:
+        if nobody_has_it:
             for i in range(n):
                 gained[i] += values[leaf[i]]
         else:

@@ -29,10 +29,9 @@ class Forest:
         self._left_bins = np.empty((64, SET_WORDS), dtype=np.uint64)
         self._left = np.empty(64, dtype=np.int32)
         self._right = np.empty(64, dtype=np.int32)
-        self._leaf_value = np.empty((64, n_outputs), dtype=np.int64)
+        self._leaf_value = np.empty((n_outputs, 64), dtype=np.int64)
         self._node_start = np.zeros(65, dtype=np.int32)
         self._leaf_start = np.zeros(65, dtype=np.int32)
-        self._by_output: NDArray[np.int64] | None = None
         self.n_trees = 0
 
     def append(self, tree: Tree, *others: Tree) -> None:
@@ -40,13 +39,15 @@ class Forest:
         index = self.n_trees
         node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
         node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
-        for name in ("feature", "left_bins", "left", "right"):
-            self._write(f"_{name}", node, node_stop, getattr(tree, name))
-        values = np.stack([tree.leaf_value, *(other.leaf_value for other in others)], axis=1)
-        self._write("_leaf_value", leaf, leaf_stop, values)
-        self._by_output = None
-        self._write("_node_start", index + 1, index + 2, node_stop)
-        self._write("_leaf_start", index + 1, index + 2, leaf_stop)
+        self._room("_feature", node_stop)[node:node_stop] = tree.feature
+        self._room("_left_bins", node_stop)[node:node_stop] = tree.left_bins
+        self._room("_left", node_stop)[node:node_stop] = tree.left
+        self._room("_right", node_stop)[node:node_stop] = tree.right
+        values = self._room("_leaf_value", leaf_stop, axis=1)
+        for output, one in enumerate((tree, *others)):
+            values[output, leaf:leaf_stop] = one.leaf_value
+        self._room("_node_start", index + 2)[index + 1] = node_stop
+        self._room("_leaf_start", index + 2)[index + 1] = leaf_stop
         self.n_trees = index + 1
 
     def add_to(
@@ -104,8 +105,6 @@ class Forest:
         compact: bool,
     ) -> None:
         """Add trees whose nodes read these lines of a matrix of bins."""
-        if self._by_output is None:
-            self._by_output = np.ascontiguousarray(self._leaf_value.T)
         predict.add_trees(
             bins,
             rows,
@@ -117,7 +116,7 @@ class Forest:
             self._left_bins,
             self._left,
             self._right,
-            self._by_output,
+            self._leaf_value,
             np.atleast_2d(scores),
             n_threads,
             compact,
@@ -132,13 +131,14 @@ class Forest:
             yield first, stop
             first = stop
 
-    def _write(self, name: str, start: int, stop: int, values: NDArray | int) -> None:
-        """Write into one of the arrays, doubling it first when it is full."""
-        array = getattr(self, name)
-        if stop > len(array):
-            size = max(stop, 2 * len(array))
-            grown = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
-            grown[:start] = array[:start]
+    def _room(self, name: str, stop: int, axis: int = 0) -> NDArray:
+        """Return one of the arrays with room for so many entries, doubled where it is full."""
+        array: NDArray = getattr(self, name)
+        if stop > array.shape[axis]:
+            shape = list(array.shape)
+            shape[axis] = max(stop, 2 * shape[axis])
+            grown = np.zeros(shape, dtype=array.dtype)
+            grown[tuple(slice(size) for size in array.shape)] = array
             setattr(self, name, grown)
-            array = grown
-        array[start:stop] = values
+            return grown
+        return array
