@@ -15,9 +15,6 @@ class LevelHistograms:
 
     Parameters
     ----------
-    build : callable
-        ``build(n_asked, step)`` adds up rows for every ``step``-th node of the level, and returns
-        an int64 array of shape (2, n_asked, n_cells).
     n_threads : int
         Threads of the kernels; results do not depend on it.
 
@@ -26,14 +23,13 @@ class LevelHistograms:
     What it holds and returns is private.
     """
 
-    __slots__ = ("_build", "_built", "_n_threads")
+    __slots__ = ("_built", "_n_threads")
 
-    def __init__(self, build: Callable[[int, int], NDArray[np.int64]], n_threads: int) -> None:
-        self._build = build
+    def __init__(self, n_threads: int) -> None:
         self._n_threads = n_threads
         self._built: NDArray[np.int64] | None = None
 
-    def of(self, n_nodes: int) -> NDArray[np.int64]:
+    def of(self, n_nodes: int, build: Callable[[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return the histograms of a level.
 
         Below the root only left children are built from rows; their siblings are the parents
@@ -43,6 +39,9 @@ class LevelHistograms:
         ----------
         n_nodes : int
             Nodes of the level. Siblings are subtracted from the level right above alone.
+        build : callable
+            ``build(n_asked, step)`` adds up the rows of every ``step``-th node of the level, and
+            returns an int64 array of shape (2, n_asked, n_cells).
 
         Returns
         -------
@@ -50,9 +49,9 @@ class LevelHistograms:
         """
         parents = self._built
         if parents is None or 2 * parents.shape[1] != n_nodes:
-            self._built = self._build(n_nodes, 1)
+            self._built = build(n_nodes, 1)
             return self._built
-        left = self._build(n_nodes // 2, 2)
+        left = build(n_nodes // 2, 2)
         built = np.empty((2, n_nodes, left.shape[2]), dtype=np.int64)
         for which in range(2):
             histogram.children(parents[which], left[which], built[which], self._n_threads)

@@ -93,8 +93,9 @@ class NodeRows:
         if isinstance(self._bins, SparseBins):
             return self._sparse_scores(self._bins, criterion)
         if self._levels is None:
-            self._levels = LevelHistograms(lambda _, step: self.histograms(step), self._n_threads)
-        built = self._levels.of(len(self._starts) - 1)
+            self._levels = LevelHistograms(self._n_threads)
+        n_nodes = len(self._starts) - 1
+        built = self._levels.of(n_nodes, lambda _n_asked, step: self.histograms(step))
         return criterion.scores(built[0], built[1], self._layout)
 
     def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:

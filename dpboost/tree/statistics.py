@@ -62,7 +62,7 @@ class NodeStatistics:
         self._neighbours = neighbours
         self._whole = whole
         self._n_nodes = 1
-        self._levels = LevelHistograms(self._histograms, n_threads)
+        self._levels = LevelHistograms(n_threads)
 
     @property
     def n_nodes(self) -> int:
@@ -94,7 +94,7 @@ class NodeStatistics:
             )
             scores = self._source.exact(question)
         else:
-            sums, counts = self._levels.of(self._n_nodes)
+            sums, counts = self._levels.of(self._n_nodes, self._histograms)
             scores = criterion.scores(sums, counts, self._layout)
         return Sensitive(scores, (criterion.bound(self._neighbours),))
 

@@ -1,5 +1,8 @@
 """Rows that are all in one place: the same scores and totals, however few or many there are."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -64,3 +67,20 @@ def test_rows_that_are_all_in_one_place_show_none_of_them(layout):
     assert public == {"scores", "totals", "split"}
     assert not hasattr(few, "__dict__")
     assert Ledger.__name__ not in repr(few)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("kind", [NodeRows, whole_rows])
+def test_rows_are_freed_with_their_tree(rows, statistics, monkeypatch, kind, few):
+    """By their last reference: private rows do not wait for a collection of cycles."""
+    monkeypatch.setattr(node_rows, "MOST_ROWS", few)
+    bins, gradients, kept = rows()
+    data = statistics(bins, gradients, kept, kind=kind)
+    levels(data)
+    freed = weakref.ref(bins)
+    gc.disable()
+    try:
+        del bins, data
+        assert freed() is None
+    finally:
+        gc.enable()
