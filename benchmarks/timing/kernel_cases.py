@@ -50,7 +50,7 @@ class Case:
     unit : str
         What the figures are for each of.
     kernel, function : str
-        Where it is.
+        Where it is; of a class, its name and the method's.
     n_bytes : float
         What has to be read and written for a unit, however clever the kernel.
     make : callable
@@ -196,6 +196,24 @@ def _gains(kernel: Any, n_nodes: int) -> tuple[Run, int]:
         ),
         scores.size,
     )
+
+
+def _few_rows(kernel: Any, n_rows: int) -> tuple[Run, int]:
+    random = np.random.default_rng(0)
+    n_features, depth = 50, 5
+    bins = random.integers(0, _BINS, (n_features, n_rows), dtype=np.uint8)
+    words = random.integers(-65536, 65537, n_rows) * 2**32 + 1
+    cells, candidates = (np.arange(n_features + 1) * size for size in (256, 255))
+    layout = (cells.astype(np.int32), candidates.astype(np.int32), np.zeros(n_features, np.uint8))
+
+    def run(n: int) -> None:
+        rows = kernel.FewRows(bins, words, *layout, n)
+        for level in range(depth + 1):
+            rows.runs(0.25, 0.1, 2.0**-18, 2**49)
+            n_nodes = 2**level
+            rows.split(np.full(n_nodes, level, np.int32), np.full(n_nodes, 127, np.uint8))
+
+    return run, n_rows * n_features * (depth + 1)
 
 
 def _selection(kernel: Any, n_nodes: int) -> tuple[Run, int]:
@@ -376,6 +394,16 @@ CASES = (
         make=_gains,
         size=32,
         small=4,
+    ),
+    Case(
+        name="levels of a small tree, histograms and scores",
+        unit="cell",
+        kernel="fewrows",
+        function="FewRows.runs",
+        n_bytes=1,
+        make=_few_rows,
+        size=1_200,
+        small=1_200,
     ),
     Case(
         name="exponential mechanism",

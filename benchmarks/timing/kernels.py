@@ -102,7 +102,8 @@ def _instructions() -> list[KernelFigure]:
 
 def _inclusive(report: str, case: Case) -> int:
     """Return the instructions of a function of a kernel and of all that it calls."""
-    name = rf"_kernels_{len(case.kernel)}{case.kernel}_\d+{case.function}\b"
+    function = case.function.replace(".", r"_\d+")
+    name = rf"_kernels_{len(case.kernel)}{case.kernel}_\d+{function}\b"
     lines = [line for line in report.splitlines() if re.search(name, line)]
     counts = [re.match(r"\s*([\d,]+)", line) for line in lines]
     return max((int(found[1].replace(",", "")) for found in counts if found), default=0)
