@@ -108,7 +108,7 @@ class LogisticLoss(NewtonLoss):
             raise InvalidParameterError(
                 "The 'y' parameter of LogisticLoss must hold class indices 0 and 1 only."
             )
-        return labels.astype(np.int64)
+        return labels.astype(np.int64, copy=False)
 
     def words(
         self,
