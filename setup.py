@@ -53,6 +53,7 @@ FAST = {
     "newton",
     "partition",
     "predict",
+    "roundrows",
     "rounds",
     "selection",
     "sparsegain",

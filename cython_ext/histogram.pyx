@@ -22,30 +22,6 @@ cdef enum:
     FEW = 16384    # cells that are not worth waking other threads for
 
 
-def gather(const bin_t[:, ::1] bins, const row_t[::1] rows, bin_t[:, ::1] out, int n_threads):
-    """Copy the bins of some rows into compact columns.
-
-    Parameters
-    ----------
-    bins : uint8 array of shape (n_features, n_rows)
-    rows : int32 array of shape (n_selected,)
-        Any order, repeats allowed.
-    out : uint8 array of shape (n_features, n_selected)
-        Overwritten with ``bins[:, rows]``.
-    n_threads : int
-    """
-    cdef Py_ssize_t n_features = bins.shape[0]
-    cdef Py_ssize_t n_selected = rows.shape[0]
-    cdef Py_ssize_t f
-    if n_selected == 0:
-        return
-    for f in prange(
-        n_features, nogil=True, num_threads=n_threads, schedule="static",
-        use_threads_if=n_features * n_selected > FEW,
-    ):
-        _gather_column(&bins[f, 0], &rows[0], n_selected, &out[f, 0])
-
-
 def build(
     const bin_t[:, ::1] bins,
     const row_t[::1] order,
@@ -209,14 +185,6 @@ def node_totals(
                 count += <unsigned int> packed
             sums[k] = gradient
             counts[k] = count
-
-
-cdef void _gather_column(
-    const bin_t* column, const row_t* rows, Py_ssize_t n, bin_t* out
-) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        out[i] = column[rows[i]]
 
 
 cdef void _build_group(

@@ -1,9 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def gather(
-    bins: NDArray[np.uint8], rows: NDArray[np.int32], out: NDArray[np.uint8], n_threads: int
-) -> None: ...
 def build(
     bins: NDArray[np.uint8],
     order: NDArray[np.int32],

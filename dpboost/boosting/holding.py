@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import cells, newton
+from dpboost._kernels import cells, newton, roundrows
 from dpboost.boosting.forest import Forest
-from dpboost.data.sparse import BinnedRows, dense_columns, take_rows
+from dpboost.boosting.round_columns import RoundColumns
+from dpboost.data.sparse import BinnedRows, dense_columns
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
 from dpboost.losses.grid import Lookup
 from dpboost.random import RowCoins
@@ -96,7 +97,9 @@ class Holding:
         self._settled = True
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts: NDArray[np.intp] | None = None
+        self._compact: RoundColumns | None = None
         self._first_row = first_row
+        self._index = 0
         self._round = self._order
         self._round_leaves = self.leaves
 
@@ -119,12 +122,12 @@ class Holding:
                 self._starts = None
             return
         assert coins is not None
-        blocks = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
-        if len(shares) < 1 << 16:
-            blocks = blocks.astype(np.uint16)  # which numpy sorts in time linear in the rows
-        self._order = np.argsort(blocks, kind="stable").astype(np.int32)
-        sizes = np.bincount(blocks, minlength=len(shares))
-        self._starts = np.concatenate(([0], np.cumsum(sizes)))
+        rounds = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
+        self._order = np.empty(n_rows, dtype=np.int32)
+        # One round more than there are, for the rows that no round uses.
+        starts = np.empty(len(shares) + 2, dtype=np.intp)
+        roundrows.order_rows(rounds, self._order, starts, self.n_threads)
+        self._starts = starts[:-1]
 
     def take(self, index: int) -> None:
         """Go over to the rows of round ``index`` of the ensemble."""
@@ -135,6 +138,7 @@ class Holding:
             self._round, self._round_leaves = self._order, self.leaves
             return
         self._settle()
+        self._index = index
         self._round = self._order[self._starts[index] : self._starts[index + 1]]
         self._round_leaves = np.empty(len(self._round), dtype=np.uint16)
 
@@ -290,4 +294,7 @@ class Holding:
         """Bins of the round's rows in compact columns; the whole matrix is not copied."""
         if self.everybody:
             return self.bins
-        return take_rows(self.bins, self._round, self.n_threads)
+        assert self._starts is not None
+        if self._compact is None or self._compact.order is not self._order:
+            self._compact = RoundColumns(self.bins, self._order, self._starts, self.n_threads)
+        return self._compact.take(self._index)

@@ -210,12 +210,3 @@ def dense_columns(
 def dense_matrix(bins: BinnedRows) -> NDArray[np.uint8]:
     """Return the bins of all features as one dense matrix, for trees that read them all."""
     return bins.columns(np.arange(len(bins))) if isinstance(bins, SparseBins) else bins
-
-
-def take_rows(bins: BinnedRows, rows: NDArray[np.int32], n_threads: int) -> BinnedRows:
-    """Return the bins of some rows, each listed once, in a compact matrix of the same kind."""
-    if isinstance(bins, SparseBins):
-        return bins.take(rows)
-    columns = np.empty((len(bins), len(rows)), dtype=np.uint8)
-    histogram.gather(bins, rows, columns, n_threads)
-    return columns

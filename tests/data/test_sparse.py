@@ -7,7 +7,7 @@ import scipy.sparse
 
 from dpboost.data.binner import Binner
 from dpboost.data.bins import CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.sparse import SparseBins, StoredColumns, dense_columns, dense_matrix, take_rows
+from dpboost.data.sparse import SparseBins, StoredColumns, dense_columns, dense_matrix
 from dpboost.data.table import read_table
 
 NAN = np.nan
@@ -81,9 +81,8 @@ def test_columns_and_rows_are_those_of_the_dense_matrix(both):
     assert places.tolist() == [4, 1]
     for rows in ([], [7], [199, 0, 3], np.random.default_rng(1).permutation(200)):
         rows = np.asarray(rows, dtype=np.int32)
-        taken = take_rows(sparse, rows, 1)
+        taken = sparse.take(rows)
         np.testing.assert_array_equal(dense_columns(taken, np.arange(6))[0], dense[:, rows])
-        np.testing.assert_array_equal(take_rows(dense, rows, 1), dense[:, rows])
 
 
 def test_private_rows_are_not_shown_or_copied(both):

@@ -136,17 +136,6 @@ def test_node_totals_agree_with_brute_force(n_nodes, n_threads):
         assert counts[k] == (words[rows] & 0xFFFFFFFF).sum()
 
 
-@pytest.mark.parametrize("n_threads", THREADS)
-@pytest.mark.parametrize("n_selected", [0, 1, 300, 5000])
-def test_gather_copies_columns(n_selected, n_threads):
-    rng = np.random.default_rng(2)
-    bins = rng.integers(0, 256, (7, 100), dtype=np.uint8)
-    rows = rng.integers(0, 100, n_selected, dtype=np.int32)
-    out = np.zeros((7, n_selected), dtype=np.uint8)
-    histogram.gather(bins, rows, out, n_threads)
-    np.testing.assert_array_equal(out, bins[:, rows])
-
-
 def stored_columns(bins, fill):
     """Split a dense matrix of bins into what differs from ``fill`` and where."""
     rows = [np.flatnonzero(column != bin) for column, bin in zip(bins, fill, strict=True)]
