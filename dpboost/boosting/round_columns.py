@@ -46,7 +46,8 @@ class RoundColumns:
         self._starts = starts
         self._n_threads = n_threads
         self._first = self._last = 0
-        self._copied: BinnedRows | None = None
+        self._stored: SparseBins | None = None
+        self._room = np.empty(0, dtype=np.uint8)
 
     def take(self, index: int) -> BinnedRows:
         """Return the bins of the rows of one round, which count from 0 in their order.
@@ -61,14 +62,12 @@ class RoundColumns:
         ndarray of shape (n_features, n_rows_of_round), uint8, or SparseBins
         """
         if not self._first <= index < self._last:
-            self._copied = None  # its memory is free before the next part is copied
             self._copy(index)
         begin, end = self._starts[index : index + 2] - self._starts[self._first]
-        if isinstance(self._copied, SparseBins):
-            return self._copied.take(np.arange(begin, end, dtype=np.int32))
-        assert self._copied is not None
+        if self._stored is not None:
+            return self._stored.take(np.arange(begin, end, dtype=np.int32))
         n_features = len(self._bins)
-        return self._copied[n_features * begin : n_features * end].reshape(n_features, -1)
+        return self._room[n_features * begin : n_features * end].reshape(n_features, -1)
 
     def _copy(self, index: int) -> None:
         """Copy the bins of this round and of the next ones."""
@@ -78,8 +77,11 @@ class RoundColumns:
         self._first, self._last = index, max(last, index + 1)
         if isinstance(bins, SparseBins):
             rows = self.order[starts[self._first] : starts[self._last]]
-            self._copied = bins.take(rows)
+            self._stored = bins.take(rows)
             return
         part = starts[self._first : self._last + 1]
-        self._copied = np.empty(len(bins) * (part[-1] - part[0]), dtype=np.uint8)
-        roundrows.gather_rounds(bins, self.order, part, self._copied, self._n_threads)
+        n_cells = len(bins) * (part[-1] - part[0])
+        if len(self._room) < n_cells:
+            self._room = np.empty(0, dtype=np.uint8)  # free before there is more
+            self._room = np.empty(max(n_cells, bins.size // _PART), dtype=np.uint8)
+        roundrows.gather_rounds(bins, self.order, part, self._room[:n_cells], self._n_threads)
