@@ -121,7 +121,7 @@ def test_stored_values_are_let_go_before_the_first_tree(recipe, monkeypatch):
 
     def read(*arguments):
         table = original_read(*arguments)
-        held.append(weakref.ref(table.stored.values))
+        held.append(weakref.ref(table.stored))
         return table
 
     def boost(self, *arguments, **options):

@@ -9,7 +9,7 @@ from dpboost._kernels import roundrows
 from dpboost.data.sparse import BinnedRows, SparseBins
 
 # Part of the rows whose bins are copied at a time, unless one round has more.
-_PART = 4
+_PART = 8
 
 
 class RoundColumns:

@@ -25,6 +25,7 @@ from dpboost.data.bins import (
     uniform_bins,
 )
 from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
+from dpboost.data.stored_rows import StoredRows
 from dpboost.data.table import Table, number_codes
 from dpboost.data.thresholds import find_thresholds
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
@@ -260,18 +261,20 @@ class Binner:
             )
         return out
 
-    def _transform_stored(self, stored: StoredColumns, n_threads: int) -> SparseBins:
+    def _transform_stored(self, stored: StoredColumns | StoredRows, n_threads: int) -> SparseBins:
         """Bin the stored cells of a sparse table, and the value of all others of a column."""
         every = self._maps.arguments(0, self.n_features)
         fill = np.empty((self.n_features, 1), dtype=np.uint8)
         binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
-        bins = np.empty(len(stored.values), dtype=np.uint8)
+        values = stored.values_by_column()
+        bins = np.empty(len(values), dtype=np.uint8)
         useful = min(n_threads, 1 + len(bins) // _VALUES_A_THREAD)
-        binning.bin_stored(stored.values, stored.column_start, **every, out=bins, n_threads=useful)
+        binning.bin_stored(values, stored.starts, **every, out=bins, n_threads=useful)
+        del values  # free before the rows are sorted
         return SparseBins(
             n_rows=stored.n_rows,
-            column_start=stored.column_start,
-            rows=stored.rows,
+            column_start=stored.starts,
+            rows=stored.rows_by_column(),
             bins=bins,
             fill=fill[:, 0].copy(),
         )

@@ -70,6 +70,19 @@ class StoredColumns:
             fill=np.array([fill for _, _, fill in columns], dtype=np.float64),
         )
 
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Where the cells of each column begin, and where the last ones end."""
+        return self.column_start
+
+    def values_by_column(self) -> NDArray[Any]:
+        """Return the values of all cells."""
+        return self.values
+
+    def rows_by_column(self) -> NDArray[np.int32]:
+        """Return the rows of all cells."""
+        return self.rows
+
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column with all its cells."""
         result = np.full(self.n_rows, self.fill[feature])
@@ -164,18 +177,19 @@ class SparseBins:
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
         column_start = np.empty_like(self.column_start)
-        # Room for all; what is not written to takes no memory.
+        # Room for all; what is not written to takes no memory, and is given back.
         stored_rows = np.empty(len(self.rows), dtype=np.int32)
         bins = np.empty(len(self.rows), dtype=np.uint8)
         histogram.gather_stored(
             self.column_start, self.rows, self.bins, place, column_start, stored_rows, bins
         )
-        n_stored = column_start[-1]
+        stored_rows.resize(column_start[-1], refcheck=False)
+        bins.resize(column_start[-1], refcheck=False)
         return SparseBins(
             n_rows=len(rows),
             column_start=column_start,
-            rows=stored_rows[:n_stored].copy(),
-            bins=bins[:n_stored].copy(),
+            rows=stored_rows,
+            bins=bins,
             fill=self.fill,
         )
 

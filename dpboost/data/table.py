@@ -25,6 +25,7 @@ from dpboost.data.columns import (
 from dpboost.data.containers import dataset_names, is_dataset, unpack
 from dpboost.data.names import column_names
 from dpboost.data.sparse import StoredColumns
+from dpboost.data.stored_rows import StoredRows
 from dpboost.schema import ResolvedSchema, Schema
 
 # Values converted at a time where a table is not made of floats: 32 MB, enough that starting
@@ -54,7 +55,7 @@ class Table:
     ordered : frozenset of int
         Those of them whose pandas type is ordered and whose categories are not declared:
         LightGBM compares their codes as numbers.
-    stored : StoredColumns or None
+    stored : StoredColumns, StoredRows or None
         The cells that a sparse table stores; None for a dense one.
     zero_as_missing : bool
         Whether zeros in columns of numbers are missing.
@@ -84,7 +85,7 @@ class Table:
         n_rows: int,
         feature_names: tuple[str, ...],
         dense: NDArray[Any] | None = None,
-        stored: StoredColumns | None = None,
+        stored: StoredColumns | StoredRows | None = None,
         frame: Any = None,
         categorical: Mapping[int, list[Any]] | None = None,
         ordered: frozenset[int] = frozenset(),
@@ -260,7 +261,10 @@ def read_table(
         if X.ndim != 2:
             raise InvalidParameterError("Expected 2D array, got 1D sparse array instead.")
         check_shape(X.shape, may_be_empty=may_be_empty)
-        kinds["stored"] = StoredColumns.of_matrix(canonical(X, "csc"))
+        if X.format == "csc":
+            kinds["stored"] = StoredColumns.of_matrix(canonical(X, "csc"))
+        else:
+            kinds["stored"] = StoredRows(canonical(X, "csr"))
     else:
         X = kinds["dense"] = as_array(X, may_be_empty=may_be_empty)
     names = column_names(feature_names, X.shape[1])

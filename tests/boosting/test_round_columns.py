@@ -10,7 +10,7 @@ from dpboost.data.bins import uniform_bins
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 
-SIZES = (150, 10, 0, 40, 60, 5, 35)  # one of more than a quarter of the rows, one of none
+SIZES = (150, 10, 0, 30, 20, 85, 5)  # one of more than an eighth of the rows, one of none
 
 
 def table():
@@ -37,7 +37,7 @@ def test_every_round_gets_the_bins_of_its_rows(kind, asked):
         np.testing.assert_array_equal(dense_matrix(found), expected[:, rows])
 
 
-def test_rounds_are_copied_together_and_no_more_than_a_quarter_of_the_rows_at_a_time(monkeypatch):
+def test_rounds_are_copied_together_and_no_more_than_an_eighth_of_the_rows_at_a_time(monkeypatch):
     values, binner, order, starts = table()
     parts = []
 
@@ -48,4 +48,4 @@ def test_rounds_are_copied_together_and_no_more_than_a_quarter_of_the_rows_at_a_
     columns = RoundColumns(binner.transform(read_table(values)), order, starts, 1)
     for index in range(len(SIZES)):
         assert columns.take(index).flags.c_contiguous
-    assert parts == [[150], [10, 0, 40], [60, 5], [35]]
+    assert parts == [[150], [10, 0], [30], [20], [85], [5]]

@@ -85,13 +85,29 @@ def test_columns_and_rows_are_those_of_the_dense_matrix(both):
         np.testing.assert_array_equal(dense_columns(taken, np.arange(6))[0], dense[:, rows])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_table_by_row_gives_the_bins_of_one_by_column(dtype):
+    X = scipy.sparse.csr_matrix(matrix().astype(dtype))
+    by_row, by_column = (binner().transform(read_table(table)) for table in (X, X.tocsc()))
+    for name in ("column_start", "rows", "bins", "fill"):
+        np.testing.assert_array_equal(getattr(by_row, name), getattr(by_column, name))
+
+
+def test_the_values_of_a_table_by_row_are_not_copied_before_they_are_asked_for():
+    X = scipy.sparse.csr_matrix(matrix())
+    stored = read_table(X).stored
+    assert np.shares_memory(stored.values, X.data)
+    assert stored.values_by_column() is not stored.values_by_column()
+
+
 def test_private_rows_are_not_shown_or_copied(both):
     _, sparse = both
     assert repr(sparse) == "<SparseBins with 6 features>"
-    stored = read_table(scipy.sparse.csc_matrix(matrix())).stored
-    assert "200" not in repr(stored)
+    kinds = scipy.sparse.csc_matrix, scipy.sparse.csr_matrix
+    stored, by_row = (read_table(kind(matrix())).stored for kind in kinds)
+    assert "200" not in repr(stored) + repr(by_row)
     for use in (pickle.dumps, copy.copy, copy.deepcopy):
-        for private in (sparse, stored):
+        for private in (sparse, stored, by_row):
             with pytest.raises(TypeError, match="private"):
                 use(private)
 

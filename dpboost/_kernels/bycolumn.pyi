@@ -1,0 +1,16 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def column_starts(columns: NDArray[np.int32], column_start: NDArray[np.intp]) -> None: ...
+def values_by_column(
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32] | NDArray[np.float64],
+    place: NDArray[np.intp],
+    out: NDArray[np.float32] | NDArray[np.float64],
+) -> None: ...
+def rows_by_column(
+    row_start: NDArray[np.intp],
+    columns: NDArray[np.int32],
+    place: NDArray[np.intp],
+    out: NDArray[np.int32],
+) -> None: ...
