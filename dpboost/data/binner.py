@@ -248,18 +248,27 @@ class Binner:
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
-        for first_row, first, values in table.pieces():
+        first_row = 0
+        for part in table.parts():
+            self._bin_part(part, out, first_row, n_threads)
+            first_row += part.n_rows
+        return out
+
+    def _bin_part(
+        self, part: Table, out: NDArray[np.uint8], first_row: int, n_threads: int
+    ) -> None:
+        """Bin a dense table that is in memory, which begins at this row of ``out``."""
+        for row, first, values in part.pieces():
             last = first + values.shape[1]
             useful = min(n_threads, 1 + values.size // _VALUES_A_THREAD)
             maps = self._maps.arguments(first, last)
             binning.bin_dense(
-                values,
-                **maps,
-                out=out[first:last],
-                first_row=first_row,
-                n_threads=useful,
+                values, **maps, out=out[first:last], first_row=first_row + row, n_threads=useful
             )
-        return out
+        for feature, codes, categories in part.coded():
+            rows = out[feature, first_row : first_row + part.n_rows]
+            # Each category is binned once; code -1 finds the last bin.
+            np.take(self.bin_values(feature, categories), codes, out=rows, mode="wrap")
 
     def _transform_stored(self, stored: StoredColumns | StoredRows, n_threads: int) -> SparseBins:
         """Bin the stored cells of a sparse table, and the value of all others of a column."""

@@ -116,8 +116,10 @@ def category_list(column: Any, name: str) -> list[Any]:
     return values
 
 
-def category_positions(column: Any, values: Sequence[Any], name: str) -> NDArray[np.int64]:
-    """Return the position of every cell in ``values``, -1 where it is missing or not listed.
+def category_codes(
+    column: Any, values: Sequence[Any], name: str
+) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """Return a code for every cell, and for every code the position in ``values``.
 
     Parameters
     ----------
@@ -130,25 +132,41 @@ def category_positions(column: Any, values: Sequence[Any], name: str) -> NDArray
 
     Returns
     -------
-    ndarray of shape (n_rows,), int64
+    codes : ndarray of shape (n_rows,), any integer type
+        Of a categorical column its own, without a copy; -1 for a cell that is missing.
+    positions : ndarray of shape (n_codes + 1,), int64
+        -1 for categories that are not listed, and at the end, where code -1 finds it.
     """
+    if is_categorical(column):
+        place = {value: position for position, value in enumerate(values)}
+        own = [place.get(category, -1) for category in column.dtype.categories]
+        return column.array.codes, np.array([*own, -1], dtype=np.int64)
     import pandas as pd
 
-    listed = pd.Index(list(values), dtype=object)
-    if is_categorical(column):
-        own = listed.get_indexer(pd.Index(list(column.dtype.categories), dtype=object))
-        positions = np.append(own, -1)[column.cat.codes.to_numpy()]
-        return np.asarray(positions, dtype=np.int64)
     positions = None
     # An error raised inside the handler would carry the first one, which names a cell.
     with contextlib.suppress(TypeError):
+        listed = pd.Index(list(values), dtype=object)
         positions = listed.get_indexer(pd.Index(column.astype(object), dtype=object))
     if positions is None:
         raise InvalidParameterError(
             f"The column {name!r} of X must hold text, numbers or booleans: it holds objects "
             "that cannot be compared with the declared categories."
         )
-    return np.asarray(positions, dtype=np.int64)
+    return positions, np.array([*range(len(values)), -1], dtype=np.int64)
+
+
+def category_positions(column: Any, values: Sequence[Any], name: str) -> NDArray[np.int64]:
+    """Return the position of every cell in ``values``, -1 where it is missing or not listed.
+
+    Parameters as in `category_codes`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64
+    """
+    codes, positions = category_codes(column, values, name)
+    return positions[codes]
 
 
 def numeric_column(column: Any, name: str) -> NDArray[Any]:

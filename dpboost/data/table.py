@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpboost._validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.columns import (
+    category_codes,
     category_list,
     frame_column,
     is_categorical,
@@ -151,7 +152,7 @@ class Table:
         return result
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Go through a dense table in the order its memory likes best.
+        """Go through the numbers of a table that is not sparse, as its memory likes best.
 
         Yields
         ------
@@ -159,12 +160,14 @@ class Table:
         first_feature : int
         values : ndarray of shape (n, m), float32 or float64
             Rows ``first_row:first_row + n`` of features ``first_feature:first_feature + m``,
-            any strides, maybe read-only. Together the pieces hold every cell once.
+            any strides, maybe read-only. Together the pieces hold every cell once, but for those
+            of the columns that `coded` goes through.
         """
         if self._dense is None:
-            width = max(1, _CONVERTED_AT_ONCE // max(1, self.n_rows))
-            for first in range(0, self.n_features, width):
-                yield 0, first, self._read_columns(first, min(first + width, self.n_features))
+            for feature, (_, column) in enumerate(self._frame.items()):
+                if feature not in self.categorical:
+                    values = numeric_column(column, self.feature_names[feature])
+                    yield 0, feature, values[:, np.newaxis]
             return
         rows = self.n_rows
         if self._dense.dtype not in (np.float32, np.float64):
@@ -172,14 +175,27 @@ class Table:
         for first in range(0, self.n_rows, max(1, rows)):
             yield first, 0, to_float(self._dense[first : first + rows])
 
-    def _read_columns(self, first: int, last: int) -> NDArray[Any]:
-        frame, lists, names = self._frame, self.categorical, self.feature_names
-        if last - first == 1:
-            return frame_column(frame, first, lists, names)[:, np.newaxis]
-        values = np.empty((self.n_rows, last - first), order="F")
-        for place in range(first, last):
-            values[:, place - first] = frame_column(frame, place, lists, names)
-        return values
+    def parts(self) -> Iterator[Table]:
+        """Go through the tables that are in memory: this one alone."""
+        yield self
+
+    def coded(self) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.float64]]]:
+        """Go through the columns that are read by position in a list of categories.
+
+        Yields
+        ------
+        feature : int
+        codes : ndarray of shape (n_rows,), any integer type
+            -1 for missing cells.
+        values : ndarray of shape (n_codes + 1,), float64
+            What `column` returns for each code, and at the end for code -1.
+        """
+        if self._frame is None:
+            return
+        for feature, listed in self.categorical.items():
+            column = self._frame.iloc[:, feature]
+            codes, positions = category_codes(column, listed, self.feature_names[feature])
+            yield feature, codes, np.where(positions < 0, np.nan, positions)
 
     def __repr__(self) -> str:
         return f"<Table with {self.n_features} features>"
@@ -286,8 +302,7 @@ def _read_frame(
     categorical: dict[int, list[Any]] = {}
     ordered = set()
     numeric_declared = []
-    for feature, dtype in enumerate(X.dtypes):
-        column = X.iloc[:0, feature]
+    for feature, (_, column) in enumerate(X.iloc[:0].items()):
         declared = schema.categories.get(feature)
         if is_categorical(column) or (declared is not None and is_text(column)):
             if feature in schema.bounds or feature in schema.edges:
@@ -299,7 +314,7 @@ def _read_frame(
                 categorical[feature] = list(declared)
             else:
                 categorical[feature] = category_list(column, names[feature])
-                if dtype.ordered:
+                if column.dtype.ordered:
                     ordered.add(feature)
         else:
             numeric_column(column, names[feature])

@@ -8,6 +8,8 @@ import pytest
 import scipy.sparse
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.batched_table import BatchedTable
+from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
 from dpboost.data.table import read_table
@@ -310,6 +312,37 @@ def test_transform_of_seen_categories_warns_of_nothing():
         table = read_table(frame, schema=Schema(categories={"job": ["clerk", "nurse"]}))
         bins = dense_bins(binner, table)
     np.testing.assert_array_equal(bins.T, [[0, 1, 2, 0, 7, 2], [15, 2, 4, 0, 15, 3]])
+
+
+@pytest.mark.parametrize("listed", [["c", "a", "b"], ["a", "b", "c"], ["b"]])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_of_a_frame_have_the_bins_of_their_codes(listed, ordered):
+    cells = np.random.default_rng(1).choice(["a", "b", "c", "d", None], 300)
+    column = pd.Categorical(cells, categories=["a", "b", "c", "d"], ordered=ordered)
+    codes = [listed.index(cell) if cell in listed else np.nan for cell in cells]
+    schema = Schema(categories={"x": listed})
+    bins = EdgeBins(edges=(0.5,)) if ordered else CategoryBins(codes=(0, 2, 1)[: len(listed)])
+    binner = Binner(features=[bins], feature_names=["x"], labels={0: listed})
+    expected = one(bins).transform(read_table(np.array(codes)[:, np.newaxis]))
+    for x in (column, pd.Series(cells, dtype=object)):
+        table = read_table(pd.DataFrame({"x": x}), schema=schema)
+        np.testing.assert_array_equal(binner.transform(table), expected)
+
+
+def test_a_frame_in_batches_has_the_bins_of_the_whole():
+    frame = pd.DataFrame(
+        {
+            "x": pd.Categorical(["a", "b", None, "b", "a"], categories=["b", "a"]),
+            "y": [0.5, 3.0, np.nan, 1.0, 2.0],
+        }
+    )
+    features = [CategoryBins(codes=(0, 1)), uniform_bins(0.0, 4.0, 4)]
+    binner = Binner(features=features, feature_names=["x", "y"], labels={0: ["b", "a"]})
+    batches = Batches([frame.iloc[:2], frame.iloc[2:3], frame.iloc[3:]])
+    table = BatchedTable(batches, schema=Schema())
+    expected = binner.transform(read_table(frame))
+    np.testing.assert_array_equal(expected, [[1, 0, 2, 0, 1], [0, 3, 4, 1, 2]])
+    np.testing.assert_array_equal(binner.transform(table), expected)
 
 
 def zero_as_missing(bins):

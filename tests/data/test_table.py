@@ -26,6 +26,9 @@ def from_pieces(table):
         part = values[rows, first : first + piece.shape[1]]
         assert (part == -99.0).all()
         part[:] = piece
+    for feature, codes, positions in table.coded():
+        assert (values[:, feature] == -99.0).all()
+        values[:, feature] = positions[codes]
     return values
 
 
@@ -58,12 +61,23 @@ def test_float_arrays_are_not_copied(dtype):
 def test_other_tables_are_converted_in_parts(at_once, monkeypatch):
     monkeypatch.setattr(dpboost.data.table, "_CONVERTED_AT_ONCE", at_once)
     X = np.arange(700).reshape(100, 7)
-    frame = pd.DataFrame(X).astype({3: "Int64"})
-    for table, smallest in ((read_table(X), 7), (read_table(frame), 100)):
-        sizes = [piece.size for _, _, piece in table.pieces()]
-        assert max(sizes) <= max(at_once, smallest)
-        assert len(sizes) == 1 or at_once < X.size
-        np.testing.assert_array_equal(from_pieces(table), X)
+    table = read_table(X)
+    sizes = [piece.size for _, _, piece in table.pieces()]
+    assert max(sizes) <= max(at_once, 7)
+    assert len(sizes) == 1 or at_once < X.size
+    np.testing.assert_array_equal(from_pieces(table), X)
+
+
+def test_frames_are_read_column_by_column_without_copies():
+    X = np.asfortranarray(np.arange(700.0).reshape(100, 7))
+    frame = pd.DataFrame(X)
+    frame[3] = frame[3].astype("Int64")
+    pieces = list(read_table(frame).pieces())
+    assert [piece.shape for _, _, piece in pieces] == [(100, 1)] * 7
+    assert all(
+        np.shares_memory(piece, frame[first].to_numpy()) for _, first, piece in pieces if first != 3
+    )
+    np.testing.assert_array_equal(from_pieces(read_table(frame)), X)
 
 
 def test_integers_keep_all_digits_of_a_double():
