@@ -31,7 +31,7 @@ def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
         desc="dpboost",
         bar_format=BAR_FORMAT,
         delay=DELAY_SECONDS,
-        disable=None,
+        disable=None,  # shown on a terminal only
         leave=False,
     )
     with bar:
