@@ -24,7 +24,9 @@ KEY_WORDS = 4  # 32 bytes
 ROWS_PER_CIPHER_BLOCK = 8  # 64 bytes of key stream, 8 bytes a row
 ROWS_PER_NONCE = ROWS_PER_CIPHER_BLOCK << 32  # ChaCha20 counts blocks in 32 bits
 MAX_ROW = 1 << 63
-ZEROS = bytes(1 << 20)
+ZEROS = memoryview(bytes(1 << 16))
+# Rows whose words are drawn before their blocks are found.
+ROWS_AT_ONCE = 1 << 17
 
 
 class _Secret:
@@ -97,8 +99,7 @@ class RowCoins(_Secret):
         InvalidParameterError
             If a row is outside 0..2**63-1.
         """
-        first_row = check_integer("first_row", "RowCoins", first_row, low=0, high=MAX_ROW)
-        n_rows = check_integer("n_rows", "RowCoins", n_rows, low=0, high=MAX_ROW - first_row)
+        first_row, n_rows = _check_rows(first_row, n_rows)
         words = np.empty(n_rows, dtype="<u8")
         done = 0
         while done < n_rows:
@@ -149,12 +150,16 @@ class RowCoins(_Secret):
         Raises
         ------
         InvalidParameterError
-            If a probability is negative or not rational, or their sum exceeds 1.
+            If a probability is negative or not rational, their sum exceeds 1, or a row is outside
+            0..2**63-1.
         """
         thresholds = block_thresholds(probabilities)
-        words = self.words(first_row, n_rows)
+        first_row, n_rows = _check_rows(first_row, n_rows)
         blocks = np.empty(n_rows, dtype=np.int32)
-        coins.assign_blocks(words, thresholds, blocks, n_threads)
+        for start in range(0, n_rows, ROWS_AT_ONCE):
+            here = blocks[start : start + ROWS_AT_ONCE]
+            words = self.words(first_row + start, len(here))
+            coins.assign_blocks(words, thresholds, here, n_threads)
         return blocks
 
     def __repr__(self) -> str:
@@ -233,6 +238,13 @@ class Entropy(_Secret):
 
     def __repr__(self) -> str:
         return f"Entropy(private={self.private})"
+
+
+def _check_rows(first_row: int, n_rows: int) -> tuple[int, int]:
+    """Return the numbers of consecutive rows, all of which must be in 0..2**63-1."""
+    first_row = check_integer("first_row", "RowCoins", first_row, low=0, high=MAX_ROW)
+    n_rows = check_integer("n_rows", "RowCoins", n_rows, low=0, high=MAX_ROW - first_row)
+    return first_row, n_rows
 
 
 def block_thresholds(probabilities: Sequence[Fraction]) -> NDArray[np.uint64]:

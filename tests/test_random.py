@@ -12,7 +12,7 @@ from scipy import stats
 
 from dpboost._kernels.entropy import SystemEntropy
 from dpboost._validation import InvalidParameterError
-from dpboost.random import Entropy, RowCoins, block_thresholds
+from dpboost.random import ROWS_AT_ONCE, Entropy, RowCoins, block_thresholds
 
 ALARM = 1e-6
 KEY = bytes(range(32))
@@ -123,6 +123,8 @@ def test_rows_are_checked():
     for first_row, n_rows in ((-1, 1), (0, -1), (1 << 63, 1), (1.0, 1), (0, None)):
         with pytest.raises(InvalidParameterError):
             row_coins.words(first_row, n_rows)
+        with pytest.raises(InvalidParameterError):
+            row_coins.blocks([Fraction(1)], n_rows, first_row)
 
 
 PROBABILITIES = [
@@ -150,6 +152,15 @@ def test_block_frequencies(probabilities):
     scaled = expected[common] * observed[common].sum() / expected[common].sum()
     if common.sum() > 1:
         assert stats.chisquare(observed[common], scaled).pvalue > ALARM
+
+
+def test_blocks_of_many_rows_are_those_of_their_words():
+    row_coins, probabilities = RowCoins(KEY), [Fraction(1, 7)] * 5
+    n_rows = 2 * ROWS_AT_ONCE + 3
+    words = row_coins.words(5, n_rows)
+    expected = np.searchsorted(block_thresholds(probabilities), words, side="right")
+    found = row_coins.blocks(probabilities, n_rows, 5, n_threads=2)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("probabilities", PROBABILITIES)
