@@ -4,11 +4,12 @@ Values and rows are sorted apart, so that a caller who wants bins of the values 
 both at a time.
 """
 
-from _types cimport row_t
+from _types cimport bin_t, row_t
 
-ctypedef fused real_t:
+ctypedef fused value_t:
     float
     double
+    bin_t
 
 
 def column_starts(const row_t[::1] columns, Py_ssize_t[::1] column_start):
@@ -31,14 +32,14 @@ def column_starts(const row_t[::1] columns, Py_ssize_t[::1] column_start):
 
 
 def values_by_column(
-    const row_t[::1] columns, const real_t[::1] values, Py_ssize_t[::1] place, real_t[::1] out
+    const row_t[::1] columns, const value_t[::1] values, Py_ssize_t[::1] place, value_t[::1] out
 ):
     """Sort the values of stored cells by column, those of one column in the order they have.
 
     Parameters
     ----------
     columns : int32 array of shape (n_stored,)
-    values : float32 or float64 array of shape (n_stored,)
+    values : float32, float64 or uint8 array of shape (n_stored,)
     place : intp array of shape (n_features,)
         Where each column begins; afterwards, where it ends.
     out : array of the same type and shape
@@ -71,4 +72,78 @@ def rows_by_column(
         for row in range(row_start.shape[0] - 1):
             for k in range(row_start[row], row_start[row + 1]):
                 out[place[columns[k]]] = <row_t> row
+                place[columns[k]] += 1
+
+
+def bins_by_row(
+    const row_t[::1] columns, const bin_t[::1] bins, Py_ssize_t[::1] place, bin_t[::1] out
+):
+    """Put the bins of stored cells, sorted by column, in the order that the cells have by row.
+
+    Parameters
+    ----------
+    columns : int32 array of shape (n_stored,)
+        Column of each cell, by row.
+    bins : uint8 array of shape (n_stored,)
+        By column.
+    place : intp array of shape (n_features,)
+        Where each column begins; afterwards, where it ends.
+    out : uint8 array of shape (n_stored,)
+        Overwritten.
+    """
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(columns.shape[0]):
+            out[k] = bins[place[columns[k]]]
+            place[columns[k]] += 1
+
+
+def count_rows(
+    const Py_ssize_t[::1] row_start, const row_t[::1] columns, const row_t[::1] rows,
+    Py_ssize_t[::1] column_start,
+):
+    """Find where each column begins when the cells of some rows are sorted by column.
+
+    Parameters
+    ----------
+    row_start : intp array of shape (n_rows + 1,)
+        Cells of row ``r`` are ``row_start[r]:row_start[r + 1]``.
+    columns : int32 array of shape (n_stored,)
+    rows : int32 array of shape (n_selected,)
+    column_start : intp array of shape (n_features + 1,)
+        Overwritten.
+    """
+    cdef Py_ssize_t i, k
+    column_start[:] = 0
+    with nogil:
+        for i in range(rows.shape[0]):
+            for k in range(row_start[rows[i]], row_start[rows[i] + 1]):
+                column_start[columns[k] + 1] += 1
+        for k in range(1, column_start.shape[0]):
+            column_start[k] += column_start[k - 1]
+
+
+def take_rows(
+    const Py_ssize_t[::1] row_start, const row_t[::1] columns, const bin_t[::1] bins,
+    const row_t[::1] rows, Py_ssize_t[::1] place, row_t[::1] out_rows, bin_t[::1] out_bins,
+):
+    """Sort the cells of some rows by column; rows count from 0 in their order.
+
+    Parameters
+    ----------
+    row_start, columns, rows
+        As in `count_rows`.
+    bins : uint8 array of shape (n_stored,)
+        By row.
+    place : intp array of shape (n_features,)
+        Where each column begins; afterwards, where it ends.
+    out_rows, out_bins : arrays as long as there are cells in these rows
+        Overwritten.
+    """
+    cdef Py_ssize_t i, k
+    with nogil:
+        for i in range(rows.shape[0]):
+            for k in range(row_start[rows[i]], row_start[rows[i] + 1]):
+                out_rows[place[columns[k]]] = <row_t> i
+                out_bins[place[columns[k]]] = bins[k]
                 place[columns[k]] += 1

@@ -83,6 +83,8 @@ def nominal_columns(
     columns: tuple[str | int, ...], table: Table | ColumnFacts, schema: Schema, owner: str
 ) -> frozenset[int]:
     """Return the positions of numeric columns named as categorical whose categories are open."""
+    if not columns:
+        return frozenset()
     resolved = schema.resolve(table.feature_names)
     places = set()
     for column in columns:

@@ -15,8 +15,8 @@ _PART = 8
 class RoundColumns:
     """Compact columns of the rounds of an ensemble, copied for several rounds at a time.
 
-    The rows of one round lie all over the table: finding their bins takes a pass over all columns,
-    which is shared by the rounds that come next.
+    The rows of one round lie all over a dense table: finding their bins takes a pass over all
+    columns, which is shared by the rounds that come next.
 
     Parameters
     ----------
@@ -46,7 +46,6 @@ class RoundColumns:
         self._starts = starts
         self._n_threads = n_threads
         self._first = self._last = 0
-        self._stored: SparseBins | None = None
         self._room = np.empty(0, dtype=np.uint8)
 
     def take(self, index: int) -> BinnedRows:
@@ -61,24 +60,21 @@ class RoundColumns:
         -------
         ndarray of shape (n_features, n_rows_of_round), uint8, or SparseBins
         """
+        starts = self._starts
+        if isinstance(self._bins, SparseBins):
+            return self._bins.take(self.order[starts[index] : starts[index + 1]])
         if not self._first <= index < self._last:
-            self._copy(index)
-        begin, end = self._starts[index : index + 2] - self._starts[self._first]
-        if self._stored is not None:
-            return self._stored.take(np.arange(begin, end, dtype=np.int32))
+            self._copy(self._bins, index)
+        begin, end = starts[index : index + 2] - starts[self._first]
         n_features = len(self._bins)
         return self._room[n_features * begin : n_features * end].reshape(n_features, -1)
 
-    def _copy(self, index: int) -> None:
+    def _copy(self, bins: NDArray[np.uint8], index: int) -> None:
         """Copy the bins of this round and of the next ones."""
-        bins, starts = self._bins, self._starts
+        starts = self._starts
         limit = starts[index] + bins.shape[1] // _PART
         last = int(np.searchsorted(starts, limit, side="right")) - 1
         self._first, self._last = index, max(last, index + 1)
-        if isinstance(bins, SparseBins):
-            rows = self.order[starts[self._first] : starts[self._last]]
-            self._stored = bins.take(rows)
-            return
         part = starts[self._first : self._last + 1]
         n_cells = len(bins) * (part[-1] - part[0])
         if len(self._room) < n_cells:

@@ -279,11 +279,10 @@ class Binner:
         bins = np.empty(len(values), dtype=np.uint8)
         useful = min(n_threads, 1 + len(bins) // _VALUES_A_THREAD)
         binning.bin_stored(values, stored.starts, **every, out=bins, n_threads=useful)
-        del values  # free before the rows are sorted
         return SparseBins(
             n_rows=stored.n_rows,
             column_start=stored.starts,
-            rows=stored.rows_by_column(),
+            rows=stored.places,
             bins=bins,
             fill=fill[:, 0].copy(),
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import histogram
+from dpboost.data.row_index import RowIndex
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -79,8 +80,9 @@ class StoredColumns:
         """Return the values of all cells."""
         return self.values
 
-    def rows_by_column(self) -> NDArray[np.int32]:
-        """Return the rows of all cells."""
+    @property
+    def places(self) -> NDArray[np.int32]:
+        """The rows of all cells."""
         return self.rows
 
     def column(self, feature: int) -> NDArray[np.float64]:
@@ -116,8 +118,11 @@ class SparseBins:
     Parameters
     ----------
     n_rows : int
-    column_start, rows
+    column_start : ndarray of shape (n_features + 1,), intp
         As in `StoredColumns`.
+    rows : ndarray of shape (n_stored,), int32, or RowIndex
+        As in `StoredColumns`. Those of a table that comes by row are sorted by column when a
+        column is asked for; until then some rows are found where they lie.
     bins : ndarray of shape (n_stored,), uint8
     fill : ndarray of shape (n_features,), uint8
         Bin of the cells that a column does not store.
@@ -132,22 +137,38 @@ class SparseBins:
     Private. What is computed from it is the same as from the dense matrix, bit for bit.
     """
 
-    __slots__ = ("bins", "column_start", "fill", "rows", "shape")
+    __slots__ = ("_bins", "_by_row", "_rows", "column_start", "fill", "shape")
 
     def __init__(
         self,
         *,
         n_rows: int,
         column_start: NDArray[np.intp],
-        rows: NDArray[np.int32],
+        rows: NDArray[np.int32] | RowIndex,
         bins: NDArray[np.uint8],
         fill: NDArray[np.uint8],
     ) -> None:
         self.shape = (len(fill), n_rows)
         self.column_start = column_start
-        self.rows = rows
-        self.bins = bins
         self.fill = fill
+        self._rows = rows
+        self._bins = bins
+        self._by_row = False
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Rows of the stored cells, column by column."""
+        if isinstance(self._rows, RowIndex):
+            self._bins = self.bins
+            self._rows, self._by_row = self._rows.rows_by_column(), False
+        return self._rows
+
+    @property
+    def bins(self) -> NDArray[np.uint8]:
+        """Bins of the stored cells, column by column."""
+        if isinstance(self._rows, RowIndex) and self._by_row:
+            return self._rows.values_by_column(self._bins)
+        return self._bins
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -174,6 +195,13 @@ class SparseBins:
 
     def take(self, rows: NDArray[np.int32]) -> SparseBins:
         """Return the bins of some rows, each listed once, which count from 0 anew."""
+        if isinstance(self._rows, RowIndex):
+            if not self._by_row:
+                self._bins, self._by_row = self._rows.bins_by_row(self._bins), True
+            starts, taken, bins = self._rows.take(self._bins, rows)
+            return SparseBins(
+                n_rows=len(rows), column_start=starts, rows=taken, bins=bins, fill=self.fill
+            )
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
         column_start = np.empty_like(self.column_start)

@@ -9,15 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import bycolumn
+from dpboost.data.row_index import RowIndex
 from dpboost.data.sparse import StoredColumns
 
 
 class StoredRows:
     """The stored cells of a sparse table by row; all others are zero.
 
-    Nothing is copied but what is asked for, so that bins are made of a table with room for its
-    values alone or for its rows alone.
+    Nothing is copied before it is asked for.
 
     Parameters
     ----------
@@ -31,6 +30,8 @@ class StoredRows:
         By row.
     fill : ndarray of shape (n_features,), float64
         Value of the cells that are not stored.
+    places : RowIndex
+        Columns of the stored cells.
 
     Privacy
     -------
@@ -41,35 +42,23 @@ class StoredRows:
         self.n_rows = csr.shape[0]
         self.values = csr.data
         self.fill = np.zeros(csr.shape[1])
-        self._csr = csr
-        self._columns = csr.indices.astype(np.int32, copy=False)
+        self.places = RowIndex(csr)
 
-    @cached_property
+    @property
     def starts(self) -> NDArray[np.intp]:
-        """Where the cells of each column begin, and where the last ones end."""
-        starts = np.empty(len(self.fill) + 1, dtype=np.intp)
-        bycolumn.column_starts(self._columns, starts)
-        return starts
+        """Where each column begins among the sorted cells, and where the last one ends."""
+        return self.places.column_start
 
     def values_by_column(self) -> NDArray[Any]:
         """Return the values of all cells, sorted by column and row."""
-        values = np.empty_like(self.values)
-        bycolumn.values_by_column(self._columns, self.values, self.starts[:-1].copy(), values)
-        return values
-
-    def rows_by_column(self) -> NDArray[np.int32]:
-        """Return the rows of all cells, sorted by column and row."""
-        rows = np.empty(len(self.values), dtype=np.int32)
-        row_start = self._csr.indptr.astype(np.intp, copy=False)
-        bycolumn.rows_by_column(row_start, self._columns, self.starts[:-1].copy(), rows)
-        return rows
+        return self.places.values_by_column(self.values)
 
     @cached_property
     def _by_column(self) -> StoredColumns:
         return StoredColumns(
             n_rows=self.n_rows,
             column_start=self.starts,
-            rows=self.rows_by_column(),
+            rows=self.places.rows_by_column(),
             values=self.values_by_column(),
             fill=self.fill,
         )

@@ -93,6 +93,16 @@ def test_a_table_by_row_gives_the_bins_of_one_by_column(dtype):
         np.testing.assert_array_equal(getattr(by_row, name), getattr(by_column, name))
 
 
+def test_bins_of_a_table_by_row_are_the_same_before_and_after_columns_are_sorted(both):
+    dense, sparse = both
+    rows = np.random.default_rng(2).permutation(200).astype(np.int32)
+    for _ in range(2):
+        for some in (rows[:50], rows):
+            taken = sparse.take(some)
+            np.testing.assert_array_equal(dense_matrix(taken), dense[:, some])
+        np.testing.assert_array_equal(dense_matrix(sparse), dense)
+
+
 def test_the_values_of_a_table_by_row_are_not_copied_before_they_are_asked_for():
     X = scipy.sparse.csr_matrix(matrix())
     stored = read_table(X).stored

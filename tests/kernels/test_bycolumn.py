@@ -23,3 +23,25 @@ def test_cells_are_sorted_as_scipy_sorts_them(shape, dtype):
     rows = np.empty_like(X.indices)
     bycolumn.rows_by_column(X.indptr.astype(np.intp), X.indices, starts[:-1].copy(), rows)
     np.testing.assert_array_equal(rows, expected.indices)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (5, 300), (400, 6), (3, 0), (0, 3)])
+def test_cells_of_some_rows_are_sorted_as_scipy_sorts_them(shape):
+    X = scipy.sparse.random(*shape, density=0.3, format="csr", random_state=2)
+    bins = np.arange(X.nnz).astype(np.uint8)
+    by_column = scipy.sparse.csr_matrix((bins, X.indices, X.indptr), shape).tocsc()
+    starts, back = by_column.indptr.astype(np.intp), np.empty_like(bins)
+    bycolumn.bins_by_row(X.indices, by_column.data, starts[:-1].copy(), back)
+    np.testing.assert_array_equal(back, bins)
+    bycolumn.values_by_column(X.indices, bins, starts[:-1].copy(), back)
+    np.testing.assert_array_equal(back, by_column.data)
+    row_start = X.indptr.astype(np.intp)
+    some = np.random.default_rng(0).permutation(shape[0])[: shape[0] // 2]
+    for rows in (some.astype(np.int32), np.arange(shape[0], dtype=np.int32), np.empty(0, np.int32)):
+        expected = scipy.sparse.csr_matrix((bins, X.indices, X.indptr), shape)[rows].tocsc()
+        bycolumn.count_rows(row_start, X.indices, rows, starts)
+        np.testing.assert_array_equal(starts, expected.indptr)
+        out = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint8)
+        bycolumn.take_rows(row_start, X.indices, bins, rows, starts[:-1].copy(), *out)
+        np.testing.assert_array_equal(out[0], expected.indices)
+        np.testing.assert_array_equal(out[1], expected.data)
