@@ -139,7 +139,7 @@ def category_codes(
     """
     if is_categorical(column):
         place = {value: position for position, value in enumerate(values)}
-        own = [place.get(category, -1) for category in column.dtype.categories]
+        own = [place.get(category, -1) for category in column.dtype.categories.tolist()]
         return column.array.codes, np.array([*own, -1], dtype=np.int64)
     import pandas as pd
 

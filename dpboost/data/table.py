@@ -352,8 +352,10 @@ def _stored_frame(
 
 def _is_row_block(X: Any) -> bool:
     """Tell whether a DataFrame wraps one row-ordered array, where columns are slow to read."""
-    dtype = X.dtypes.iloc[0]
-    if not isinstance(dtype, np.dtype) or dtype.kind != "f" or not (X.dtypes == dtype).all():
+    dtype, *others = X.dtypes
+    if not isinstance(dtype, np.dtype) or dtype.kind != "f":
+        return False
+    if any(other != dtype for other in others):
         return False
     return bool(X.iloc[:, 0].to_numpy().strides[0] > dtype.itemsize)
 
