@@ -32,7 +32,8 @@ def column_starts(const row_t[::1] columns, Py_ssize_t[::1] column_start):
 
 
 def values_by_column(
-    const row_t[::1] columns, const value_t[::1] values, Py_ssize_t[::1] place, value_t[::1] out
+    const row_t[::1] columns, const value_t[::1] values, row_t first, row_t last,
+    Py_ssize_t[::1] place, value_t[::1] out
 ):
     """Sort the values of stored cells by column, those of one column in the order they have.
 
@@ -40,16 +41,19 @@ def values_by_column(
     ----------
     columns : int32 array of shape (n_stored,)
     values : float32, float64 or uint8 array of shape (n_stored,)
+    first, last : int
+        Only cells of the columns ``first`` to ``last - 1`` are sorted.
     place : intp array of shape (n_features,)
-        Where each column begins; afterwards, where it ends.
-    out : array of the same type and shape
+        Where each of these columns begins in ``out``; afterwards, where it ends.
+    out : array of the same type, as long as there are cells in these columns
         Overwritten.
     """
     cdef Py_ssize_t k
     with nogil:
         for k in range(columns.shape[0]):
-            out[place[columns[k]]] = values[k]
-            place[columns[k]] += 1
+            if first <= columns[k] < last:
+                out[place[columns[k]]] = values[k]
+                place[columns[k]] += 1
 
 
 def rows_by_column(

@@ -5,6 +5,8 @@ def column_starts(columns: NDArray[np.int32], column_start: NDArray[np.intp]) ->
 def values_by_column(
     columns: NDArray[np.int32],
     values: NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8],
+    first: int,
+    last: int,
     place: NDArray[np.intp],
     out: NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint8],
 ) -> None: ...

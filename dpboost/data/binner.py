@@ -275,10 +275,13 @@ class Binner:
         every = self._maps.arguments(0, self.n_features)
         fill = np.empty((self.n_features, 1), dtype=np.uint8)
         binning.bin_dense(stored.fill[np.newaxis], **every, out=fill, first_row=0, n_threads=1)
-        values = stored.values_by_column()
-        bins = np.empty(len(values), dtype=np.uint8)
+        bins = np.empty(len(stored.values), dtype=np.uint8)
         useful = min(n_threads, 1 + len(bins) // _VALUES_A_THREAD)
-        binning.bin_stored(values, stored.starts, **every, out=bins, n_threads=useful)
+        for first, last, values in stored.pieces():
+            starts = stored.starts[first : last + 1]
+            here = bins[starts[0] : starts[-1]]
+            maps = self._maps.arguments(first, last)
+            binning.bin_stored(values, starts - starts[0], **maps, out=here, n_threads=useful)
         return SparseBins(
             n_rows=stored.n_rows,
             column_start=stored.starts,

@@ -36,10 +36,15 @@ class RowIndex:
         bycolumn.column_starts(self._columns, starts)
         return starts
 
-    def values_by_column(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the cells, sorted by column and row."""
-        out = np.empty_like(values)
-        bycolumn.values_by_column(self._columns, values, self.column_start[:-1].copy(), out)
+    def values_by_column(
+        self, values: NDArray[Any], first: int = 0, last: int | None = None
+    ) -> NDArray[Any]:
+        """Return values of the cells of columns ``first:last``, sorted by column and row."""
+        last = self._n_features if last is None else last
+        begin, end = self.column_start[[first, last]]
+        out = np.empty(end - begin, dtype=values.dtype)
+        place = self.column_start[:-1] - begin
+        bycolumn.values_by_column(self._columns, values, first, last, place, out)
         return out
 
     def rows_by_column(self) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -76,9 +76,9 @@ class StoredColumns:
         """Where the cells of each column begin, and where the last ones end."""
         return self.column_start
 
-    def values_by_column(self) -> NDArray[Any]:
-        """Return the values of all cells."""
-        return self.values
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through the columns as `StoredRows.pieces` does: all at a time."""
+        yield 0, len(self.fill), self.values
 
     @property
     def places(self) -> NDArray[np.int32]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 from dpboost.data.row_index import RowIndex
 from dpboost.data.sparse import StoredColumns
+
+# Parts in which values are sorted by column; each takes a pass over all cells.
+_PIECES = 4
 
 
 class StoredRows:
@@ -49,9 +53,20 @@ class StoredRows:
         """Where each column begins among the sorted cells, and where the last one ends."""
         return self.places.column_start
 
-    def values_by_column(self) -> NDArray[Any]:
-        """Return the values of all cells, sorted by column and row."""
-        return self.places.values_by_column(self.values)
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through the columns, some at a time, so that few values are held twice.
+
+        Yields
+        ------
+        first, last : int
+            Columns ``first`` to ``last - 1``.
+        values : ndarray, float32 or float64
+            Of their cells, sorted by column and row.
+        """
+        targets = np.arange(1, _PIECES) * self.starts[-1] // _PIECES
+        borders = [0, *np.searchsorted(self.starts, targets).tolist(), len(self.fill)]
+        for first, last in pairwise(borders):
+            yield first, last, self.places.values_by_column(self.values, first, last)
 
     @cached_property
     def _by_column(self) -> StoredColumns:
@@ -59,7 +74,7 @@ class StoredRows:
             n_rows=self.n_rows,
             column_start=self.starts,
             rows=self.places.rows_by_column(),
-            values=self.values_by_column(),
+            values=self.places.values_by_column(self.values),
             fill=self.fill,
         )
 

@@ -103,11 +103,17 @@ def test_bins_of_a_table_by_row_are_the_same_before_and_after_columns_are_sorted
         np.testing.assert_array_equal(dense_matrix(sparse), dense)
 
 
-def test_the_values_of_a_table_by_row_are_not_copied_before_they_are_asked_for():
+def test_the_values_of_a_table_by_row_are_sorted_in_parts():
     X = scipy.sparse.csr_matrix(matrix())
     stored = read_table(X).stored
     assert np.shares_memory(stored.values, X.data)
-    assert stored.values_by_column() is not stored.values_by_column()
+    pieces = list(stored.pieces())
+    firsts, lasts, _ = zip(*pieces, strict=True)
+    assert len(pieces) == 4
+    assert (*firsts, 6) == (0, *lasts)
+    assert max(len(values) for _, _, values in pieces) < X.nnz
+    values = np.concatenate([values for _, _, values in pieces])
+    np.testing.assert_array_equal(values, X.tocsc().data)
 
 
 def test_private_rows_are_not_shown_or_copied(both):

@@ -17,9 +17,13 @@ def test_cells_are_sorted_as_scipy_sorts_them(shape, dtype):
     bycolumn.column_starts(X.indices, starts)
     np.testing.assert_array_equal(starts, expected.indptr)
     values, place = np.empty_like(X.data), starts[:-1].copy()
-    bycolumn.values_by_column(X.indices, X.data, place, values)
+    bycolumn.values_by_column(X.indices, X.data, 0, shape[1], place, values)
     np.testing.assert_array_equal(values, expected.data)
     np.testing.assert_array_equal(place, starts[1:])
+    first, last = shape[1] // 3, shape[1] // 2
+    some, begin = np.empty(starts[last] - starts[first], dtype), starts[first]
+    bycolumn.values_by_column(X.indices, X.data, first, last, starts[:-1] - begin, some)
+    np.testing.assert_array_equal(some, expected.data[begin : starts[last]])
     rows = np.empty_like(X.indices)
     bycolumn.rows_by_column(X.indptr.astype(np.intp), X.indices, starts[:-1].copy(), rows)
     np.testing.assert_array_equal(rows, expected.indices)
@@ -33,7 +37,7 @@ def test_cells_of_some_rows_are_sorted_as_scipy_sorts_them(shape):
     starts, back = by_column.indptr.astype(np.intp), np.empty_like(bins)
     bycolumn.bins_by_row(X.indices, by_column.data, starts[:-1].copy(), back)
     np.testing.assert_array_equal(back, bins)
-    bycolumn.values_by_column(X.indices, bins, starts[:-1].copy(), back)
+    bycolumn.values_by_column(X.indices, bins, 0, shape[1], starts[:-1].copy(), back)
     np.testing.assert_array_equal(back, by_column.data)
     row_start = X.indptr.astype(np.intp)
     some = np.random.default_rng(0).permutation(shape[0])[: shape[0] // 2]
