@@ -142,6 +142,10 @@ def runs(
     for k in range(n_nodes):
         undivided[k] = _candidate(&score, k, total_sums[k], total_counts[k])
     try:
+        for part in range(n_parts):
+            # Memory that a thread allocates is kept for that thread: what is allocated here, and
+            # only grown there, is free for all when the runs are merged.
+            _make_room(&parts[part])
         for part in prange(n_parts, nogil=True, num_threads=n_threads, schedule="dynamic"):
             _part(&columns, &score, borders[part], borders[part + 1], &parts[part])
         return _merged(parts, n_parts, n_nodes, undivided)
