@@ -57,6 +57,6 @@ class Layout:
         self, candidates: NDArray[np.integer]
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Turn flat candidate numbers into features and bins."""
-        feature = self.candidate_offsets.searchsorted(candidates, side="right") - 1
-        split_bin = candidates - self.candidate_offsets[feature]
+        feature = self.candidate_offsets[1:].searchsorted(candidates, side="right")
+        split_bin = candidates - self.candidate_offsets.take(feature)
         return feature.astype(np.int32), split_bin.astype(np.uint8)
