@@ -171,6 +171,25 @@ def test_neighbouring_rows_find_the_leaves_that_each_finds_alone(n_rows, first_r
     assert len(np.unique(scores)) > n_rows // 2
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_one_child_in_front_of_its_parent_is_enough_to_go_alone(mirrored):
+    """Node 2 has node 1 on one side and leaves elsewhere: a walk from the back would miss it."""
+    forest = Forest(0, 1, 3, 1)
+    inner, outer = np.array([2, ~2, 1], np.int32), np.array([~0, ~3, ~1], np.int32)
+    forest.left, forest.right = (inner, outer) if mirrored else (outer, inner)
+    forest.feature = np.arange(3, dtype=np.int32)
+    forest.left_bins = np.array([[2**40 - 1, 0, 0, 0]] * 3, dtype=np.uint64)
+    forest.leaf_value = np.array([1, 10, 100, 1000])
+    forest.node_start, forest.leaf_start = np.array([[0, 3], [0, 4]], dtype=np.int32)
+    bins = np.random.default_rng(0).integers(0, 80, (3, 50), dtype=np.uint8)
+    rows, nothing = np.arange(50, dtype=np.int32), np.zeros(50, dtype=np.int32)
+    scores = np.zeros(50, dtype=np.int64)
+    forest.add(bins, rows, nothing, 1, scores, 1)
+    expected = [10 ** forest.leaf(0, bins, row) for row in rows]
+    assert scores.tolist() == expected
+    assert len(set(expected)) == 4
+
+
 @pytest.mark.parametrize("max_nodes", [130, 300])
 @pytest.mark.parametrize("n_rows", [10, 200, 1_000, 40_000])
 def test_bins_of_the_selected_rows_alone_do_as_well(n_rows, max_nodes):
