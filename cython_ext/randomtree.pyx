@@ -51,7 +51,8 @@ def grow(
     const row_t[::1] features,
     const row_t[::1] n_bins,
     const bin_t[::1] is_nominal,
-    const bin_t[:, ::1] order,
+    const bin_t[:, ::1] orders,
+    const row_t[::1] line,
     int depth,
     const word_t[::1] words,
 ):
@@ -67,8 +68,10 @@ def grow(
         0 for numbers: a split is a threshold, and the missing bin takes a random side. Else
         categories, whose missing bin always goes right, as in LightGBM: at 1 a split takes one
         bin, at 2 half of the splits take a random subset instead, at 3 a split cuts the order.
-    order : uint8 array of shape (n_features, 256)
-        Bins in the order in which thresholds cut them, of features with 3.
+    orders : uint8 array of shape (n_lines, 256)
+        Bins in the order in which thresholds cut them.
+    line : int32 array of shape (n_features,)
+        Line of ``orders`` that belongs to a feature with 3; without meaning for others.
     depth : int
         At most 12.
     words : uint64 array of shape (8 * 2**depth,)
@@ -101,7 +104,7 @@ def grow(
     cdef row_t* left = &nodes[1, 0]
     cdef row_t* right = &nodes[2, 0]
     with nogil:
-        _open_axes(axes, features, n_bins, is_nominal, order)
+        _open_axes(axes, features, n_bins, is_nominal, orders, line)
         _whole(&boxes[0], axes, k)
         for _level in range(depth):
             at_level = n_leaves
@@ -165,7 +168,7 @@ cdef inline int _list_places(const word_t* bits, int* places) noexcept nogil:
 
 cdef void _open_axes(
     Axis* axes, const row_t[::1] features, const row_t[::1] n_bins, const bin_t[::1] is_nominal,
-    const bin_t[:, ::1] order,
+    const bin_t[:, ::1] orders, const row_t[::1] line,
 ) noexcept nogil:
     cdef int a, f
     for a in range(<int> features.shape[0]):
@@ -174,7 +177,7 @@ cdef void _open_axes(
         axes[a].feature = f
         axes[a].kind = is_nominal[f]
         axes[a].missing = n_bins[f]
-        axes[a].order = &order[f, 0]
+        axes[a].order = &orders[line[f], 0] if is_nominal[f] == ORDERED else NULL
         axes[a].n_cells = 1
         axes[a].size[0] = n_bins[f] + 1
 

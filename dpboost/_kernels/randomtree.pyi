@@ -5,7 +5,8 @@ def grow(
     features: NDArray[np.int32],
     n_bins: NDArray[np.int32],
     is_nominal: NDArray[np.uint8],
-    order: NDArray[np.uint8],
+    orders: NDArray[np.uint8],
+    line: NDArray[np.int32],
     depth: int,
     words: NDArray[np.uint64],
 ) -> tuple[

@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from dpboost._validation import InvalidParameterError
-from dpboost.privacy.arithmetic import Budget, shorten
+from dpboost.privacy.arithmetic import ZERO, Budget, shorten
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
 from dpboost.privacy.sensitive import Bound
 
@@ -83,11 +83,11 @@ class Accountant(Protocol):
 class _WithoutSlack:
     def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
-        return Fraction(0)
+        return ZERO
 
     def slack_limit(self, epsilon: Budget) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
-        return Fraction(0)
+        return ZERO
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class GDPAccountant:
         """Return ``10 T / (8 sigma**2)`` for the T entries of the array that one row changes."""
         parameters = mechanism.parameters(bound)
         if not parameters:
-            return Fraction(0)
+            return ZERO
         touched = size if bound.coordinates is None else bound.coordinates
         return _lattice_slack(touched, parameters[0])
 

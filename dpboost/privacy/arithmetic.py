@@ -12,6 +12,9 @@ from dpboost._validation import InvalidParameterError, refuse
 #: A budget is a fraction, or ``math.inf`` where no noise is wanted.
 Budget = Fraction | float
 
+#: The one zero of the books, by which they know that a part of a charge is none.
+ZERO = Fraction(0)
+
 #: The kernels of noise take numerators and denominators below this limit.
 RATIO_LIMIT = 2**32 - 1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.arithmetic import ZERO, Budget
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.sensitive import Bound, Distant
 
@@ -29,22 +29,22 @@ class Charge(NamedTuple):
     slack: Fraction
 
 
-_ZERO = Fraction(0)
-
 #: No charge.
-NOTHING = Charge(_ZERO, _ZERO, _ZERO)
+NOTHING = Charge(ZERO, ZERO, ZERO)
+
+
+# Arithmetic of fractions is most of the work of booking: most scopes are new, and most parts of a
+# charge are no charge at all, which is always the same object.
 
 
 def added(left: Charge, right: Charge) -> Charge:
     """Return the sum of two charges."""
-    # Adding fractions is most of the work of booking: most scopes are new, and most parts of a
-    # charge are zero.
     if left is NOTHING:
         return right
     return Charge(
-        left.cost + right.cost if right.cost else left.cost,
-        left.delta + right.delta if right.delta else left.delta,
-        left.slack + right.slack if right.slack else left.slack,
+        left.cost if right.cost is ZERO else left.cost + right.cost,
+        left.delta if right.delta is ZERO else left.delta + right.delta,
+        left.slack if right.slack is ZERO else left.slack + right.slack,
     )
 
 
@@ -52,12 +52,16 @@ def growth(old: Charge, child: Charge) -> Charge:
     """Return by how much a parallel scope grows when a child now has this total."""
     if old is NOTHING:
         return child
-    return Charge(
-        # Written so that inf - inf is never asked for.
-        child.cost - old.cost if child.cost > old.cost else _ZERO,
-        child.delta - old.delta if child.delta and child.delta > old.delta else _ZERO,
-        child.slack - old.slack if child.slack and child.slack > old.slack else _ZERO,
-    )
+    # Written so that inf - inf is never asked for.
+    cost = child.cost - old.cost if child.cost > old.cost else ZERO
+    delta, slack = ZERO, ZERO
+    if child.delta is not old.delta and child.delta > old.delta:
+        delta = child.delta - old.delta
+    if child.slack is not old.slack and child.slack > old.slack:
+        slack = child.slack - old.slack
+    if cost is delta is slack is ZERO:
+        return NOTHING
+    return Charge(cost, delta, slack)
 
 
 @dataclass(frozen=True, kw_only=True)

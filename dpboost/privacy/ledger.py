@@ -377,7 +377,7 @@ class Ledger:
         grown: list[tuple[Scope, Charge]] = []
         increase = entry.charge
         # Above a block that costs no more than one beside it, every total stays what it was.
-        while scope is not None and any(increase):
+        while scope is not None and increase is not NOTHING:
             grown.append((scope, added(scope.total, increase)))
             scope = scope.parent
             if scope is not None and scope.parallel:

@@ -63,11 +63,6 @@ class PartitionGrid:
     is_nominal : ndarray of shape (n_features,), uint8
         0 for numbers; of the others 1 where a split takes one bin, 2 where half of the splits
         take a random subset.
-
-    Attributes
-    ----------
-    order : ndarray of shape (n_features, 256), uint8
-        Bins of each feature in the order in which thresholds cut them.
     """
 
     n_bins: NDArray[np.int32]
@@ -75,11 +70,19 @@ class PartitionGrid:
 
     def __post_init__(self) -> None:
         self.is_nominal = self.is_nominal.copy()
-        self.order = np.tile(np.arange(BINS, dtype=np.uint8), (len(self.n_bins), 1))
+        # Only categories have an order of their own: a table may have very many numbers.
+        nominal = np.flatnonzero(self.is_nominal)
+        self._orders = np.tile(np.arange(BINS, dtype=np.uint8), (len(nominal), 1))
+        self._line = np.zeros(len(self.n_bins), dtype=np.int32)
+        self._line[nominal] = np.arange(len(nominal))
+
+    def order(self, feature: int) -> NDArray[np.uint8]:
+        """Return the bins of a nominal feature in the order in which thresholds cut them."""
+        return self._orders[self._line[feature]]
 
     def set_order(self, feature: int, ranked_bins: NDArray[np.integer]) -> None:
         """Order the categories of a nominal feature by something released."""
-        self.order[feature, : len(ranked_bins)] = ranked_bins
+        self.order(feature)[: len(ranked_bins)] = ranked_bins
         self.is_nominal[feature] = ORDERED_CATEGORIES
 
     def random(
@@ -104,7 +107,7 @@ class PartitionGrid:
             0, 2**64, size=WORDS_PER_NODE * 2**depth, dtype=np.uint64, endpoint=False
         )
         feature, left, right, left_bins, steps, table = randomtree.grow(
-            features, self.n_bins, self.is_nominal, self.order, depth, words
+            features, self.n_bins, self.is_nominal, self._orders, self._line, depth, words
         )
         return Partition(
             features=features,

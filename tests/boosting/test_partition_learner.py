@@ -186,8 +186,8 @@ def test_a_round_orders_the_categories_by_what_it_released():
     assert tree.n_leaves == 6
     assert steps.to_order == []
     assert steps.grid.is_nominal.tolist() == [0, ORDERED_CATEGORIES, 0]
-    assert steps.grid.order[1, :5].tolist() == [1, 3, 2, 4, 0]
-    assert steps.grid.order[1, :5].tolist() == np.argsort(tree.leaf_value[:5]).tolist()
+    assert steps.grid.order(1)[:5].tolist() == [1, 3, 2, 4, 0]
+    assert steps.grid.order(1)[:5].tolist() == np.argsort(tree.leaf_value[:5]).tolist()
 
 
 def test_released_gains_tell_the_queue_which_features_matter():

@@ -25,6 +25,7 @@ class Grown:
             np.array(n_bins, np.int32),
             np.array(kinds, np.uint8),
             order,
+            np.arange(len(n_bins), dtype=np.int32),
             depth,
             words,
         )
@@ -142,9 +143,11 @@ def test_features_of_a_wide_grid_are_those_that_were_asked_for():
     n_bins, kinds = np.array([9, 4, 2, 70, 6], np.int32), np.array([0, 3, 0, 2, 0], np.uint8)
     asked = np.array([3, 1, 4], np.int32)
     words = np.random.default_rng(0).integers(0, 2**64, 8 * 2**4, dtype=np.uint64)
-    feature, *nodes, steps, table = randomtree.grow(asked, n_bins, kinds, order, 4, words)
+    feature, *nodes, steps, table = randomtree.grow(
+        asked, n_bins, kinds, order, np.arange(5, dtype=np.int32), 4, words
+    )
     narrow, *own_nodes, own_steps, own_table = randomtree.grow(
-        np.arange(3, dtype=np.int32), n_bins[asked], kinds[asked], order[asked], 4, words
+        np.arange(3, dtype=np.int32), n_bins[asked], kinds[asked], order, asked, 4, words
     )
     assert np.array_equal(feature, asked[narrow])
     assert all(np.array_equal(*pair) for pair in zip(nodes, own_nodes, strict=True))

@@ -72,7 +72,8 @@ def test_an_order_of_categories_is_what_thresholds_cut(grid):
     given = grid.is_nominal
     grid.set_order(2, np.array(ranked))
     assert grid.is_nominal.tolist() == [0, 2, ORDERED_CATEGORIES, 1]
-    assert grid.order[0].tolist() == list(range(256))
+    assert grid.order(2)[:6].tolist() == ranked
+    assert grid.order(1).tolist() == grid.order(3).tolist() == list(range(256))
     seen = set()
     for seed in range(40):
         partition = grid.random(np.array([2], np.int32), 1, np.random.default_rng(seed))
