@@ -161,10 +161,12 @@ def _words(kernel: Any, n_rows: int) -> tuple[Run, int]:
 
 def _gather(kernel: Any, n_rows: int) -> tuple[Run, int]:
     random = np.random.default_rng(0)
-    bins = random.integers(0, 256, (50, 50 * n_rows), dtype=np.uint8)
-    rows = np.sort(random.choice(50 * n_rows, n_rows, replace=False)).astype(np.int32)
-    out = np.empty((50, n_rows), dtype=np.uint8)
-    return lambda n: kernel.gather(bins, rows, out, n), out.size
+    bins = random.integers(0, 256, (50, 8 * n_rows), dtype=np.uint8)
+    rounds = random.integers(0, 48, 8 * n_rows)
+    order = np.argsort(rounds, kind="stable").astype(np.int32)
+    starts = np.searchsorted(np.sort(rounds), np.arange(7)).astype(np.intp)  # an eighth of them
+    out = np.empty(50 * starts[-1], dtype=np.uint8)
+    return lambda n: kernel.gather_rounds(bins, order, starts, out, n), out.size
 
 
 def _histograms(kernel: Any, n_rows: int) -> tuple[Run, int]:
@@ -366,10 +368,10 @@ CASES = (
         small=20_000,
     ),
     Case(
-        name="compact columns of a tree's rows",
+        name="compact columns of the rows of six trees",
         unit="cell",
-        kernel="histogram",
-        function="gather",
+        kernel="roundrows",
+        function="gather_rounds",
         n_bytes=2,
         make=_gather,
         size=20_000,
