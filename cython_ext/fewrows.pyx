@@ -136,19 +136,24 @@ cdef class FewRows:
         self.rows.is_categorical = &is_categorical[0]
         self.rows.starts, self.rows.n_nodes = &self.starts[0], 1
 
-    def runs(self, double hessian, double reg_lambda, double scale, sum_t limit):
+    def runs(
+        self, double hessian, double reg_lambda, double scale, sum_t limit,
+        sum_t[::1] scores, row_t[::1] starts,
+    ):
         """Score every candidate of every node of the level.
 
         Parameters
         ----------
         hessian, reg_lambda, scale, limit
             As in ``gain.gradient_gain``.
+        scores : int64 array of shape (n_nodes * n_candidates,)
+            Its first entries are overwritten, one for each run.
+        starts : int32 array of shape (n_nodes * n_candidates,)
+            The same with the first candidate of each run; it ends where the next run of the node
+            begins.
 
         Returns
         -------
-        scores : int64 array of shape (n_runs,)
-        starts : int32 array of shape (n_runs,)
-            First candidate of each run; it ends where the next run of the node begins.
         node_start : intp array of shape (n_nodes + 1,)
             Runs of node ``k`` are ``node_start[k]:node_start[k + 1]``, the first from candidate 0.
         """
@@ -157,12 +162,7 @@ cdef class FewRows:
         cdef Py_ssize_t n_candidates = rows.candidate_offsets[rows.n_features]
         cdef bint alone = rows.n_features * rows.n_rows <= FEW
         cdef int n_parts = 1 if alone else min(self.n_threads, <int> MOST_PARTS)
-        # Memory that no run is written to is never touched.
-        all_scores = np.empty(rows.n_nodes * n_candidates, dtype=np.int64)
-        all_starts = np.empty(rows.n_nodes * n_candidates, dtype=np.int32)
         node_start = np.zeros(rows.n_nodes + 1, dtype=np.intp)
-        cdef sum_t[::1] scores = all_scores
-        cdef row_t[::1] starts = all_starts
         cdef Py_ssize_t[::1] before = node_start
         cdef part_t parts[MOST_PARTS]
         cdef score_t score
@@ -195,7 +195,7 @@ cdef class FewRows:
                 place += parts[part].n
             for node in range(rows.n_nodes):
                 before[node + 1] += before[node]
-        return all_scores[:place], all_starts[:place], node_start
+        return node_start
 
     def totals(self):
         """Return gradient sums and counts of the nodes of the level.

@@ -207,11 +207,12 @@ def _few_rows(kernel: Any, n_rows: int) -> tuple[Run, int]:
     words = random.integers(-65536, 65537, n_rows) * 2**32 + 1
     cells, candidates = (np.arange(n_features + 1) * size for size in (256, 255))
     layout = (cells.astype(np.int32), candidates.astype(np.int32), np.zeros(n_features, np.uint8))
+    scores, starts = (np.empty(candidates[-1] << depth, kind) for kind in (np.int64, np.int32))
 
     def run(n: int) -> None:
         rows = kernel.FewRows(bins, words, *layout, n)
         for level in range(depth + 1):
-            rows.runs(0.25, 0.1, 2.0**-18, 2**49)
+            rows.runs(0.25, 0.1, 2.0**-18, 2**49, scores, starts)
             n_nodes = 2**level
             rows.split(np.full(n_nodes, level, np.int32), np.full(n_nodes, 127, np.uint8))
 

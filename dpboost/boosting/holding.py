@@ -20,6 +20,7 @@ from dpboost.tree.layout import Layout
 from dpboost.tree.node_rows import NodeRows, whole_rows
 from dpboost.tree.partitions import Partition
 from dpboost.tree.structure import Tree
+from dpboost.tree.workspace import Workspace
 
 ALL_ROWS = np.empty(0, dtype=np.int32)
 INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
@@ -99,6 +100,7 @@ class Holding:
         self._starts: NDArray[np.intp] | None = None
         self._compact: RoundColumns | None = None
         self._first_row = first_row
+        self._workspace = Workspace()
         self._index = 0
         self._round = self._order
         self._round_leaves = self.leaves
@@ -172,7 +174,9 @@ class Holding:
         )
         words *= self.present[self._round]
         kind = whole_rows if whole else NodeRows
-        self.nodes: NodeRows | FewRows = kind(columns, words, self.layout, self.n_threads)
+        self.nodes: NodeRows | FewRows = kind(
+            columns, words, self.layout, self.n_threads, self._workspace
+        )
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
         """Return gradient and hessian sums of the leaves of a public partition.

@@ -12,6 +12,7 @@ from dpboost.privacy import constants
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.tree.layout import Layout
+from dpboost.tree.workspace import Workspace
 
 # Scores are counted in units of (g*^2 / c) / UNITS_PER_GAIN. A power of two divides both ends
 # of the interval [-3, 1] g*^2 / c in which one added row moves a score.
@@ -56,7 +57,11 @@ class GradientGain:
         return UNITS_PER_GAIN * self.hessian / float(self.gradient_limit) ** 2
 
     def scores(
-        self, sums: NDArray[np.int64], counts: NDArray[np.int64], layout: Layout
+        self,
+        sums: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        layout: Layout,
+        workspace: Workspace | None = None,
     ) -> NDArray[np.int64]:
         """Score every candidate of every node from its integer histogram.
 
@@ -66,12 +71,14 @@ class GradientGain:
             Gradient sums on the gradient grid, and row counts.
         layout : Layout
             Where the cells and candidates of each feature lie.
+        workspace : Workspace, optional
+            Where the scores are written.
 
         Returns
         -------
         ndarray of shape (n_nodes, n_candidates), int64
         """
-        scores = np.empty((len(sums), layout.n_candidates), dtype=np.int64)
+        scores = (workspace or Workspace()).empty((len(sums), layout.n_candidates))
         gain.gradient_gain(
             sums,
             counts,

@@ -9,6 +9,7 @@ from dpboost._kernels import fewrows
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.tree.criteria import SCORE_LIMIT, GradientGain
 from dpboost.tree.layout import Layout
+from dpboost.tree.workspace import Workspace
 
 # With more rows than this, histograms that are kept for the siblings of the next level pay.
 MOST_ROWS = 24_000
@@ -27,6 +28,8 @@ class FewRows:
         Public positions of cells and candidates.
     n_threads : int
         Threads of the kernels; results do not depend on it.
+    workspace : Workspace, optional
+        Where large arrays come from.
 
     Privacy
     -------
@@ -34,12 +37,19 @@ class FewRows:
     and memory tell the two apart.
     """
 
-    __slots__ = ("_layout", "_rows")
+    __slots__ = ("_layout", "_n_nodes", "_rows", "_workspace")
 
     def __init__(
-        self, bins: NDArray[np.uint8], words: NDArray[np.int64], layout: Layout, n_threads: int
+        self,
+        bins: NDArray[np.uint8],
+        words: NDArray[np.int64],
+        layout: Layout,
+        n_threads: int,
+        workspace: Workspace | None = None,
     ) -> None:
         self._layout = layout
+        self._n_nodes = 1
+        self._workspace = workspace or Workspace()
         self._rows = fewrows.FewRows(
             bins,
             words,
@@ -51,12 +61,15 @@ class FewRows:
 
     def scores(self, criterion: GradientGain) -> ScoreRuns:
         """Return scores of all candidates of the nodes of the level, in runs."""
-        scores, starts, node_start = self._rows.runs(
-            criterion.hessian, criterion.reg_lambda, criterion.scale, SCORE_LIMIT
+        room = (self._n_nodes * self._layout.n_candidates,)
+        scores = self._workspace.empty(room)
+        starts = self._workspace.empty(room, np.int32)
+        node_start = self._rows.runs(
+            criterion.hessian, criterion.reg_lambda, criterion.scale, SCORE_LIMIT, scores, starts
         )
         return ScoreRuns(
-            scores=scores,
-            starts=starts,
+            scores=scores[: node_start[-1]],
+            starts=starts[: node_start[-1]],
             node_start=node_start,
             n_candidates=self._layout.n_candidates,
         )
@@ -68,3 +81,4 @@ class FewRows:
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
         """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level."""
         self._rows.split(feature, split_bin)
+        self._n_nodes *= 2

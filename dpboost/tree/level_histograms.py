@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import histogram
+from dpboost.tree.workspace import Workspace
 
 
 class LevelHistograms:
@@ -17,16 +18,19 @@ class LevelHistograms:
     ----------
     n_threads : int
         Threads of the kernels; results do not depend on it.
+    workspace : Workspace, optional
+        Where large arrays come from.
 
     Privacy
     -------
     What it holds and returns is private.
     """
 
-    __slots__ = ("_built", "_n_threads")
+    __slots__ = ("_built", "_n_threads", "_workspace")
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, workspace: Workspace | None = None) -> None:
         self._n_threads = n_threads
+        self._workspace = workspace or Workspace()
         self._built: NDArray[np.int64] | None = None
 
     def of(self, n_nodes: int, build: Callable[[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -52,7 +56,7 @@ class LevelHistograms:
             self._built = build(n_nodes, 1)
             return self._built
         left = build(n_nodes // 2, 2)
-        built = np.empty((2, n_nodes, left.shape[2]), dtype=np.int64)
+        built = self._workspace.empty((2, n_nodes, left.shape[2]))
         for which in range(2):
             histogram.children(parents[which], left[which], built[which], self._n_threads)
         self._built = built

@@ -15,6 +15,7 @@ from dpboost.tree.few_rows import MOST_ROWS, FewRows
 from dpboost.tree.layout import Layout
 from dpboost.tree.level_histograms import LevelHistograms
 from dpboost.tree.sparse_scores import sparse_scores
+from dpboost.tree.workspace import Workspace
 
 
 class NodeRows:
@@ -30,16 +31,32 @@ class NodeRows:
         Public positions of cells and candidates.
     n_threads : int
         Threads of the kernels; results do not depend on it.
+    workspace : Workspace, optional
+        Where large arrays come from.
 
     Privacy
     -------
     All that it returns is private.
     """
 
-    __slots__ = ("_bins", "_layout", "_levels", "_n_threads", "_order", "_starts", "_words")
+    __slots__ = (
+        "_bins",
+        "_layout",
+        "_levels",
+        "_n_threads",
+        "_order",
+        "_starts",
+        "_words",
+        "_workspace",
+    )
 
     def __init__(
-        self, bins: BinnedRows, words: NDArray[np.int64], layout: Layout, n_threads: int
+        self,
+        bins: BinnedRows,
+        words: NDArray[np.int64],
+        layout: Layout,
+        n_threads: int,
+        workspace: Workspace | None = None,
     ) -> None:
         n_rows = bins.shape[1]
         self._bins = bins
@@ -49,6 +66,7 @@ class NodeRows:
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts = np.array([0, n_rows], dtype=np.int32)
         self._levels: LevelHistograms | None = None
+        self._workspace = workspace or Workspace()
 
     def histograms(self, step: int) -> NDArray[np.int64]:
         """Return sums and counts in the cells of every ``step``-th node of the level.
@@ -60,7 +78,7 @@ class NodeRows:
         bins, n_nodes = self._bins, len(self._starts) - 1
         assert not isinstance(bins, SparseBins)
         asked = np.arange(0, n_nodes, step, dtype=np.int32)
-        built = np.empty((2, len(asked), self._layout.n_cells), dtype=np.int64)
+        built = self._workspace.empty((2, len(asked), self._layout.n_cells))
         histogram.build(
             bins,
             self._order,
@@ -93,10 +111,10 @@ class NodeRows:
         if isinstance(self._bins, SparseBins):
             return self._sparse_scores(self._bins, criterion)
         if self._levels is None:
-            self._levels = LevelHistograms(self._n_threads)
+            self._levels = LevelHistograms(self._n_threads, self._workspace)
         n_nodes = len(self._starts) - 1
         built = self._levels.of(n_nodes, lambda _n_asked, step: self.histograms(step))
-        return criterion.scores(built[0], built[1], self._layout)
+        return criterion.scores(built[0], built[1], self._layout, self._workspace)
 
     def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
         """Return the scores without histograms."""
@@ -135,7 +153,11 @@ class NodeRows:
 
 
 def whole_rows(
-    bins: BinnedRows, words: NDArray[np.int64], layout: Layout, n_threads: int
+    bins: BinnedRows,
+    words: NDArray[np.int64],
+    layout: Layout,
+    n_threads: int,
+    workspace: Workspace | None = None,
 ) -> NodeRows | FewRows:
     """Return the rows of one tree that are all in one place; parameters of both classes.
 
@@ -145,8 +167,8 @@ def whole_rows(
     memory are all that shows it.
     """
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
-        return NodeRows(bins, words, layout, n_threads)
-    return FewRows(bins, words, layout, n_threads)
+        return NodeRows(bins, words, layout, n_threads, workspace)
+    return FewRows(bins, words, layout, n_threads, workspace)
 
 
 class HasNodes(Protocol):

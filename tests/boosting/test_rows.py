@@ -37,9 +37,9 @@ HALF_UNUSED = EnsemblePlan(n_trees=2, shares=(Fraction(1, 4), Fraction(1, 4)))
 class Recorder(GradientGain):
     """A criterion that keeps the root histogram it is shown."""
 
-    def scores(self, sums, counts, layout):
+    def scores(self, sums, counts, layout, workspace=None):
         seen.append((sums.copy(), counts.copy()))
-        return super().scores(sums, counts, layout)
+        return super().scores(sums, counts, layout, workspace)
 
 
 seen: list = []

@@ -53,6 +53,13 @@ def sent_on(bins, node, feature, split_bin, nominal):
     return 2 * node + ~left
 
 
+def runs(rows, room):
+    """Scores, starts and nodes of the runs of a level."""
+    scores, starts = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+    node_start = rows.runs(*SETTINGS, LIMIT, scores, starts)
+    return scores[: node_start[-1]], starts[: node_start[-1]], node_start
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("n_features", [1, 4, 6, 10])
 @pytest.mark.parametrize("n_rows", [0, 1, 60, 3_000])
@@ -62,7 +69,7 @@ def test_every_level_has_the_scores_of_whole_histograms(n_rows, n_features, n_th
     rows = fewrows.FewRows(bins, words, cells, candidates, nominal, n_threads)
     node, n_nodes = np.zeros(n_rows, dtype=np.int64), 1
     for _level in range(7):
-        scores, starts, node_start = rows.runs(*SETTINGS, LIMIT)
+        scores, starts, node_start = runs(rows, n_nodes * candidates[-1])
         found = ScoreRuns(
             scores=scores, starts=starts, node_start=node_start, n_candidates=int(candidates[-1])
         )
@@ -83,7 +90,7 @@ def test_cells_without_rows_are_no_runs(n_rows):
     bins, words, cells, candidates, nominal = table(3, n_rows, 8, spread=0.05)
     rows = fewrows.FewRows(bins, words, cells, candidates, nominal, 1)
     n_used = sum(len(np.unique(column)) for column in bins)
-    scores, starts, _ = rows.runs(*SETTINGS, LIMIT)
+    scores, starts, _ = runs(rows, candidates[-1])
     assert len(scores) == len(starts) <= 2 * n_used + 8 < candidates[-1]
 
 
@@ -94,7 +101,7 @@ def test_the_largest_sums_stay_in_their_fields():
     for gradient in (65536, -65536):
         words = np.full(n_rows, (gradient << 32) + 1)
         rows = fewrows.FewRows(bins, words, cells, candidates, nominal, 1)
-        scores, starts, node_start = rows.runs(*SETTINGS, LIMIT)
+        scores, starts, node_start = runs(rows, candidates[-1])
         found = ScoreRuns(
             scores=scores, starts=starts, node_start=node_start, n_candidates=int(candidates[-1])
         )

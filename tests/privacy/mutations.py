@@ -326,8 +326,8 @@ def released_past_the_ledger():
 def least_rows_in_a_leaf():
     original = criteria.GradientGain.scores
 
-    def scores(self, sums, counts, layout):
-        result = original(self, sums, counts, layout)
+    def scores(self, sums, counts, layout, workspace=None):
+        result = original(self, sums, counts, layout, workspace)
         for feature in range(len(layout.cell_offsets) - 1):
             cells = counts[:, layout.cell_offsets[feature] : layout.cell_offsets[feature + 1]]
             left = np.cumsum(cells[:, :-1], axis=1)
@@ -342,8 +342,8 @@ def least_rows_in_a_leaf():
 def no_split_without_gain():
     original = criteria.GradientGain.scores
 
-    def scores(self, sums, counts, layout):
-        result = original(self, sums, counts, layout)
+    def scores(self, sums, counts, layout, workspace=None):
+        result = original(self, sums, counts, layout, workspace)
         stay = result[:, [1]]  # of two bins, none missing: everything goes left
         useless = result <= stay
         useless[:, 1] = False
@@ -394,9 +394,9 @@ def a_coin_for_every_tree():
 def refill_after_the_filter():
     original = node_rows.NodeRows.__init__
 
-    def init(self, bins, words, layout, n_threads):
+    def init(self, bins, words, *others):
         kept = np.cumsum(words != 0)
-        original(self, bins, np.where(kept <= 1, words, 0), layout, n_threads)
+        original(self, bins, np.where(kept <= 1, words, 0), *others)
 
     return [(node_rows.NodeRows, "__init__", init), KEPT_HISTOGRAMS]
 

@@ -18,9 +18,9 @@ def leaf():
 class Recorder(GradientGain):
     """A criterion that keeps the histograms it is shown."""
 
-    def scores(self, sums, counts, layout):
+    def scores(self, sums, counts, layout, workspace=None):
         seen.append((sums.copy(), counts.copy()))
-        return super().scores(sums, counts, layout)
+        return super().scores(sums, counts, layout, workspace)
 
 
 seen: list = []
