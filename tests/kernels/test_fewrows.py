@@ -29,8 +29,9 @@ def table(seed, n_rows, n_features, spread=1.0):
 def sums_of(bins, words, node, n_nodes, cells):
     sums, counts = np.zeros((2, n_nodes, cells[-1]), dtype=np.int64)
     for f, column in enumerate(bins):
-        np.add.at(sums, (node, cells[f] + column), words >> 32)
-        np.add.at(counts, (node, cells[f] + column), words & 1)
+        cell = int(cells[f]) + column.astype(np.intp)  # numpy 1 would add in bytes
+        np.add.at(sums, (node, cell), words >> 32)
+        np.add.at(counts, (node, cell), words & 1)
     return sums, counts
 
 

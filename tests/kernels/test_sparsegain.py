@@ -31,8 +31,9 @@ def dense_scores(bins, node, words, n_nodes, sizes, nominal):
     offsets = np.concatenate(([0], np.cumsum(np.array(sizes) + 1))).astype(np.int32)
     sums, counts = np.zeros((2, n_nodes, offsets[-1]), dtype=np.int64)
     for f, column in enumerate(bins):
-        np.add.at(sums, (node, offsets[f] + column), words >> 32)
-        np.add.at(counts, (node, offsets[f] + column), words & 1)
+        cell = int(offsets[f]) + column.astype(np.intp)  # numpy 1 would add in bytes
+        np.add.at(sums, (node, cell), words >> 32)
+        np.add.at(counts, (node, cell), words & 1)
     candidates = (offsets - np.arange(len(offsets))).astype(np.int32)
     scores = np.empty((n_nodes, candidates[-1]), dtype=np.int64)
     gain.gradient_gain(sums, counts, offsets, candidates, nominal, *SETTINGS, LIMIT, scores, 1)
