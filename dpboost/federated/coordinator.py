@@ -97,6 +97,11 @@ class Coordinator:
 
     # -- a source -------------------------------------------------------------------------------
 
+    @property
+    def surplus(self) -> float:
+        """Variance of the noise of a sum, in parts of what is charged for."""
+        return self._agreement.surplus
+
     def sensitive(
         self, question: Any, neighbours: Neighbours | None = None, *, sent: Any = None
     ) -> Distant:
@@ -117,7 +122,7 @@ class Coordinator:
             holder=self._sums,
             question=question if sent is None else sent,
             unit=question.unit,
-            surplus=self._agreement.surplus,
+            surplus=self.surplus,
         )
 
     def each(self, question: Any, neighbours: Neighbours | None = None) -> Distant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost.privacy import impurities
 from dpboost.privacy.impurities import Impurity
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.source import Order, Question, Source
@@ -101,6 +102,15 @@ class ClassStatistics:
     def ask(self, question: Question) -> Sensitive:
         """Return the answer to a question, with its bounds under the relation."""
         return self._source.sensitive(question, self._neighbours)
+
+    def deviation(self, noise: Noise, question: Question) -> float:
+        """Return the standard deviation of the noise on an entry of an answer, in units.
+
+        Asks no row: the bounds of a question are public, and so is a surplus of the places' noise.
+        """
+        bounds = {bound.kind: bound for bound in question.bounds(self._neighbours)}
+        surplus = getattr(self._source, "surplus", 1.0)
+        return noise.deviation(bounds[noise.needs]) * math.sqrt(surplus)
 
     def each(
         self, mechanism: Mechanism, question: Question, *, ledger: Ledger, label: str

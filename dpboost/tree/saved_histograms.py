@@ -254,7 +254,7 @@ class SavedHistograms:
         )
         poorest = min(leaf.budget for leaf in leaves)
         question = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
-        deviation = rows.ask(question).deviation(DiscreteLaplace(epsilon=poorest))
+        deviation = rows.deviation(DiscreteLaplace(epsilon=poorest), question)
         return np.stack(found).astype(np.float64), deviation
 
 

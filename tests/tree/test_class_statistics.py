@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.tree.candidates import MULTIWAY
+from dpboost.tree.class_questions import ClassCounts
 from dpboost.tree.class_scores import NOT_OFFERED
 from dpboost.tree.sketch import Sketch
 
@@ -171,3 +173,14 @@ def test_rows_of_unknown_classes_take_no_part(class_rows, class_statistics, open
     root = np.zeros(1, dtype=np.int32)
     assert show(open_ledger(), nobody.sizes(root)).tolist() == [0]
     assert show(open_ledger(), nobody.class_counts(root)).tolist() == [[0, 0, 0]]
+
+
+def test_noise_is_told_without_asking_rows(class_rows, class_statistics):
+    statistics = class_statistics(*class_rows())
+    question = ClassCounts(nodes=np.zeros(1, dtype=np.int32), n_classes=statistics.n_classes)
+    noise = DiscreteLaplace(epsilon=1)
+    asked = statistics.ask(question).deviation(noise)
+    statistics._source = None
+    assert statistics.deviation(noise, question) == asked
+    statistics._source = SimpleNamespace(surplus=4.0)
+    assert statistics.deviation(noise, question) == 2 * asked
