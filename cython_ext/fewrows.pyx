@@ -349,10 +349,10 @@ cdef Py_ssize_t _score_group(
                 n = _stored_categories(scratch, f, candidate, n_candidates, n, &total)
             else:
                 n = _stored_thresholds(scratch, f, candidate, n_candidates, n, &total)
-        elif rows.is_categorical[first + f]:
-            n = _all_categories(scratch, f, candidate, n_candidates, n, &total)
         else:
-            n = _all_thresholds(scratch, f, candidate, n_candidates, n, &total)
+            n = _all_cells(
+                scratch, f, candidate, n_candidates, n, rows.is_categorical[first + f], &total
+            )
     for f in range(width, GROUP):
         memset(scratch.cells[f], 0, CELLS * sizeof(word_t))
         memset(scratch.stored[f], 0, SET_WORDS * sizeof(word_t))
@@ -450,41 +450,23 @@ cdef inline Py_ssize_t _stored_categories(
     return n
 
 
-cdef inline Py_ssize_t _all_thresholds(
+cdef inline Py_ssize_t _all_cells(
     scratch_t* scratch, Py_ssize_t f, row_t candidate, Py_ssize_t n_candidates, Py_ssize_t n,
-    word_t* total
+    bint is_categorical, word_t* total
 ) noexcept nogil:
+    # A run begins at a cell with rows; of categories also behind one.
     cdef word_t* cells = scratch.cells[f]
     cdef word_t running = cells[0]
+    cdef word_t before = -<word_t> is_categorical
     cdef Py_ssize_t cell
     scratch.left[n] = running
     scratch.start[n] = candidate
     n += 1
     for cell in range(1, n_candidates):
         running += cells[cell]
-        scratch.left[n] = running
+        scratch.left[n] = cells[cell] if is_categorical else running
         scratch.start[n] = candidate + <row_t> cell
-        n += cells[cell] != 0
-    total[0] = running + cells[n_candidates]
-    memset(cells, 0, (n_candidates + 1) * sizeof(word_t))
-    return n
-
-
-cdef inline Py_ssize_t _all_categories(
-    scratch_t* scratch, Py_ssize_t f, row_t candidate, Py_ssize_t n_candidates, Py_ssize_t n,
-    word_t* total
-) noexcept nogil:
-    cdef word_t* cells = scratch.cells[f]
-    cdef word_t running = cells[0]
-    cdef Py_ssize_t cell
-    scratch.left[n] = running
-    scratch.start[n] = candidate
-    n += 1
-    for cell in range(1, n_candidates):
-        running += cells[cell]
-        scratch.left[n] = cells[cell]
-        scratch.start[n] = candidate + <row_t> cell
-        n += (cells[cell] | cells[cell - 1]) != 0
+        n += (cells[cell] | (cells[cell - 1] & before)) != 0
     total[0] = running + cells[n_candidates]
     memset(cells, 0, (n_candidates + 1) * sizeof(word_t))
     return n
