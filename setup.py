@@ -1,12 +1,19 @@
-"""Builds the kernels: every ``cython_ext/<name>.pyx`` becomes ``dpboost._kernels.<name>``."""
+"""Builds the kernels: every ``cython_ext/<name>.pyx`` becomes ``dpboost._kernels.<name>``.
+
+What Cython needs of memory views lies once in ``dpboost._kernels._shared``, not in every kernel:
+that is most of the time a build takes (tested with Cython 3.3).
+"""
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
+import Cython
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -15,13 +22,18 @@ from setuptools.command.sdist import sdist
 
 DEBUG = os.environ.get("DPBOOST_DEBUG", "0") == "1"
 SOURCES = sorted(Path("cython_ext").glob("*.pyx"))
-HEADERS = sorted(Path("cython_ext").glob("*.pxd"))
 GENERATED = Path("build/cython")
+SHARED = "dpboost._kernels._shared"
 
 # The map from a row to its bins and gradients must give the same bits in every position of a
 # block, so nothing may reorder or fuse floating-point operations: never -ffast-math.
-GNU_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+GNU_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
+# No symbols but the exported one, no path of this machine: two builds have the same bytes.
+GNU_FLAGS.append(f"-ffile-prefix-map={Path.cwd().as_posix()}=.")
+GNU_LINK_FLAGS = ["-Wl,-s"] if sys.platform == "linux" else []
+# The time in a wheel says nothing of its content.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -94,43 +106,99 @@ def openmp_flags(compiler) -> tuple[list[str], list[str]]:
     return [], []
 
 
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def extension_suffix() -> str:
+    """Return how the names of compiled modules end for this Python."""
+    return sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def stamped(stamp: Path, settings: str) -> bool:
+    """Tell whether the last build here had these settings, and note them.
+
+    Time stamps of sources do not tell: without this a debug build after a normal one would change
+    nothing.
+    """
+    if stamp.exists() and stamp.read_text() == settings:
+        return True
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(settings)
+    return False
+
+
 class BuildKernels(build_ext):
-    """``build_ext`` that asks the compiler what it can do before it builds."""
+    """``build_ext`` on all processors that asks the compiler what it can do before it builds."""
+
+    def finalize_options(self) -> None:
+        """Build in parallel unless told otherwise."""
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = processors()
+
+    def run(self) -> None:
+        """Build; an editable install keeps its objects, to compile what has changed the next time.
+
+        Left alone it builds in a temporary folder.
+        """
+        if self.editable_mode:
+            tag = extension_suffix().split(".")[1]
+            self.build_lib = os.path.join("build", f"lib.{tag}")
+            self.build_temp = os.path.join("build", f"temp.{tag}")
+        super().run()
 
     def build_extensions(self) -> None:
         """Add the flags of this compiler to every extension, then build."""
         is_msvc = self.compiler.compiler_type == "msvc"
-        flags = MSVC_FLAGS if is_msvc else GNU_FLAGS
+        flags, more_link_flags = (MSVC_FLAGS, []) if is_msvc else (GNU_FLAGS, GNU_LINK_FLAGS)
         compile_flags, link_flags = openmp_flags(self.compiler)
         fast = not is_msvc and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
         if not fast:
             sys.stderr.write("dpboost: no second build of the kernels for x86-64-v3\n")
             self.extensions = [item for item in self.extensions if not is_fast(item)]
         for extension in self.extensions:
+            extension.include_dirs = [np.get_include()]
+            extension.define_macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
             extension.extra_compile_args = flags + compile_flags
-            extension.extra_link_args = list(link_flags)
+            extension.extra_link_args = link_flags + more_link_flags
             if is_fast(extension):
                 extension.extra_compile_args.append(FAST_FLAG)
             elif extension.name.endswith(".machine") and fast:
                 extension.define_macros.append(("DPBOOST_KNOWS_V3", "1"))
+        settings = [getattr(self.compiler, "compiler_so", None), flags, compile_flags, link_flags]
+        settings += [more_link_flags, fast, np.__version__]
+        if not stamped(Path(self.build_temp, "settings"), repr(settings)):
+            self.force = True
+        # The slowest first, so that no processor waits for the last one.
+        self.extensions.sort(key=lambda item: -os.path.getsize(item.sources[0]))
         super().build_extensions()
 
     def copy_extensions_to_source(self) -> None:
         """Copy what was built beside the sources, for an editable install."""
-        for extension in self.extensions:
-            if is_fast(extension):
-                Path("dpboost", "_kernels", FAST_FOLDER).mkdir(exist_ok=True)
+        build_py = self.get_finalized_command("build_py")
+        Path("dpboost", "_kernels", FAST_FOLDER).mkdir(exist_ok=True)
         super().copy_extensions_to_source()
+        built = {
+            Path(self._get_inplace_equivalent(build_py, extension)[0]).resolve()
+            for extension in self.extensions
+        }
+        for path in Path("dpboost", "_kernels").resolve().rglob("*" + extension_suffix()):
+            if path in built:
+                path.touch()  # also where an older build was still that of its source
+            else:
+                path.unlink()  # a kernel, or the second build of one, that is no more
 
     def build_extension(self, extension: Extension) -> None:
         """Build one; the two builds of a kernel have one source, so each has its own objects."""
-        folder = self.build_temp
+        # A copy, because other threads build the next ones with this object.
+        job = copy.copy(self)
         if is_fast(extension):
-            self.build_temp = os.path.join(folder, FAST_FOLDER)
-        try:
-            super().build_extension(extension)
-        finally:
-            self.build_temp = folder
+            job.build_temp = os.path.join(self.build_temp, FAST_FOLDER)
+        super(BuildKernels, job).build_extension(extension)
 
 
 def is_fast(extension: Extension) -> bool:
@@ -141,57 +209,53 @@ def is_fast(extension: Extension) -> bool:
 def second(extension: Extension) -> Extension:
     """Return the second build of a kernel that is translated to C already."""
     room, _, stem = extension.name.rpartition(".")
-    return Extension(
-        f"{room}.{FAST_FOLDER}.{stem}",
-        list(extension.sources),
-        depends=list(extension.depends),
-        include_dirs=list(extension.include_dirs),
-        define_macros=list(extension.define_macros),
-    )
-
-
-def kernel(source: Path) -> Extension:
-    """One compiled module per kernel file."""
-    return Extension(
-        f"dpboost._kernels.{source.stem}",
-        [source.as_posix()],
-        depends=[path.as_posix() for path in SOURCES + HEADERS],
-        include_dirs=[np.get_include()],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-    )
+    return Extension(f"{room}.{FAST_FOLDER}.{stem}", list(extension.sources))
 
 
 def generated_c() -> list[Extension]:
-    """Translate the kernels to C, anew where the last build here had other directives."""
-    # Time stamps do not tell: without this a debug build after a normal one would change nothing.
-    stamp, settings = GENERATED / "directives", repr(DIRECTIVES)
+    """Translate the kernels to C; a file whose text stays the same keeps its time.
+
+    A new environment of pip brings new time stamps of the headers of Cython and numpy, so that all
+    kernels are translated once more. Only those whose C changes are compiled.
+    """
+    before = {path: (path.read_bytes(), path.stat()) for path in GENERATED.rglob("*.c")}
+    settings = repr((DIRECTIVES, DEBUG, Cython.__version__))
+    kernels = [Extension(f"dpboost._kernels.{path.stem}", [path.as_posix()]) for path in SOURCES]
+    shared = Extension(SHARED, ["cython_ext/_shared.c"])
     extensions = cythonize(
-        [kernel(source) for source in SOURCES],
+        [*kernels, shared],
         include_path=["cython_ext"],
         compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
         annotate=DEBUG,
         build_dir=GENERATED.as_posix(),
-        force=not stamp.exists() or stamp.read_text() != settings,
+        force=not stamped(GENERATED / "settings", settings),
+        nthreads=processors(),
     )
-    stamp.write_text(settings)
+    for path, (text, status) in before.items():
+        if path.read_bytes() == text:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     hot = [item for item in extensions if item.name.rpartition(".")[2] in FAST]
     return extensions + [second(item) for item in hot]
 
 
 class SourceDistribution(sdist):
-    """``sdist`` that also holds what a reader of the sources needs: tests, examples, benchmarks."""
+    """``sdist`` of what a build and a reader need: kernels, tests, examples, benchmarks."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
-        """Add the files of these folders that are not made by running them."""
+        """Add the files of these folders that are not made by running them; leave C out."""
         made = {".pyc", ".pyo", ".so", ".pyd"}
         more = [Path("CHANGELOG.md")]
-        for folder in ("benchmarks", "examples", "tests"):
+        for folder in ("benchmarks", "cython_ext", "examples", "tests"):
             more += [path for path in Path(folder).rglob("*") if path.is_file()]
         names = {path.as_posix() for path in more if path.suffix not in made}
-        super().make_release_tree(base_dir, sorted(names | set(files)))
+        names |= {file for file in files if not file.startswith("build")}
+        super().make_release_tree(base_dir, sorted(names))
 
 
-setup(
-    ext_modules=generated_c(),
-    cmdclass={"build_ext": BuildKernels, "sdist": SourceDistribution},
-)
+# The processes that translate may import this file again.
+if __name__ == "__main__":
+    setup(
+        ext_modules=generated_c(),
+        cmdclass={"build_ext": BuildKernels, "sdist": SourceDistribution},
+    )

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 _FOLDER = Path(__file__).parents[2] / "dpboost" / "_kernels"
+_SHARED = "dpboost._kernels._shared"  # what Cython needs of memory views, for all kernels
 _BINS = 255
 _CELLS = 1024
 _NO_WEIGHTS = np.empty(0, dtype=np.int32)
@@ -26,12 +27,23 @@ _NO_WEIGHTS = np.empty(0, dtype=np.int32)
 Run = Callable[[int], None]
 
 
-def load(name: str) -> Any:
-    """Return a kernel: the build for x86-64-v3 where this machine has it."""
-    folders = [str(_FOLDER)]
-    if name != "machine" and load("machine").has_v3():
-        folders.insert(0, str(_FOLDER / "v3"))
-    spec = machinery.PathFinder.find_spec(f"dpboost._kernels.{name}", folders)
+def load(name: str, *, fast: bool = True) -> Any:
+    """Return a kernel: the build for x86-64-v3 where this machine has it and `fast` says so."""
+    if _SHARED not in sys.modules:
+        sys.modules[_SHARED] = _from_folder(_SHARED, _FOLDER)
+    if fast and has_second(name):
+        return _from_folder(f"dpboost._kernels.{name}", _FOLDER / "v3")
+    return _from_folder(f"dpboost._kernels.{name}", _FOLDER)
+
+
+def has_second(name: str) -> bool:
+    """Tell whether a kernel has a second build and this machine can run it."""
+    machine = _from_folder("dpboost._kernels.machine", _FOLDER)
+    return machine.has_v3() and any((_FOLDER / "v3").glob(f"{name}.*"))
+
+
+def _from_folder(name: str, folder: Path) -> Any:
+    spec = machinery.PathFinder.find_spec(name, [str(folder)])
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
