@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import write_atomically
 from benchmarks.summary import table
-from benchmarks.timing.kernel_cases import CASES, Case
+from benchmarks.timing.kernel_cases import CASES, PLAIN, Case
 from benchmarks.timing.measure import ROOT
 
 _THREADS = (1, 2)
@@ -36,7 +36,8 @@ class KernelFigure:
     case : str
         Name of the case, or ``memory``.
     what : str
-        ``nanoseconds`` of a unit, ``instructions`` of a unit, or ``GB/s``.
+        ``nanoseconds`` of a unit, those of the plain build where there is a second one,
+        ``instructions`` of a unit, or ``GB/s``.
     threads : int
     value : float
     """
@@ -56,9 +57,7 @@ def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[KernelFi
     if not found:
         task = {"task": "measure", "threads": _THREADS, "repeats": number}
         task["shrink"] = 20 if quick else 1
-        for line in json.loads(_child([sys.executable], task)):
-            what = "GB/s" if line["case"] == _MEMORY else "nanoseconds"
-            found.append(KernelFigure(what=what, **line))
+        found += [KernelFigure(**line) for line in json.loads(_child([sys.executable], task))]
         write_atomically(partial, to_csv(found).encode())
     if not quick:
         found += _instructions()
@@ -140,6 +139,7 @@ def page(figures: Sequence[KernelFigure]) -> list[str]:
     lines = []
     for case in CASES:
         times = [values[case.name, "nanoseconds", number] for number in _THREADS]
+        plain = values.get((case.name, PLAIN, 1))
         instructions = values.get((case.name, _INSTRUCTIONS, 1))
         lines.append(
             [
@@ -147,16 +147,19 @@ def page(figures: Sequence[KernelFigure]) -> list[str]:
                 case.unit,
                 *(f"{time:.2f}" for time in times),
                 f"{times[0] / times[1]:.2f}",
+                "" if plain is None else f"{plain:.2f}",
                 f"{case.n_bytes / speed[1]:.2f}",
                 "" if instructions is None else f"{instructions:.1f}",
             ]
         )
-    header = ["kernel", "unit", "1 thread (ns)", "2 threads (ns)", "gain"]
+    header = ["kernel", "unit", "1 thread (ns)", "2 threads (ns)", "gain", "plain (ns)"]
     header += ["memory (ns)", "instructions"]
     note = (
         f"The best of several runs. Memory is what a unit's bytes would take at the speed at which "
         f"one thread reads here, {speed[1]:.1f} GB/s (two: {speed[2]:.1f} GB/s); inputs that stay "
         "in a cache can be faster. Instructions are callgrind's, one thread, everything included. "
-        "The exponential mechanism and the noise are sequential on purpose: one stream of bits."
+        "Plain is the build for every x86-64 processor with one thread, where a second one for "
+        "those with AVX2 gains a tenth or more. The exponential mechanism and the noise are "
+        "sequential on purpose: one stream of bits."
     )
     return [note, "", *table(header, lines)]

@@ -146,17 +146,29 @@ def test_every_kernel_runs_on_its_inputs(case):
         run(threads)
 
 
+def test_both_builds_of_a_kernel_are_timed():
+    found = kernel_cases.measure([1], 1, 1000)
+    second = {case.name for case in kernel_cases.CASES if kernel_cases.has_second(case.kernel)}
+    assert {line["case"] for line in found if line["what"] == kernel_cases.PLAIN} == second
+    assert all(line["value"] > 0 for line in found)
+
+
 def test_the_page_of_kernels(monkeypatch, tmp_path):
     def answer(start, task):
         if task["task"] == "count":
             return json.dumps({case.name: 10 for case in kernel_cases.CASES if case.counted})
-        return json.dumps(
-            [
-                {"case": name, "threads": number, "value": 12.0 / number}
-                for name in [*(case.name for case in kernel_cases.CASES), "memory"]
-                for number in (1, 2)
-            ]
-        )
+        cases = [case.name for case in kernel_cases.CASES]
+        lines = [
+            {"case": name, "what": "nanoseconds", "threads": number, "value": 12.0 / number}
+            for name in cases
+            for number in (1, 2)
+        ]
+        lines += [
+            {"case": "memory", "what": "GB/s", "threads": number, "value": 12.0 / number}
+            for number in (1, 2)
+        ]
+        plain = {"what": kernel_cases.PLAIN, "threads": 1, "value": 15.0}
+        return json.dumps([*lines, *(plain | {"case": name} for name in cases)])
 
     class Report:
         stdout = "\n".join(
@@ -171,7 +183,7 @@ def test_the_page_of_kernels(monkeypatch, tmp_path):
     found = kernels.measure(tmp_path / "p.csv", quick=False, repeats=None)
     assert kernels.from_csv(kernels.to_csv(found)) == found
     text = "\n".join(kernels.page(found))
-    assert "| row | 12.00 | 6.00 | 2.00 | 2.58 | 123.0 |" in text
+    assert "| row | 12.00 | 6.00 | 2.00 | 15.00 | 2.58 | 123.0 |" in text
     monkeypatch.setattr(kernels.shutil, "which", lambda name: None)
     assert "123.0" not in "\n".join(
         kernels.page(kernels.measure(tmp_path / "q.csv", quick=False, repeats=None))
