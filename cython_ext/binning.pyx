@@ -149,6 +149,11 @@ def bin_dense(
     cdef int n_features = <int>values.shape[1]
     cdef Py_ssize_t n_blocks = (n_rows + BLOCK - 1) // BLOCK
     cdef Py_ssize_t block, row
+    if (
+        first_row < 0 or n_rows > out.shape[1] - first_row or n_features != out.shape[0]
+        or n_features > search.shape[0]
+    ):
+        raise ValueError("There are more rows or columns than there is room for their bins.")
     if n_rows == 0 or n_features == 0:
         return
     for block in prange(
@@ -200,6 +205,11 @@ def count_cells(
     cdef int n_cells = <int>counts.shape[1] - 1
     cdef int n_groups = (n_columns + COLUMNS_AT_ONCE - 1) // COLUMNS_AT_ONCE
     cdef int group, k, after
+    if n_columns > counts.shape[0] or n_columns > lower.shape[0]:
+        raise ValueError("There are more columns than there is room for their counts.")
+    for k in range(n_columns):
+        if not 0 <= columns[k] < values.shape[1]:
+            raise ValueError("Rows have fewer columns than are to be counted.")
     if n_rows == 0 or n_columns == 0:
         return
     # As many groups of about the same size for each thread.
@@ -240,6 +250,13 @@ def bin_stored(
     """Bin the stored values of columns: those of f are column_start[f]:column_start[f + 1]."""
     cdef int n_features = <int>search.shape[0]
     cdef int f
+    if column_start.shape[0] != n_features + 1 or column_start[0] < 0:
+        raise ValueError("The columns of the stored values are not those of their bins.")
+    if column_start[n_features] > min(values.shape[0], out.shape[0]):
+        raise ValueError("There are fewer stored values than their columns say.")
+    for f in range(n_features):
+        if column_start[f] > column_start[f + 1]:
+            raise ValueError("The columns of the stored values do not follow one another.")
     if values.shape[0] == 0:
         return
     for f in prange(

@@ -49,6 +49,8 @@ def values_by_column(
         Overwritten.
     """
     cdef Py_ssize_t k
+    if values.shape[0] != columns.shape[0] or not 0 <= first <= last <= place.shape[0]:
+        raise ValueError("The values are not those of the cells.")
     with nogil:
         for k in range(columns.shape[0]):
             if first <= columns[k] < last:
@@ -72,6 +74,8 @@ def rows_by_column(
         Overwritten.
     """
     cdef Py_ssize_t row, k
+    if out.shape[0] != columns.shape[0] or row_start[row_start.shape[0] - 1] > columns.shape[0]:
+        raise ValueError("The rows are not those of the cells.")
     with nogil:
         for row in range(row_start.shape[0] - 1):
             for k in range(row_start[row], row_start[row + 1]):
@@ -96,6 +100,8 @@ def bins_by_row(
         Overwritten.
     """
     cdef Py_ssize_t k
+    if bins.shape[0] != columns.shape[0] or out.shape[0] != columns.shape[0]:
+        raise ValueError("The bins are not those of the cells.")
     with nogil:
         for k in range(columns.shape[0]):
             out[k] = bins[place[columns[k]]]

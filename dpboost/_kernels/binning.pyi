@@ -17,7 +17,8 @@ A feature is described by one entry in each of these arrays:
 
 ``table`` (uint8) and ``borders`` (float64, sorted, filled up with infinity) are shared by all
 features and never empty.
-The caller checks shapes and ranges; the kernels do not.
+The caller checks shapes and ranges. What would make a kernel write outside the arrays it is given
+raises ValueError before the first row.
 """
 
 import numpy as np

@@ -61,11 +61,11 @@ class BatchedTable(Table):
         self._batches = batches
         self._schema = schema
         self._given_names = feature_names
-        if not batches.once:
-            # Types that could differ from batch to batch are looked at before anything is drawn.
-            if not batches.checked:
-                batches.set_rows(sum(part.n_rows for part in self.parts()))
-            self.n_rows = batches.n_rows
+
+    def check(self) -> None:
+        """Look at all batches, whose types could differ, and count rows, before any is used."""
+        self._batches.check(self.part)
+        self.n_rows = self._batches.n_rows
 
     def parts(self) -> Iterator[Table]:
         """Read the batches, one table at a time."""
@@ -138,8 +138,18 @@ class BinnedTable(Table):
         self._bins = bins
 
     def bins(self, binner: Binner) -> NDArray[np.uint8]:
-        """Return the bins, which must be those that are asked for."""
-        assert binner == self._binner
+        """Return the bins, which must be those that are asked for.
+
+        Raises
+        ------
+        InvalidParameterError
+            For other bins: the rows are gone.
+        """
+        if binner != self._binner:
+            raise InvalidParameterError(
+                "The rows of X were read once, into the bins that the schema gives, and this fit "
+                "asks for others: pass X as a table."
+            )
         return self._bins
 
 

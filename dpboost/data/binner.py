@@ -236,7 +236,8 @@ class Binner:
         Raises
         ------
         InvalidParameterError
-            For another number of columns, or other lists of categories.
+            For another number of columns, other lists of categories, and parts that hold more or
+            fewer rows than the table.
 
         Privacy
         -------
@@ -250,8 +251,12 @@ class Binner:
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)
         first_row = 0
         for part in table.parts():
+            if part.n_rows > table.n_rows - first_row:
+                raise _other_length()
             self._bin_part(part, out, first_row, n_threads)
             first_row += part.n_rows
+        if first_row != table.n_rows:
+            raise _other_length()
         return out
 
     def _bin_part(
@@ -405,3 +410,9 @@ def _ordinal(n_categories: int) -> EdgeBins:
         places = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
         borders = borders[places.astype(np.int64)]
     return EdgeBins(edges=tuple(borders.tolist()))
+
+
+def _other_length() -> InvalidParameterError:
+    return InvalidParameterError(
+        "The parts of X hold more or fewer rows than X said: give as many as it says."
+    )

@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse
 
 from dpboost._validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable
+from dpboost.data.batched_table import BatchedTable, BinnedTable
 from dpboost.data.batches import Batches
 from dpboost.data.binner import Binner
 from dpboost.data.bins import AffineBins, CategoryBins, EdgeBins, uniform_bins
-from dpboost.data.table import read_table
+from dpboost.data.table import Table, read_table
 from dpboost.schema import Schema
 from tests.tables import dense_bins
 
@@ -329,6 +329,31 @@ def test_categories_of_a_frame_have_the_bins_of_their_codes(listed, ordered):
         np.testing.assert_array_equal(binner.transform(table), expected)
 
 
+class TwoParts(Table):
+    def parts(self):
+        yield from (read_table(np.zeros((3, 4))), read_table(np.zeros((3, 4))))
+
+
+@pytest.mark.parametrize("n_rows", [5, 7, 2])
+def test_parts_with_other_rows_than_the_table_are_refused(n_rows):
+    features = [uniform_bins(0.0, 1.0, 4)] * 4
+    binner = Binner(features=features, feature_names=list("abcd"))
+    table = TwoParts(n_rows=n_rows, feature_names=tuple("abcd"))
+    with pytest.raises(InvalidParameterError, match="more or fewer rows than X said"):
+        binner.transform(table)
+    assert binner.transform(TwoParts(n_rows=6, feature_names=tuple("abcd"))).shape == (4, 6)
+
+
+def test_rows_that_were_read_into_bins_have_no_others():
+    binner = Binner(features=[uniform_bins(0.0, 1.0, 4)], feature_names=["a"])
+    other = Binner(features=[uniform_bins(0.0, 2.0, 4)], feature_names=["a"])
+    table = read_table(np.zeros((3, 1)), feature_names=["a"])
+    read = BinnedTable(binner, binner.transform(table), table)
+    assert binner.transform(read) is binner.transform(read)
+    with pytest.raises(InvalidParameterError, match="asks for others: pass X as a table"):
+        other.transform(read)
+
+
 def test_a_frame_in_batches_has_the_bins_of_the_whole():
     frame = pd.DataFrame(
         {
@@ -340,6 +365,7 @@ def test_a_frame_in_batches_has_the_bins_of_the_whole():
     binner = Binner(features=features, feature_names=["x", "y"], labels={0: ["b", "a"]})
     batches = Batches([frame.iloc[:2], frame.iloc[2:3], frame.iloc[3:]])
     table = BatchedTable(batches, schema=Schema())
+    table.check()
     expected = binner.transform(read_table(frame))
     np.testing.assert_array_equal(expected, [[1, 0, 2, 0, 1], [0, 3, 4, 1, 2]])
     np.testing.assert_array_equal(binner.transform(table), expected)

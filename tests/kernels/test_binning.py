@@ -149,3 +149,48 @@ def test_cells_are_counted_as_rows_are_binned(n_rows, dtype, order, n_threads):
         cells[np.isnan(x)] = 20
         expected = np.bincount(cells.astype(int), minlength=21) + 1
         np.testing.assert_array_equal(counts[k], expected)
+
+
+@pytest.mark.parametrize("first_row", [-1, 4, 7, 2**62])
+def test_rows_that_do_not_fit_are_refused(first_row):
+    binner = mixed_binner()
+    out = np.full((5, 10), 99, dtype=np.uint8)
+    maps = binner._maps.arguments(0, 5)
+    with pytest.raises(ValueError, match="room"):
+        binning.bin_dense(rows(7), **maps, out=out, first_row=first_row, n_threads=1)
+    assert (out == 99).all()
+    binning.bin_dense(rows(7), **maps, out=out, first_row=3, n_threads=1)
+    assert (out[:, 3:] != 99).all()
+
+
+@pytest.mark.parametrize("n_columns", [4, 6])
+def test_columns_that_do_not_fit_are_refused(n_columns):
+    values = np.zeros((300, n_columns))
+    out = np.empty((5, 300), dtype=np.uint8)
+    maps = mixed_binner()._maps.arguments(0, 5)
+    with pytest.raises(ValueError, match="room"):
+        binning.bin_dense(values, **maps, out=out, first_row=0, n_threads=1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "n_counted"), [([0, 5], 2), ([-1, 0], 2), ([0, 1], 1), ([2**31 - 1], 1)]
+)
+def test_columns_that_cannot_be_counted_are_refused(columns, n_counted):
+    lower, zero = np.zeros(len(columns)), np.zeros(len(columns))
+    counts = np.zeros((n_counted, 9), dtype=np.intp)
+    with pytest.raises(ValueError, match="columns"):
+        binning.count_cells(
+            rows(7), np.array(columns, dtype=np.int32), lower, lower + 1.0, zero, counts, 1
+        )
+    assert not counts.any()
+
+
+@pytest.mark.parametrize(
+    "starts", [[0, 2, 4, 6, 8], [0, 2, 4, 6, 8, 11], [-1, 2, 4, 6, 8, 10], [0, 9, 4, 6, 8, 10]]
+)
+def test_stored_values_that_are_not_there_are_refused(starts):
+    out = np.full(10, 99, dtype=np.uint8)
+    maps = mixed_binner()._maps.arguments(0, 5)
+    with pytest.raises(ValueError, match="stored values"):
+        binning.bin_stored(np.zeros(10), np.array(starts, np.intp), **maps, out=out, n_threads=1)
+    assert (out == 99).all()

@@ -49,3 +49,18 @@ def test_cells_of_some_rows_are_sorted_as_scipy_sorts_them(shape):
         bycolumn.take_rows(row_start, X.indices, bins, rows, starts[:-1].copy(), *out)
         np.testing.assert_array_equal(out[0], expected.indices)
         np.testing.assert_array_equal(out[1], expected.data)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    columns, starts = np.array([0, 1, 1], np.int32), np.array([0, 1], np.intp)
+    bins, rows = np.zeros(2, np.uint8), np.zeros(2, np.int32)
+    with pytest.raises(ValueError, match="not those of the cells"):
+        bycolumn.values_by_column(columns, np.zeros(2), 0, 2, starts, np.zeros(3))
+    with pytest.raises(ValueError, match="not those of the cells"):
+        bycolumn.values_by_column(columns, np.zeros(3), 0, 3, starts, np.zeros(3))
+    with pytest.raises(ValueError, match="not those of the cells"):
+        bycolumn.rows_by_column(np.array([0, 3], np.intp), columns, starts, rows)
+    with pytest.raises(ValueError, match="not those of the cells"):
+        bycolumn.rows_by_column(np.array([0, 4], np.intp), columns, starts, np.zeros(3, np.int32))
+    with pytest.raises(ValueError, match="not those of the cells"):
+        bycolumn.bins_by_row(columns, bins, starts, np.zeros(3, np.uint8))
