@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from dpboost._schema_checks import (
     MAX_VALUE_BINS,
@@ -21,6 +22,7 @@ from dpboost._schema_checks import (
     from_pairs,
     interval,
 )
+from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
 
 __all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
@@ -367,7 +369,7 @@ def _columns_of_sample(X: Any) -> dict[str, Any]:
                 numeric = column.to_numpy(dtype=np.float64, na_value=np.nan)
                 bounds[key] = _finite_range(numeric)
     else:
-        array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        array = checked_sparse(X).toarray() if scipy.sparse.issparse(X) else np.asarray(X)
         if array.ndim != 2:
             raise refuse(
                 "X", "Schema.from_public_sample", "a table with two dimensions", array.ndim

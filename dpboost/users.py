@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
+from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
@@ -103,5 +104,5 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
         return X.take(rows)
     X = unpack(X)
     if issparse(X):
-        return X.tocsr()[rows]
+        return checked_sparse(X).tocsr()[rows]
     return _safe_indexing(X if hasattr(X, "shape") else np.asarray(X), rows)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError
 from dpboost.data.columns import COMPLEX, NOT_NUMBERS, to_float
 
@@ -49,18 +50,10 @@ def canonical(X: Any, layout: str) -> Any:
         raise InvalidParameterError(COMPLEX)
     if X.dtype.kind not in "biuf":
         raise InvalidParameterError(NOT_NUMBERS)
+    X = checked_sparse(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    # The kernels trust the indices of a matrix, so a damaged one must not get there.
-    sound = True
-    try:
-        if hasattr(X, "check_format"):
-            X.check_format(full_check=True)
-        result = X.asformat(layout)
-    except ValueError:
-        sound = False
-    if not sound:
-        raise InvalidParameterError("The sparse matrix X is damaged: its indices make no sense.")
+    result = X.asformat(layout)
     if not result.has_canonical_format:
         result = result.copy() if result is X else result
         result.sum_duplicates()

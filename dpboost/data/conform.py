@@ -35,11 +35,11 @@ def conform(X: Any, binner: Binner) -> Any:
     Returns
     -------
     ndarray, scipy.sparse.csr_matrix or DataFrame
-        ``X`` itself where nothing has to be done. Columns of a DataFrame with a list of
-        categories become categorical columns with that list, and those of pandas' Arrow types
-        float64, which LightGBM does not read otherwise. Integer and object arrays become
-        float64, since LightGBM would round integers to float32. Sparse matrices become CSR
-        matrices of floats without duplicates.
+        ``X`` itself, or a matrix around its arrays, where nothing has to be done. Columns of a
+        DataFrame with a list of categories become categorical columns with that list, and those
+        of pandas' Arrow types float64, which LightGBM does not read otherwise. Integer and object
+        arrays become float64, since LightGBM would round integers to float32. Sparse matrices
+        become CSR matrices of floats without duplicates.
 
     Raises
     ------

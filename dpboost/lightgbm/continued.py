@@ -10,10 +10,13 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import scipy.sparse
 from lightgbm.basic import LightGBMError
 from numpy.typing import NDArray
 
+from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError, refuse
+from dpboost.data.arrays import as_array
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
@@ -132,8 +135,9 @@ class EarlierModel:
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict raw scores of any rows."""
         conform = _as_doubles if self.model is self.booster else self.model._conformed
+        rows = conform(X)
         try:
-            return np.asarray(self.booster.predict(conform(X), raw_score=True), dtype=np.float64)
+            return np.asarray(self.booster.predict(rows, raw_score=True), dtype=np.float64)
         except (LightGBMError, ValueError, TypeError) as error:
             raise InvalidParameterError(
                 "The 'init_model' parameter of fit must be a model that can predict the rows X."
@@ -155,9 +159,11 @@ class EarlierModel:
 
 def _as_doubles(X: Any) -> Any:
     """Numbers as doubles: LightGBM would round integers to single precision."""
-    if hasattr(X, "columns") or hasattr(X, "tocsr"):
+    if scipy.sparse.issparse(X):
+        return checked_sparse(X)
+    if hasattr(X, "columns"):
         return X
-    array = np.asarray(X)
+    array = as_array(X)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
