@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,10 +12,11 @@ import dask
 from distributed import Client, default_client
 from sklearn.exceptions import NotFittedError
 
-from dpboost._validation import refuse
+from dpboost._validation import InvalidParameterError, refuse
 from dpboost.dask.fitting import fit_partitions
 from dpboost.dask.partitions import Pieces, is_collection, split
 from dpboost.dask.predicting import predict_collection
+from dpboost.dask.source import FitFailedError
 from dpboost.fit_options import FitOptions
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.reading import Reading, read
@@ -23,6 +25,9 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.training import Fitted
 
 __all__ = ["DaskDPBoostClassifier", "DaskDPBoostRegressor"]
+
+# What distributed calls a client that has, or waits for, its scheduler.
+_OPEN = ("running", "connecting", "newly-created")
 
 _CLIENT = """    client : distributed.Client or None, default=None
         None for ``distributed.default_client()``. It is not stored with a pickled model.
@@ -50,10 +55,28 @@ class _DaskEstimator:
     def _find_client(self) -> Client:
         """Return the client that was given, or Dask's own default."""
         if self.client is None:
-            return default_client()
+            client = None
+            with suppress(ValueError):
+                client = default_client()
+            if client is None:
+                raise InvalidParameterError(
+                    f"{type(self).__name__} finds no Dask client: make one with "
+                    "distributed.Client(...), or give it as client=..."
+                )
+            return client
         if not isinstance(self.client, Client):
             raise refuse("client", type(self).__name__, "a distributed.Client", self.client)
         return self.client
+
+    def _open_client(self) -> Client:
+        """Return the client, which must be connected."""
+        client = self._find_client()
+        if client.status not in _OPEN:
+            raise InvalidParameterError(
+                f"The Dask client of {type(self).__name__} is closed, or its cluster is: make a "
+                "new one with distributed.Client(...), or give another as client=..."
+            )
+        return client
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the client out: it is a connection."""
@@ -77,7 +100,17 @@ class _DaskEstimator:
 
     def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
         """Train on the cluster."""
-        return fit_partitions(self._find_client(), X, y, **request)
+        client = self._open_client()
+        try:
+            return fit_partitions(client, X, y, **request)
+        except Exception as error:
+            # Whatever fails first is a consequence.
+            if client.status in _OPEN or isinstance(error, InvalidParameterError | FitFailedError):
+                raise
+        raise FitFailedError(
+            "The fit failed: its Dask client or cluster was closed in the meantime. What it has "
+            "released stays charged; fit again with an open client."
+        )
 
     def _earlier_scores(
         self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading
@@ -101,7 +134,7 @@ class _DaskEstimator:
     def _public(self, value: Any) -> Any:
         """Return a collection of public rows as rows of this process."""
         if is_collection(value):
-            return self._find_client().compute(value).result()
+            return self._open_client().compute(value).result()
         if isinstance(value, (list, tuple)):
             return type(value)(self._public(each) for each in value)
         return value

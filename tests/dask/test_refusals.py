@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
 from dpboost import InvalidParameterError  # noqa: E402
 from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor  # noqa: E402
@@ -91,6 +93,35 @@ def test_classifications(client, labels, options, message):
     model = DaskDPBoostClassifier(**options, verbosity=-1, client=client)
     with pytest.raises(InvalidParameterError, match=message):
         model.fit(ROWS, labels)
+
+
+def test_a_closed_client_or_cluster_is_named():
+    own = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0")
+    first = distributed.Client(own, set_as_default=False)
+    second = distributed.Client(own, set_as_default=False)
+    first.close()
+    with pytest.raises(InvalidParameterError, match="DaskDPBoostRegressor is closed, or its clus"):
+        regress(first, ROWS, LABELS)
+    with pytest.raises(InvalidParameterError, match="is closed, or its cluster"):
+        regress(first, ROWS, LABELS, {"eval_set": [(ROWS, LABELS)]})
+    own.close()
+    with pytest.raises(InvalidParameterError, match="is closed, or its cluster"):
+        regress(second, ROWS, LABELS)
+    second.close()
+
+
+def test_no_client_at_all_is_named(monkeypatch):
+    monkeypatch.setattr("distributed.client._get_global_client", lambda: None)
+    with pytest.raises(InvalidParameterError, match="finds no Dask client"):
+        regress(None, ROWS, LABELS)
+
+
+def test_a_damaged_partition_is_refused(client):
+    damaged = scipy.sparse.coo_matrix(X[:10])
+    damaged.row[3] = 10**8
+    rows = da.from_delayed(dask.delayed(damaged), shape=(10, 3), dtype=float)
+    with pytest.raises(InvalidParameterError, match="is damaged"):
+        regress(client, rows, LABELS[:10])
 
 
 def test_names_must_be_the_same_everywhere(client):

@@ -270,6 +270,16 @@ def _always_behind(cells, packed):
     return Partial(release=release, counted=frozenset(), answer=None, behind=behind)
 
 
+def test_a_client_that_is_closed_during_the_fit_ends_it():
+    options = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as workers:
+        own = distributed.Client(workers, set_as_default=False)
+        model = DaskDPBoostRegressor(**BEST, client=own)
+        with pytest.raises(FitFailedError, match="closed in the meantime"):
+            model.fit(ROWS, LABELS, callbacks=[lambda env: own.close()])
+        assert not getattr(model, "fitted_", False)
+
+
 def test_a_sum_without_some_partition_is_refused(client):
     """As if a task had lost a partition without saying so."""
     rows = source.DaskSource(client, [None, None], [None, None], None, PLACES)
