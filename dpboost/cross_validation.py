@@ -174,19 +174,20 @@ class _Run:
         self.after += stopping
         rows, self.weight = rows_of(train_set), train_set.weight
         self.rows = rows
+        own = self.estimator.get_params()
+        # Batches are looked at first: their labels are kept, and not read a second time.
+        self.table = read(rows, Schema.coerce(own["schema"]), Reading())
         if self.labels is None:
             labels, weight = rows.labels()
             self.labels = labels_for(self.estimator, labels)
             if self.weight is None or isinstance(self.weight, str):
                 self.weight = weight
         self.asked = [] if public else self._paid_metrics()
-        own = self.estimator.get_params()
         self.privacy = PrivacyRequest.validated(
             "cv", **{name: own[name] for name in PRIVACY_PARAMETERS}
         )
         self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
-        self.table = read(rows, Schema.coerce(own["schema"]), Reading())
 
     def results(self, return_cvbooster: bool) -> CVResults:
         """Draw the folds, fit, and release the metrics."""

@@ -24,9 +24,10 @@ class Dataset(lightgbm.Dataset):
         but the bins is kept then. They are a ``lightgbm.Sequence`` or a list of them; a list of
         arrays, DataFrames or Arrow tables; a ``pyarrow.dataset.Dataset``, a ``ParquetFile`` or a
         ``RecordBatchReader``; an iterator, or any other object that can be gone through; of tables
-        or of tuples ``(X, y)`` and ``(X, y, weight)``. What gives its rows once, as iterators and
-        readers do, serves one fit, whose bins have to be public before: bounds or edges of all
-        numeric columns declared, and edges for recipes that learn bins.
+        or of tuples ``(X, y)`` and ``(X, y, weight)``. Rows that can be read again must be the
+        same in the same order each time, or the fit is refused. What gives its rows once, as
+        iterators and readers do, serves one fit, whose bins have to be public before: bounds or
+        edges of all numeric columns declared, and edges for recipes that learn bins.
     label : array-like of shape (n_rows,), or str, optional
         With batches also the name of a column that holds the labels.
     reference : Dataset, optional
@@ -200,6 +201,8 @@ class Dataset(lightgbm.Dataset):
 def rows_of(dataset: lightgbm.Dataset) -> Any:
     """Return the raw rows of a Dataset of ours or of LightGBM as ``fit`` takes them."""
     batches = getattr(dataset, "_batches", None)
-    if batches is not None:
-        return batches
-    return Batches(dataset.data) if is_batched(dataset.data) else unpack(dataset)
+    if batches is None and is_batched(dataset.data):
+        # Kept, for what gives its rows once has already given its first batch to this one.
+        batches = Batches(dataset.data)
+        dataset.__dict__["_batches"] = batches
+    return unpack(dataset) if batches is None else batches

@@ -52,18 +52,25 @@ def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
     if isinstance(X, BinnedTable):
         return X
     if isinstance(X, Batches):
-        return BatchedTable(
-            X,
-            schema=schema,
-            feature_names=reading.feature_names,
-            zero_as_missing=reading.zero_as_missing,
-        )
+        table = open_table(X, schema, reading)
+        table.check()
+        return table
     return read_table(
         X,
         schema=schema,
         feature_names=reading.feature_names,
         zero_as_missing=reading.zero_as_missing,
         may_be_empty=reading.may_be_empty,
+    )
+
+
+def open_table(batches: Batches, schema: Schema | ResolvedSchema, reading: Reading) -> BatchedTable:
+    """Return a table that comes in batches, of which only the first has been read."""
+    return BatchedTable(
+        batches,
+        schema=schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
     )
 
 

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.algorithms import ALGORITHMS
-from dpboost.data.batched_table import BatchedTable, bin_while_reading
+from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binner import Binner
 from dpboost.data.table import Table
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.privacy_request import PrivacyRequest
-from dpboost.reading import Reading, nominal_columns, read
+from dpboost.reading import Reading, nominal_columns, open_table, read
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 
@@ -62,8 +62,8 @@ def open_batches(
 
     Privacy
     -------
-    Reads private rows and releases nothing. Rows that come once are binned as they are read, with
-    bins that are public before.
+    Reads private rows and releases nothing. Where bins are public before, rows are binned as they
+    are read, together with their labels and once.
     """
     if not isinstance(X, Batches):
         return X, y, rows
@@ -73,28 +73,23 @@ def open_batches(
             "The batches of X come with labels, and y is given as well: give one of them."
         )
     given = rows.sample_weight
-    if not batches.once:
-        weights = None
-        if batches.labelled:
-            y, weights = batches.labels()
-        return batches, y, rows.weighted(_one(given, weights))
-    if rows.init_model is not None:
-        raise InvalidParameterError(READ_ONCE.format(reason="init_model predicts them first"))
-    table = BatchedTable(
-        batches,
-        schema=privacy.schema,
-        feature_names=reading.feature_names,
-        zero_as_missing=reading.zero_as_missing,
-    )
+    table = open_table(batches, privacy.schema, reading)
     algorithm = ALGORITHMS.find(recipe, owner)
     hyperparameters.validate(owner)
-    n_bins = hyperparameters.max_bin or algorithm.max_bin
     learns = algorithm.bins_share is not None and algorithm.bins_share(privacy.delta) > 0
-    _check_public_bins(table, reading, privacy, learns, owner)
-    binner = _public_binner(table, privacy, n_bins)
-    binned, labels, weights = bin_while_reading(table, batches, binner, n_threads)
-    y = labels if labels is not None else y
-    return binned, y, rows.weighted(_one(given, weights))
+    reason = "init_model predicts them first" if rows.init_model is not None else None
+    reason = reason or _why_again(table, reading, privacy, learns, owner)
+    labels, weights = None, None
+    if reason is None:
+        n_bins = hyperparameters.max_bin or algorithm.max_bin
+        binner = _public_binner(table, privacy, n_bins)
+        X, labels, weights = bin_while_reading(table, batches, binner, n_threads)
+    elif batches.once:
+        raise InvalidParameterError(READ_ONCE.format(reason=reason))
+    elif batches.labelled:
+        table.check()
+        labels, weights = batches.labels()
+    return X, y if labels is None else labels, rows.weighted(_one(given, weights))
 
 
 def earlier_scores(
@@ -114,33 +109,26 @@ def _one(given: Any, found: Any) -> Any:
     return found if given is None else given
 
 
-def _check_public_bins(
+def _why_again(
     table: Table, reading: Reading, privacy: PrivacyRequest, learns: bool, owner: str
-) -> None:
-    """Raise where the bins of an iterator's rows are not known before it is read."""
+) -> str | None:
+    """Say why rows have to be read more than once, or None where their bins are public."""
     if privacy.rows_per_user is not None:
-        raise InvalidParameterError(READ_ONCE.format(reason="rows_per_user draws a sample first"))
+        return "rows_per_user draws a sample first"
     schema = privacy.schema.resolve(table.feature_names)
     nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
     open_lists = set(table.categorical) - set(schema.categories)
     if nominal or (open_lists and "column_types" not in privacy.assume_public):
-        raise InvalidParameterError(
-            READ_ONCE.format(reason="categories are learned; declare Schema(categories=...)")
-        )
+        return "categories are learned; declare Schema(categories=...)"
     known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical}
     if len(known) < table.n_features:
-        raise InvalidParameterError(
-            READ_ONCE.format(
-                reason="bounds of features are learned; declare Schema(edges=...) of all of them, "
-                "or Schema(bounds=...) for a recipe with equal bins"
-            )
+        return (
+            "bounds of features are learned; declare Schema(edges=...) of all of them, or "
+            "Schema(bounds=...) for a recipe with equal bins"
         )
     if schema.bounds and learns:
-        raise InvalidParameterError(
-            READ_ONCE.format(
-                reason="the recipe learns bins between the bounds; declare Schema(edges=...)"
-            )
-        )
+        return "the recipe learns bins between the bounds; declare Schema(edges=...)"
+    return None
 
 
 def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner:

@@ -11,6 +11,7 @@ import pytest
 
 import dpboost
 from dpboost import Dataset, DPBoostClassifier, DPBoostRegressor, InvalidParameterError
+from dpboost.algorithms import ALGORITHMS
 from dpboost.data.learning import UndeclaredWarning
 from dpboost.privacy_request import NotPrivateWarning
 
@@ -260,3 +261,112 @@ def test_the_rows_of_batches_are_never_all_in_memory():
     tracemalloc.stop()
     in_doubles = 8 * 40 * len(rows)
     assert peak < in_doubles / 2
+
+
+@pytest.mark.parametrize("recipe", ALGORITHMS.names)
+@pytest.mark.parametrize("schema", [BOUNDS, EDGES])
+def test_every_recipe_trains_on_batches(recipe, schema):
+    options = {"schema": schema, "recipe": recipe, "epsilon": 30}
+    assert text(Again(X), **options) == text(X, **options)
+
+
+@pytest.mark.parametrize(("schema", "passes"), [(EDGES, 1), (BOUNDS, 3), (None, 4)])
+def test_labels_are_read_together_with_the_rows(schema, passes):
+    source = Again(X, Y)
+    dpboost.train(parameters(schema=schema, epsilon=50.0), Dataset(source), 6)
+    # The first batch is looked at before, for its columns.
+    assert source.n_reads == passes + 1
+
+
+class Listed(Again):
+    """Gives what it was given."""
+
+    def __iter__(self):
+        self.n_reads += 1
+        return iter(self.arrays)
+
+
+def test_batches_of_one_type_are_read_once_where_bins_are_public():
+    source = [X[:7], X[7:]]
+    expected = text(X, schema=EDGES)
+    assert text(source, schema=EDGES) == expected
+    frames = [pd.DataFrame(part, columns=["a", "b", "c"]) for part in source]
+    schema = {"edges": {name: [-0.5, 0.0, 0.5] for name in "abc"}, "label_bounds": (-1, 2)}
+    again = Listed(*frames)
+    assert text(again, schema=schema) == text(pd.concat(frames), schema=schema)
+    assert again.n_reads == 2
+
+
+class Shuffles(Again):
+    """Gives its rows in another order each time."""
+
+    def __iter__(self):
+        order = np.random.default_rng(self.n_reads).permutation(300)
+        self.n_reads += 1
+        for start in range(0, 300, 64):
+            parts = tuple(array[order[start : start + 64]] for array in self.arrays)
+            yield parts if len(parts) > 1 else parts[0]
+
+
+class ShufflesSlices(Rows):
+    """Gives its rows in another order each time that it is begun."""
+
+    def __getitem__(self, place):
+        if place.start == 0:
+            self.values = np.random.default_rng(self.n_read).permutation(self.values)
+        return super().__getitem__(place)
+
+
+@pytest.mark.parametrize("schema", [None, BOUNDS, EDGES])
+def test_rows_in_another_order_each_time_are_refused(schema):
+    for source, labels in (
+        (Shuffles(X), Y),
+        (ShufflesSlices(), Y),
+        ([ShufflesSlices(), ShufflesSlices()], np.tile(Y, 2)),
+    ):
+        with pytest.raises(InvalidParameterError, match="gave other rows"):
+            text(source, labels, schema=schema)
+    with pytest.raises(InvalidParameterError, match="of type Shuffles, gave other rows"):
+        dpboost.train(parameters(schema=schema), Dataset(Shuffles(X, Y)), 6)
+    with pytest.raises(InvalidParameterError, match="of type Shuffles, gave other rows"):
+        dpboost.cv(parameters(schema=schema), Dataset(Shuffles(X, Y)), 6, nfold=2)
+
+
+def test_shuffled_rows_that_come_once_with_their_labels_are_taken():
+    order = np.random.default_rng(0).permutation(300)
+    trained = dpboost.train(parameters(schema=EDGES), Dataset(iter(Shuffles(X, Y))), 6)
+    expected = dpboost.train(parameters(schema=EDGES), Dataset(X[order], Y[order]), 6)
+    assert trained.model_to_string() == expected.model_to_string()
+
+
+def test_a_pass_that_differs_later_ends_the_fit_without_a_model():
+    class Later(Again):
+        def __iter__(self):
+            for number, part in enumerate(super().__iter__()):
+                yield part[::-1] if self.n_reads > 3 and number > 1 else part
+
+    model = DPBoostRegressor(**GIVEN)
+    with pytest.raises(InvalidParameterError, match="what it has released stays charged"):
+        model.fit(Later(X), Y)
+    assert not getattr(model, "fitted_", False)
+
+
+@pytest.mark.parametrize("more", [-1, 1, 300])
+def test_a_sequence_with_other_rows_than_it_says_trains_nothing(more):
+    class Lies(Rows):
+        def __len__(self):
+            return 300 - more
+
+        def __getitem__(self, place):
+            stop = 300 if place.stop >= len(self) else place.stop
+            return self.values[place.start : stop]
+
+    for schema in (None, EDGES):
+        with pytest.raises(InvalidParameterError, match="(Lies|0 sample)"):
+            text(Lies(), np.resize(Y, 300 - more), schema=schema)
+
+
+def test_an_iterator_in_a_dataset_of_lightgbm_keeps_its_first_batch():
+    data = lightgbm.Dataset(iter(Again(X, Y)), free_raw_data=False)
+    trained = dpboost.train(parameters(schema=EDGES), data, 6)
+    assert trained.model_to_string() == whole(EDGES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from dpboost.dask.partitions import join
 from dpboost.dask.reader import PartFacts, Place, Reader
 from dpboost.dask.source import DaskSource
 from dpboost.data.column_facts import ColumnFacts
+from dpboost.data.fingerprint import new_key
 from dpboost.data.row_extras import RowExtras
 from dpboost.fitting import checked_request
 from dpboost.objective import ObjectiveRequest
@@ -24,9 +24,6 @@ from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.reading import Reading, check_labels, known_classes, nominal_columns
 from dpboost.recipe import Hyperparameters
 from dpboost.training import Fitted, Monitor, TrainingRequest, train
-
-# Bytes of the key under which partitions are hashed.
-KEY_BYTES = 32
 
 
 def fit_partitions(
@@ -91,7 +88,7 @@ objective, monitor
         schema=privacy.schema,
         objective=replace(objective, sample_weight=None, init_score=None),
         task=task,
-        key=secrets.token_bytes(KEY_BYTES),
+        key=new_key(),
     )
     facts = _look(client, parts, reader)
     places = _places(facts)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.data.column_facts import ColumnFacts
-from dpboost.data.columns import is_frame
 from dpboost.data.containers import unpack
+from dpboost.data.fingerprint import RowHash
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.raw_rows import RawRows
 from dpboost.objective import ObjectiveRequest
@@ -176,12 +173,12 @@ class Reader:
         )
 
     def _hash(self, *arrays: Any) -> bytes:
-        digest = hmac.new(self.key, digestmod="sha256")
+        found = b""
         for array in arrays:
-            for piece in _pieces(array):
-                digest.update(repr((piece.dtype.str, piece.shape)).encode())
-                digest.update(np.ascontiguousarray(piece).view(np.uint8).data)
-        return digest.digest()
+            own = RowHash(self.key)
+            own.add(array)
+            found += own.digest()
+        return found
 
     def _rows(self, part: Part) -> RawRows:
         """Read table, labels, weights and initial scores."""
@@ -199,22 +196,3 @@ class Reader:
 
 def _read_again(X: Any, reading: Reading, schema: ResolvedSchema) -> Any:
     return None if X is None else read(X, schema, reading)
-
-
-def _pieces(array: Any) -> list[NDArray[Any]]:
-    """Return plain arrays that hold all of an array, a matrix or a DataFrame."""
-    if array is None:
-        return []
-    if scipy.sparse.issparse(array):
-        array = array.tocsr()
-        return [array.data, array.indices, array.indptr]
-    if is_frame(array) or hasattr(array, "iloc"):
-        import pandas as pd
-
-        return [pd.util.hash_pandas_object(array, index=False).to_numpy()]
-    plain = np.asarray(array)
-    if plain.dtype.kind == "O":
-        import pandas as pd
-
-        return [pd.util.hash_array(plain.ravel()), np.array(plain.shape)]
-    return [np.atleast_1d(plain)]

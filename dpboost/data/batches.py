@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from dpboost._validation import InvalidParameterError
+from dpboost.data.arrays import as_array
 from dpboost.data.columns import is_frame
-from dpboost.data.containers import unpack
+from dpboost.data.containers import is_sequence, sequence_slices, unpack
+from dpboost.data.same_rows import SameRows
 
 # Rows read at a time from a source that does not say how many it likes.
 ROWS_AT_ONCE = 1 << 16
@@ -31,17 +34,17 @@ class Batch:
     Parameters
     ----------
     X : array or DataFrame of shape (n, n_features)
-    label, weight : array-like of shape (n,) or None
+    label, weight : ndarray of shape (n,) or None
     """
 
     X: Any
-    label: Any = None
-    weight: Any = None
+    label: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows; private."""
-        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+        return int(self.X.shape[0])
 
 
 def is_batched(X: Any) -> bool:
@@ -54,7 +57,7 @@ def is_batched(X: Any) -> bool:
         of DataFrames; for ``pyarrow`` datasets, Parquet files and readers of record batches; for
         iterators and other objects that can only be gone through.
     """
-    if isinstance(X, Batches) or _is_sequence(X) or _arrow_kind(X) is not None:
+    if isinstance(X, Batches) or is_sequence(X) or _arrow_kind(X) is not None:
         return True
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(map(_is_part, X))
@@ -96,11 +99,12 @@ class Batches:
         self._weight = weight
         self.read_labels: Callable[[Any], Any] | None = None
         self._read = False
-        self._n_rows = _known_rows(source)
+        self._same = SameRows(source, _known_rows(source))
         # Arrow's sources have one type throughout, and the slices of a sequence are taken to.
-        loose = isinstance(source, (list, tuple)) and not all(map(_is_sequence, source))
-        self._checked = self._n_rows is not None and not loose
+        loose = isinstance(source, (list, tuple)) and not all(map(is_sequence, source))
+        self._checked = self._same.n_rows is not None and not loose
         self._first: Batch | None = None
+        self._beside: list[tuple[Any, Any]] | None = None
 
     @property
     def once(self) -> bool:
@@ -118,10 +122,7 @@ class Batches:
         if self._first is None:
             found = next(self._batches(), None)
             if found is None:
-                raise InvalidParameterError(
-                    "Found array with 0 sample(s): the batches of X are empty, while a minimum of "
-                    "1 is required."
-                )
+                raise _no_rows()
             self._first = found
         return self._first
 
@@ -133,13 +134,25 @@ class Batches:
     @property
     def n_rows(self) -> int:
         """Number of rows, private; a source that does not know it is gone through."""
-        if self._n_rows is None:
-            self._n_rows = sum(batch.n_rows for batch in self)
-        return self._n_rows
+        if self._same.n_rows is None:
+            return sum(batch.n_rows for batch in self)
+        return self._same.n_rows
 
-    def set_rows(self, n_rows: int) -> None:
-        """Take note that all batches were found to be like the first one, and of their rows."""
-        self._n_rows, self._checked = n_rows, True
+    def check(self, batch_fits: Callable[[Batch], Any]) -> None:
+        """Go through the batches, unless they are known to be alike, and keep their labels.
+
+        Parameters
+        ----------
+        batch_fits : callable
+            Raises where a batch is not like the first one.
+        """
+        if self._checked:
+            return
+        beside = []
+        for batch in self:
+            batch_fits(batch)
+            beside.append((batch.label, batch.weight))
+        self._checked, self._beside = True, beside
 
     def __iter__(self) -> Iterator[Batch]:
         if not self.once:
@@ -151,12 +164,16 @@ class Batches:
         return chain([first], self._batches())
 
     def labels(self) -> tuple[Any, Any]:
-        """Return labels and weights (or None), in a pass of their own."""
-        assert self.first is not None  # or an error: there are no rows
-        return self.joined((batch.label, batch.weight) for batch in self._columns_only())
+        """Return labels and weights (or None): those of `check`, once, or of another pass."""
+        beside, self._beside = self._beside, None
+        if beside is None:
+            beside = [(batch.label, batch.weight) for batch in self._columns_only()]
+        return self.joined(beside)
 
-    def joined(self, parts: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    def joined(self, parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Put the labels and the weights of batches in one array each."""
+        if not parts:
+            raise _no_rows()
         labels, weights = zip(*parts, strict=True)
         joined = _join(labels, "labels")
         if self.read_labels is not None and joined is not None:
@@ -190,10 +207,15 @@ class Batches:
         return iter(self)
 
     def _batches(self, names: list[str] | None = None) -> Iterator[Batch]:
+        """Go through the rows; those that can be read again are compared with other passes."""
+        batches = self._not_empty(names)
+        return batches if self.once else self._same.follow(batches, whole=names is None)
+
+    def _not_empty(self, names: list[str] | None) -> Iterator[Batch]:
         for part in _parts(self._source, names):
             batch = self._batch(part)
             for beside in (batch.label, batch.weight):
-                if beside is not None and np.shape(beside)[:1] != (batch.n_rows,):
+                if beside is not None and beside.shape[:1] != (batch.n_rows,):
                     raise InvalidParameterError(
                         "Each batch of X must have as many labels and weights as rows."
                     )
@@ -209,7 +231,7 @@ class Batches:
                     "The batches of X must be tables, (X, y) or (X, y, weight)."
                 )
             X, label, weight = (*part, None, None)[:3]
-        X = unpack(X)
+        X, label, weight = unpack(X), _array(label), _array(weight)
         if hasattr(X, "tocsr"):
             raise InvalidParameterError(
                 "The batches of X are sparse matrices, which are not read one by one: put them "
@@ -221,7 +243,9 @@ class Batches:
                     "The label of a Dataset names a column, but its batches have no names: pass "
                     "DataFrames or Arrow tables, or batches of (X, y)."
                 )
-            return Batch(X=np.asarray(X), label=label, weight=weight)
+            empty = hasattr(X, "__len__") and len(X) == 0
+            array = np.empty((0, 0)) if empty else as_array(X, may_be_empty=True)
+            return Batch(X=array, label=label, weight=weight)
         taken = {}
         for name in (self._label, self._weight):
             if name is not None and name not in X.columns:
@@ -230,7 +254,7 @@ class Batches:
                     "batches do not have."
                 )
             if name is not None:
-                taken[name] = X[name]
+                taken[name] = _array(X[name])
         if taken:
             X = X.drop(columns=list(taken))
         label = label if self._label is None else taken[self._label]
@@ -238,19 +262,11 @@ class Batches:
         return Batch(X=X, label=label, weight=weight)
 
 
-def _is_sequence(X: Any) -> bool:
-    """Tell whether ``X`` is a ``lightgbm.Sequence``, without importing LightGBM."""
-    return any(
-        kind.__name__ == "Sequence" and kind.__module__.partition(".")[0] == "lightgbm"
-        for kind in type(X).__mro__
-    )
-
-
 def _is_part(part: Any) -> bool:
     """Tell whether an element of a list is a table of its own, and no row."""
     if isinstance(part, tuple):
         return 2 <= len(part) <= 3 and _is_part(part[0]) and np.ndim(part[1]) > 0
-    if _is_sequence(part) or is_frame(part):
+    if is_sequence(part) or is_frame(part):
         return True
     room = type(part).__module__.partition(".")[0]
     if room in ("pyarrow", "polars"):
@@ -279,7 +295,7 @@ def _known_rows(source: Any) -> int | None:
         return int(source.count_rows())
     if kind == "file":
         return int(source.metadata.num_rows)
-    if _is_sequence(source):
+    if is_sequence(source):
         return len(source)
     if isinstance(source, (list, tuple)):
         tables = [part[0] if isinstance(part, tuple) else part for part in source]
@@ -296,13 +312,11 @@ def _parts(source: Any, names: list[str] | None) -> Iterator[Any]:
         yield from source.to_batches(columns=names, **ahead)
     elif kind == "file":
         yield from source.iter_batches(batch_size=ROWS_AT_ONCE, columns=names)
-    elif _is_sequence(source):
-        size = int(getattr(source, "batch_size", None) or ROWS_AT_ONCE)
-        for start in range(0, len(source), size):
-            yield np.asarray(source[start : start + size])
+    elif is_sequence(source):
+        yield from sequence_slices(source, ROWS_AT_ONCE)
     else:
         for part in source:
-            if _is_sequence(part):
+            if is_sequence(part):
                 yield from _parts(part, None)
             else:
                 yield part
@@ -315,7 +329,25 @@ def _join(parts: tuple[Any, ...], what: str) -> Any:
         return None
     if any(missing):
         raise InvalidParameterError(f"Some of the batches of X come with {what} and some without.")
-    arrays = [np.asarray(part) for part in parts]
-    if any(array.ndim == 0 for array in arrays):
+    if len({array.shape[1:] for array in parts}) > 1:
+        raise InvalidParameterError(f"The batches of X come with {what} of several shapes.")
+    return np.concatenate(parts)
+
+
+def _array(beside: Any) -> NDArray[Any] | None:
+    """Return the labels or the weights of a batch as an array."""
+    if beside is None:
+        return None
+    array = None
+    with suppress(ValueError):
+        array = np.asarray(beside)
+    if array is None or array.ndim == 0:
         raise InvalidParameterError("y should be a 1d array, one label for each row of X.")
-    return np.concatenate(arrays)
+    return array
+
+
+def _no_rows() -> InvalidParameterError:
+    return InvalidParameterError(
+        "Found array with 0 sample(s): the batches of X are empty, while a minimum of 1 is "
+        "required."
+    )

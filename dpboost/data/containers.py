@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
+from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError
 
 # Rows read at a time from a sequence that does not say how many it likes.
@@ -50,10 +52,10 @@ def unpack(X: Any) -> Any:
         return _from_arrow(X)
     if room == "polars":
         return _from_polars(X)
-    if _is_sequence(X):
+    if is_sequence(X):
         return _stack([_read_sequence(X)])
     if isinstance(X, (list, tuple)) and len(X) > 0:
-        if all(map(_is_sequence, X)):
+        if all(map(is_sequence, X)):
             return _stack([_read_sequence(part) for part in X])
         if all(isinstance(part, np.ndarray) and part.ndim == 2 for part in X):
             return _stack(X)
@@ -78,8 +80,42 @@ def _descends(X: Any, name: str) -> bool:
     )
 
 
-def _is_sequence(X: Any) -> bool:
+def is_sequence(X: Any) -> bool:
+    """Tell whether ``X`` is a ``lightgbm.Sequence``, without importing LightGBM."""
     return _descends(X, "Sequence")
+
+
+def sequence_slices(sequence: Any, size: int) -> Iterator[NDArray[Any]]:
+    """Go through the rows of a sequence.
+
+    Parameters
+    ----------
+    sequence : lightgbm.Sequence
+    size : int
+        Rows at a time where the sequence does not say how many it likes.
+
+    Yields
+    ------
+    ndarray of shape (n, n_features)
+
+    Raises
+    ------
+    InvalidParameterError
+        For a slice that is no 2-D array or has another number of rows than were asked for.
+    """
+    size = int(getattr(sequence, "batch_size", None) or size)
+    n_rows = len(sequence)
+    for start in range(0, n_rows, size):
+        asked = slice(start, min(start + size, n_rows))
+        rows = np.asarray(sequence[asked])
+        if rows.ndim != 2:
+            raise _other_parts()
+        if len(rows) != asked.stop - asked.start:
+            raise InvalidParameterError(
+                f"The sequence X, of type {type(sequence).__name__}, returns more or fewer rows "
+                "for a slice than were asked for: give as many as the slice and len() say."
+            )
+        yield rows
 
 
 def _dataset_rows(dataset: Any) -> Any:
@@ -89,7 +125,9 @@ def _dataset_rows(dataset: Any) -> Any:
         rows = unpack(dataset.reference)
         if hasattr(rows, "iloc"):
             return rows.iloc[used]
-        return rows.tocsr()[used] if hasattr(rows, "tocsr") else np.asarray(rows)[used]
+        if scipy.sparse.issparse(rows):
+            return checked_sparse(rows).tocsr()[used]
+        return np.asarray(rows)[used]
     if data is None:
         raise InvalidParameterError(
             "The lightgbm.Dataset has freed its raw data, which private training reads: make it "
@@ -104,20 +142,21 @@ def _dataset_rows(dataset: Any) -> Any:
 
 
 def _read_sequence(sequence: Any) -> NDArray[Any]:
-    batch = int(getattr(sequence, "batch_size", None) or _BATCH)
-    parts = [
-        np.asarray(sequence[start : start + batch]) for start in range(0, len(sequence), batch)
-    ]
+    parts = [*sequence_slices(sequence, _BATCH)]
     return _stack(parts) if parts else np.empty((0, 0))
 
 
 def _stack(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Put 2-D arrays one below the other."""
     if any(part.ndim != 2 or part.shape[1] != parts[0].shape[1] for part in parts):
-        raise InvalidParameterError(
-            "The parts of X must be 2-D arrays with the same number of columns."
-        )
+        raise _other_parts()
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _other_parts() -> InvalidParameterError:
+    return InvalidParameterError(
+        "The parts of X must be 2-D arrays with the same number of columns."
+    )
 
 
 def _pandas(room: str) -> Any:

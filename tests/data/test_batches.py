@@ -10,6 +10,7 @@ import scipy.sparse
 
 from dpboost._validation import InvalidParameterError
 from dpboost.data.batches import Batches, is_batched
+from dpboost.data.containers import unpack
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 Y = X[:, 0]
@@ -176,3 +177,107 @@ def test_arrow_sources_know_their_rows_and_read_the_label_alone(tmp_path):
     assert reader.once
     assert list(reader.first.X.columns) == ["a", "b", "c", "weight"]
     assert sum(batch.n_rows for batch in reader) == 20
+
+
+class Lies(Rows):
+    """Holds other numbers of rows than it says, all slices together or some of them."""
+
+    def __init__(self, *slices):
+        self.slices = slices
+
+    def __getitem__(self, place):
+        return X[self.slices[place.start // 7]] if isinstance(place, slice) else X[place]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Lies(slice(0, 7), slice(7, 14), slice(14, 19)),
+        Lies(slice(0, 7), slice(7, 14), slice(7, 14)),
+        Lies(slice(0, 8), slice(8, 14), slice(14, 20)),
+        Lies(slice(0, 20), slice(0, 20), slice(0, 20)),
+    ],
+)
+def test_a_sequence_that_holds_other_rows_than_it_says_is_refused(source):
+    reads = (lambda: list(Batches(source)), lambda: list(Batches([source])), lambda: unpack(source))
+    for read in reads:
+        with pytest.raises(InvalidParameterError, match="of type Lies, returns more or fewer"):
+            read()
+
+
+def test_slices_of_a_sequence_do_not_reach_beyond_its_end():
+    asked = []
+
+    class Asked(Rows):
+        def __getitem__(self, place):
+            asked.append(place)
+            return X[place]
+
+    np.testing.assert_array_equal(joined(Batches(Asked())), X)
+    assert asked == [slice(0, 7), slice(7, 14), slice(14, 20)]
+
+
+class Shuffled(Again):
+    def __iter__(self):
+        self.n_reads += 1
+        return iter(self.parts[:: -1 if self.n_reads % 2 else 1])
+
+
+def test_a_source_that_shuffles_is_refused():
+    batches = Batches(Shuffled((X[:9], Y[:9]), (X[9:], Y[9:])))
+    assert batches.first.n_rows == 11
+    with pytest.raises(InvalidParameterError, match="of type Shuffled, gave other rows"):
+        batches.labels()
+
+
+def test_a_source_whose_batches_run_out_is_refused():
+    class RunsOut:
+        def __init__(self):
+            self.rest = iter([X[:5], X[5:10], X[10:]])
+
+        def __iter__(self):
+            return self.rest
+
+    batches = Batches(RunsOut())
+    assert batches.first.n_rows == 5
+    with pytest.raises(InvalidParameterError, match="of type RunsOut"):
+        list(batches)
+
+
+def test_labels_that_were_seen_in_a_check_are_not_read_again():
+    source = Again((X[:5], Y[:5]), (X[5:], Y[5:]))
+    batches = Batches(source)
+    assert batches.labelled
+    seen = []
+    batches.check(seen.append)
+    assert [batch.n_rows for batch in seen] == [5, 15]
+    np.testing.assert_array_equal(batches.labels()[0], Y)
+    assert source.n_reads == 2
+    np.testing.assert_array_equal(batches.labels()[0], Y)
+    assert source.n_reads == 3
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (np.float64(3.0), "Expected 2D array"),
+        (X[:, 0], "Expected 2D array"),
+        ([[1.0], [2.0, 3.0]], "rows of equal length"),
+        ((X, 5.0), "y should be a 1d array"),
+        ((X, [[1], [2, 3]]), "y should be a 1d array"),
+        (X * 1j, "omplex"),
+    ],
+)
+def test_parts_that_are_no_tables_are_refused(part, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        Batches(Again(part)).labels()
+
+
+def test_labels_of_several_shapes_are_refused():
+    source = Again((X[:5], Y[:5]), (X[5:], Y[5:, np.newaxis]))
+    with pytest.raises(InvalidParameterError, match="labels of several shapes"):
+        Batches(source).labels()
+
+
+def test_empty_batches_are_passed_over():
+    np.testing.assert_array_equal(joined(Batches(Again([], X[:5], X[:0], X[5:]))), X)
