@@ -16,7 +16,7 @@ from dpboost.callbacks import (
     reset_parameter,
 )
 from dpboost.cross_validation import CVBooster, CVResults, cv
-from dpboost.data.learning import UndeclaredWarning
+from dpboost.data.learning import AssumedPublicWarning, UndeclaredWarning
 from dpboost.dataset import Dataset
 from dpboost.engine import train
 from dpboost.evaluation import PublicRowsWarning
@@ -72,6 +72,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AssumedPublicWarning",
     "Booster",
     "BudgetExceededError",
     "CVBooster",

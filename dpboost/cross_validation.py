@@ -29,9 +29,10 @@ from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.start import ROW_UNITS
 from dpboost.cv_callbacks import CVBooster, mean_lines, run_callbacks, without_early_stopping
+from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.labels import read_class_labels, read_regression_labels
-from dpboost.data.learning import DELTA_SHARE
+from dpboost.data.learning import DELTA_SHARE, check_learnable
 from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
@@ -188,6 +189,15 @@ class _Run:
         )
         self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
+        check_learnable(
+            self.privacy.schema.resolve(self.table.feature_names),
+            ColumnFacts.of(self.table),
+            task="classification" if hasattr(self.estimator, "predict_proba") else "regression",
+            assume_public=self.privacy.assume_public,
+            nominal=frozenset(),
+            epsilon=self.privacy.epsilon,
+            delta=self.privacy.delta,
+        )
 
     def results(self, return_cvbooster: bool) -> CVResults:
         """Draw the folds, fit, and release the metrics."""

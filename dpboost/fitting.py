@@ -12,12 +12,14 @@ from dpboost._threads import effective_n_threads
 from dpboost._validation import refuse
 from dpboost.algorithms import ALGORITHMS
 from dpboost.data.column_facts import ColumnFacts
+from dpboost.data.learning import check_learnable
 from dpboost.data.raw_rows import RawRows
 from dpboost.objective import ObjectiveRequest
 from dpboost.privacy.source import LocalSource
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
 from dpboost.reading import (
     Reading,
+    known_categories,
     known_classes,
     nominal_columns,
     read,
@@ -105,9 +107,18 @@ def fit_ensemble(
     classes = known_classes(labels, task, privacy)
     if monitor is not None:
         monitor.check(privacy.schema, table.n_features, classes)
+    schema = privacy.schema.resolve(table.feature_names)
+    check_learnable(
+        schema,
+        ColumnFacts.of(table),
+        task=task,
+        assume_public=privacy.assume_public,
+        nominal=nominal,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+    )
     warn_if_not_private(privacy)
     ledger = privacy.ledger(privacy.accountant(algorithm))
-    schema = privacy.schema.resolve(table.feature_names)
     counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)
@@ -125,6 +136,7 @@ def fit_ensemble(
         n_threads=n_threads,
     )
     source, columns = LocalSource(rows), ColumnFacts.of(table)
+    lists = known_categories(table.categorical, privacy)
     # What is read here is held by the source alone, which lets go of it once rows are in bins.
     del table, rows, labels
     return train(
@@ -138,6 +150,7 @@ def fit_ensemble(
             privacy=privacy,
             objective=objective,
             assumed_classes=tuple(classes or ()),
+            assumed_categories=lists,
             nominal=nominal,
         ),
         extras=extras,

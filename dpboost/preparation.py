@@ -58,7 +58,6 @@ def prepare(
     ----------
     recipe : Recipe
     columns : ColumnFacts
-        Under the complete schema.
     source : Source
         Of ``TaughtRows``.
     lesson : Lesson
@@ -76,7 +75,7 @@ def prepare(
     binner = Binner.from_schema(
         knowledge.schema,
         n_bins=n_bins,
-        categorical=columns.categorical,
+        categorical=columns.lists(knowledge.schema),
         ordered=columns.ordered,
         zero_as_missing=columns.zero_as_missing,
     )

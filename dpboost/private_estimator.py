@@ -25,7 +25,7 @@ from dpboost.lightgbm.text import model_text
 from dpboost.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
-from dpboost.reading import Reading
+from dpboost.reading import Reading, read
 from dpboost.recipe import Hyperparameters
 from dpboost.row_arguments import RowArguments
 from dpboost.schema import ResolvedSchema
@@ -222,7 +222,11 @@ class PrivateEstimator(BaseEstimator):
         names = ("n_estimators", *DECIDED_BY_RECIPE)
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
         # Folds of cv are dealt by secret coins: an error about an empty one would tell.
-        reading = replace(options.reading(resolved.fit), may_be_empty=self._part is not None)
+        reading = replace(
+            options.reading(resolved.fit),
+            may_be_empty=self._part is not None,
+            lists_assumed="categories" in privacy.assume_public,
+        )
         if is_batched(X) and not isinstance(X, Batches):
             X = Batches(X)
         first = X.first.X if isinstance(X, Batches) else X
@@ -241,6 +245,8 @@ class PrivateEstimator(BaseEstimator):
         earlier = rows.earlier()
         objective = rows.objective(parameters, self._task, earlier, owner)
         if earlier is not None:
+            like = read(self._like(first), privacy.schema, reading)
+            privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))
             scores = self._earlier_scores(earlier, X, privacy.schema, reading)
             objective = replace(objective, init_score=scores)
             options = options.continued(earlier.predict)
@@ -270,6 +276,10 @@ class PrivateEstimator(BaseEstimator):
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
             self._objective = objective.function
+
+    def _like(self, X: Any) -> Any:
+        """Return a table with the columns of the rows of the fit."""
+        return X
 
     def _earlier_scores(self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading) -> Any:
         """Predict the rows of the fit by the model that it continues."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,9 @@ class Reading:
         Whose row each one is: private, as the rows are.
     may_be_empty : bool
         Whether the rows were dealt by secret coins, so that there may be none.
+    lists_assumed : bool
+        Whether the lists of categories that column types bring along are public by assumption:
+        they then have to be the same in all batches and partitions.
     """
 
     feature_names: tuple[str, ...] | None = None
@@ -45,6 +49,7 @@ class Reading:
     zero_as_missing: bool = False
     user_ids: Any = None
     may_be_empty: bool = False
+    lists_assumed: bool = False
 
 
 def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
@@ -71,6 +76,7 @@ def open_table(batches: Batches, schema: Schema | ResolvedSchema, reading: Readi
         schema=schema,
         feature_names=reading.feature_names,
         zero_as_missing=reading.zero_as_missing,
+        same_lists=reading.lists_assumed,
     )
 
 
@@ -118,6 +124,13 @@ def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> A
     if task == "regression" or privacy.schema.classes is not None:
         return privacy.schema.classes if task != "regression" else None
     return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
+
+
+def known_categories(
+    lists: Mapping[int, Sequence[Any]], privacy: PrivacyRequest
+) -> Mapping[int, Sequence[Any]]:
+    """Return the lists of categories of the column types where they are assumed public."""
+    return lists if "categories" in privacy.assume_public else {}
 
 
 def read_labels(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._validation import check_integer
-from dpboost.data.learning import ASSUMPTIONS
+from dpboost.data.learning import ASSUMED_BY_DEFAULT
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.tree_fitting import fit_tree
@@ -46,8 +46,10 @@ class DPTreeClassifier(TreeClassifier):
         learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"
         Two tables are neighbours when one has one row more, or when one row differs.
-    assume_public : tuple of {"column_types", "classes"}, default=both
-        What is taken as public without being declared.
+    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+        What is taken as public without being declared: column types, the set of labels, and,
+        where ``"categories"`` is named, the lists of categories that columns of a categorical type
+        bring along. Those are made of rows; without it they are learned, which needs delta > 0.
     max_bin : int, default=None
         Bins of a numeric feature, 2 to 255, equally wide over its bounds.
     selection : {"exponential", "permute_and_flip"}, default=None
@@ -128,7 +130,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         criterion: str | None = None,
         schema: Any = None,
         neighbours: str = "add_remove",
-        assume_public: tuple[str, ...] = ASSUMPTIONS,
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
         max_bin: int | None = None,
         selection: str | None = None,
         leaf_share: float | None = None,

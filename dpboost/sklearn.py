@@ -12,7 +12,7 @@ from sklearn.preprocessing import LabelEncoder
 from dpboost import _estimator_docs
 from dpboost._threads import effective_n_threads
 from dpboost.algorithms import ALGORITHMS
-from dpboost.data.learning import ASSUMPTIONS
+from dpboost.data.learning import ASSUMED_BY_DEFAULT
 from dpboost.evaluation import Evaluator
 from dpboost.lightgbm.continued import EarlierModel
 from dpboost.private_estimator import PrivateEstimator, assign
@@ -58,7 +58,7 @@ class DPBoostRegressor(PrivateEstimator, lightgbm.LGBMRegressor):
         recipe: str = "best",
         schema: Any = None,
         neighbours: str = "add_remove",
-        assume_public: tuple[str, ...] = ASSUMPTIONS,
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
         n_estimators: int | None = None,
         learning_rate: float | None = None,
         max_depth: int | None = None,
@@ -143,7 +143,7 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
         recipe: str = "best",
         schema: Any = None,
         neighbours: str = "add_remove",
-        assume_public: tuple[str, ...] = ASSUMPTIONS,
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
         n_estimators: int | None = None,
         learning_rate: float | None = None,
         max_depth: int | None = None,

@@ -118,7 +118,7 @@ def _why_again(
     schema = privacy.schema.resolve(table.feature_names)
     nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
     open_lists = set(table.categorical) - set(schema.categories)
-    if nominal or (open_lists and "column_types" not in privacy.assume_public):
+    if nominal or (open_lists and "categories" not in privacy.assume_public):
         return "categories are learned; declare Schema(categories=...)"
     known = {*schema.bounds, *schema.edges, *schema.categories, *table.categorical}
     if len(known) < table.n_features:
@@ -133,7 +133,7 @@ def _why_again(
 
 def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner:
     """Return the bins that the fit will ask for, from public knowledge alone."""
-    ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
+    ordered = table.ordered if "categories" in privacy.assume_public else frozenset()
     return Binner.from_schema(
         privacy.schema.resolve(table.feature_names),
         n_bins=n_bins,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,6 +84,8 @@ class TrainingRequest:
         What to learn.
     assumed_classes : tuple
         The set of labels, where it is public by assumption.
+    assumed_categories : dict of int to sequence
+        Lists of categories that column types bring along, where these are public by assumption.
     nominal : frozenset of int
         Columns of numbers that hold categories, which are to be learned.
     """
@@ -93,6 +96,7 @@ class TrainingRequest:
     privacy: PrivacyRequest
     objective: ObjectiveRequest
     assumed_classes: tuple[Any, ...] = ()
+    assumed_categories: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     nominal: frozenset[int] = frozenset()
 
 
@@ -154,12 +158,14 @@ def train(
         n_bins=n_bins,
         ledger=ledger,
         assumed_classes=request.assumed_classes,
+        assumed_categories=request.assumed_categories,
         nominal=request.nominal,
     )
     if "categories" in knowledge.learned:
         source.tell(ReadAgain(schema=knowledge.schema))
-    # The order of a pandas type is public where column types are; learned categories have none.
-    columns = columns.under(knowledge.schema, keep_order="column_types" in privacy.assume_public)
+    if "categories" not in privacy.assume_public:
+        # Categories have an order where the list of their type is used, and nowhere else.
+        columns = replace(columns, ordered=frozenset())
     lesson = Lesson.of(request.task, algorithm, knowledge.schema, objective, extras)
     source.tell(lesson.order)
     prepared = prepare(algorithm, columns, source, lesson, knowledge, privacy, n_bins, ledger)

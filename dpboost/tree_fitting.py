@@ -128,6 +128,7 @@ def fit_tree(
     ledger = privacy.ledger(PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     assumed = "classes" in privacy.assume_public
+    lists_assumed = "categories" in privacy.assume_public
     knowledge = complete_schema(
         privacy.schema.resolve(table.feature_names),
         ColumnFacts.of(table),
@@ -137,9 +138,10 @@ def fit_tree(
         n_bins=n_bins,
         ledger=ledger,
         assumed_classes=tuple(np.unique(labels).tolist()) if assumed else (),
+        assumed_categories=table.categorical if lists_assumed else {},
     )
-    # The order of a pandas type is public where column types are; learned categories have none.
-    ordered = table.ordered if "column_types" in privacy.assume_public else frozenset()
+    # Categories have an order where the list of their type is used, and nowhere else.
+    ordered = table.ordered if lists_assumed else frozenset()
     if "categories" in knowledge.learned:
         table = read_table(X, schema=knowledge.schema)
     binner = Binner.from_schema(

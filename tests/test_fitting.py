@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dpboost import (
+    AssumedPublicWarning,
     DPBoostClassifier,
     DPBoostRegressor,
     InvalidParameterError,
@@ -16,7 +17,7 @@ from dpboost import (
     Schema,
     UndeclaredWarning,
 )
-from dpboost.data.learning import ASSUMPTIONS
+from dpboost.data.learning import ASSUMED_BY_DEFAULT, ASSUMPTIONS
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
@@ -38,7 +39,7 @@ def request(**changes):
         "delta": 1e-6,
         "neighbours": "add_remove",
         "schema": None,
-        "assume_public": ASSUMPTIONS,
+        "assume_public": ASSUMED_BY_DEFAULT,
         "noise_seed": None,
     }
     return PrivacyRequest.validated("X", **asked | changes)
@@ -142,8 +143,11 @@ def test_the_order_in_which_classes_are_declared_does_not_matter(classes, names)
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
-@pytest.mark.parametrize(("assume_public", "numeric"), [(ASSUMPTIONS, True), ((), False)])
-def test_ordered_pandas_types_are_compared_as_long_as_types_are_public(assume_public, numeric):
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize(
+    ("assume_public", "numeric"), [(ASSUMPTIONS, True), (ASSUMED_BY_DEFAULT, False), ((), False)]
+)
+def test_ordered_pandas_types_are_compared_where_their_lists_are_public(assume_public, numeric):
     sizes = ["tiny", "small", "large", "huge"]
     codes = np.random.default_rng(1).integers(0, 4, 400)
     X = pd.DataFrame({"size": pd.Categorical.from_codes(codes, sizes, ordered=True)})
@@ -167,7 +171,12 @@ def test_warnings_point_at_the_line_that_calls_fit():
     for estimator in (DPBoostRegressor, DPBoostClassifier):
         with pytest.warns() as caught:
             estimator(epsilon=math.inf, **FAST).fit(X, y)
-        assert [warning.category for warning in caught] == [NotPrivateWarning, UndeclaredWarning]
+        assumed = [AssumedPublicWarning] if estimator is DPBoostClassifier else []
+        assert [warning.category for warning in caught] == [
+            NotPrivateWarning,
+            *assumed,
+            UndeclaredWarning,
+        ]
         assert {warning.filename for warning in caught} == {__file__}
 
 

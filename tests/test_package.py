@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def test_top_level_names():
     assert set(dpboost.__all__) == {
+        "AssumedPublicWarning",
         "Booster",
         "BudgetExceededError",
         "CVBooster",

@@ -40,7 +40,10 @@ def labels(frame, n_classes):
 
 
 def fit(X, y, **options):
-    schema = {"bounds": {"age": (15, 90), "hours": (0, 60)}}
+    schema = {
+        "bounds": {"age": (15, 90), "hours": (0, 60)},
+        "categories": {"job": ["clerk", "cook", "smith"]},
+    }
     if len(set(y.tolist())) > 1:  # one class is never declared, but it may be all there is
         schema["classes"] = sorted(set(y.tolist()))
     settings = {"epsilon": float("inf"), "n_jobs": 1, "schema": schema, **options}

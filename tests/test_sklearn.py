@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 
 import lightgbm
 import numpy as np
@@ -187,6 +188,48 @@ def test_lightgbms_tools_take_the_model():
     assert model.objective_ == "binary"
     pytest.importorskip("matplotlib").use("Agg")
     assert lightgbm.plot_importance(model) is not None
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize("declared", [None, [0, 1], [False, True], [1.0, 0.0]])
+@pytest.mark.parametrize("mixed", [[1, 1.0, True, 0], [0.0, True, 1], [False, 1.0, 0, 1]])
+def test_equal_labels_of_other_types_are_one_class(mixed, declared):
+    y = np.array(mixed * 10, dtype=object)
+    X = np.arange(len(y), dtype=float)[:, None]
+    model = DPBoostClassifier(schema={"classes": declared}, **FAST).fit(X, y)
+    expected = np.unique([0, 1] if declared is None else declared)
+    assert model.classes_.dtype == expected.dtype
+    assert model.classes_.tolist() == expected.tolist()
+    assert model.predict(X).dtype == expected.dtype
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_one_warning_lists_the_labels_that_are_published():
+    X, y, schema = binary()
+    known = {"bounds": schema["bounds"]}
+    with pytest.warns(dpboost.AssumedPublicWarning, match="'ill', 'well'") as caught:
+        DPBoostClassifier(schema=known, **FAST).fit(X, np.where(y, "ill", "well"))
+    assert len([w for w in caught if w.category is dpboost.AssumedPublicWarning]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dpboost.AssumedPublicWarning)
+        DPBoostClassifier(schema=schema, **FAST).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_unseen_codes_of_a_learned_column_are_other():
+    codes = np.tile([3.0, 8.0], 1000)
+    X = np.column_stack([codes, np.zeros(2000)])
+    schema = {"label_bounds": (0, 1), "bounds": {1: (0, 1)}}
+    model = DPBoostRegressor(schema=schema, epsilon=50.0, **FAST)
+    model.fit(X, codes == 3, categorical_feature=[0])
+    assert model.schema_.categories == {0: (3, 8)}
+    strange = np.array([[11.0, 0], [np.nan, 0], [-1.0, 0], [70000.0, 0], [np.inf, 0]])
+    predicted = model.predict(np.vstack([strange, X[:2]]))
+    assert len(set(predicted[:5])) == 1
+    assert predicted[5] > predicted[6] + 0.05
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    assert np.array_equal(stock.predict(strange), predicted[:5])
 
 
 def test_frames_with_declared_categories():

@@ -12,7 +12,7 @@ import pytest
 import dpboost
 from dpboost import Dataset, DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.algorithms import ALGORITHMS
-from dpboost.data.learning import UndeclaredWarning
+from dpboost.data.learning import ASSUMPTIONS, UndeclaredWarning
 from dpboost.privacy_request import NotPrivateWarning
 
 pytestmark = [
@@ -216,8 +216,8 @@ def test_an_iterator_serves_one_fit():
             "same names of columns",
         ),
         (
-            [pd.DataFrame({"k": pd.Categorical([v] * 9)}) for v in "ab"],
-            "'k' has other categories",
+            [pd.DataFrame({"k": pd.Series([1] * 9, dtype=kind)}) for kind in ("int", "category")],
+            "'k' has another type",
         ),
         (Again(X, Y), "y is given as well"),
     ],
@@ -228,6 +228,39 @@ def test_batches_that_do_not_fit_are_refused_before_anything_is_drawn(source, me
     with pytest.raises(InvalidParameterError, match=message):
         DPBoostRegressor(**GIVEN).fit(source, Y)
     assert not drawn
+
+
+def test_lists_that_are_assumed_public_are_the_same_in_all_batches():
+    source = [pd.DataFrame({"k": pd.Categorical([v] * 150)}) for v in "ab"]
+    with pytest.raises(InvalidParameterError, match="'k' has another type or other categories"):
+        DPBoostRegressor(assume_public=ASSUMPTIONS, **GIVEN).fit(source, Y)
+
+
+def test_batches_that_list_other_categories_are_learned_together():
+    kind = np.where(X[:, 1] > 0, "p", "n")
+    whole = pd.DataFrame({"kind": pd.Categorical(kind)})
+    order = np.argsort(kind)
+    parts = [whole.iloc[order[:180]], whole.iloc[order[180:]]]
+    parts = [part.assign(kind=part.kind.cat.remove_unused_categories()) for part in parts]
+    assert len({part.kind.dtype for part in parts}) == 2
+    for more in ({}, {"rows_per_user": 1}):
+        users = {"user_ids": np.arange(300)} if more else {}
+        model = DPBoostRegressor(schema={"label_bounds": (-1, 2)}, **GIVEN, **more)
+        expected = model.fit(whole.iloc[order], Y[order], **users).booster_.model_to_string()
+        assert model.fit(parts, Y[order], **users).booster_.model_to_string() == expected
+        assert model.booster_.pandas_categorical == [["n", "p"]]
+
+
+def test_batches_of_arrow_dictionaries_are_learned_together():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    kind = np.where(X[:, 1] > 0, "p", "n")
+    parts = [
+        pa.table({"kind": pa.array(part).dictionary_encode()}) for part in (kind[:9], kind[9:])
+    ]
+    schema = {"label_bounds": (-1, 2)}
+    model = DPBoostRegressor(schema=schema, **GIVEN).fit(parts, Y)
+    assert model.booster_.pandas_categorical == [["n", "p"]]
+    assert set(map(len, model.ensemble_.binner.labels.values())) == {2}
 
 
 def test_labels_without_batches_of_them_name_no_column():

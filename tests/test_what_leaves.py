@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpboost import DPBoostClassifier, DPBoostRegressor
+import dpboost
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.algorithms import ALGORITHMS
 from dpboost.privacy.ledger import Ledger
 
@@ -177,6 +178,77 @@ def test_rare_values_show_only_through_releases(recipe, estimator, forced, capfd
         for part in expected:
             assert found[part] == expected[part], f"{part} shows {name}"
     assert "categories" in forced
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize("container", ["pandas", "pyarrow", "polars", "batches", "codes"])
+@pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
+def test_names_of_persons_stay_inside(estimator, container):
+    """A column of names that became categorical, beside one whose values are frequent."""
+    random = np.random.default_rng(0)
+    names = [f"person-{4000 + number}" for number in range(255)]
+    X = pd.DataFrame(
+        {
+            "name": [*names, *random.choice(names, 745)],
+            "job": random.choice(["clerk", "nurse"], 1000),
+        }
+    ).astype("category")
+    given, options = X, {}
+    if container in ("pyarrow", "polars"):
+        pytest.importorskip("pyarrow")
+        module = pytest.importorskip(container)
+        given = module.Table.from_pandas(X) if container == "pyarrow" else module.from_pandas(X)
+    if container == "batches":
+        given = [X[:500], X[500:].astype(str).astype("category")]
+    if container == "codes":
+        given = X.assign(name=4000 + X["name"].cat.codes, job=X["job"].cat.codes)
+        options = {"categorical_feature": ["name", "job"]}
+    y = (X["job"] == "nurse").to_numpy().astype(int)
+    model = estimator(epsilon=5.0, delta=1e-5, **FAST).fit(given, y, **options)
+    shown = pickle.dumps(model).decode("latin1") + model.booster_.model_to_string()
+    shown += str(model.privacy_report_) + repr(vars(model))
+    assert "person" not in shown
+    assert model.schema_.categories[0] == ()
+    if container == "codes":
+        assert model.schema_.categories[1] == (0, 1)
+    else:
+        assert model.schema_.categories[1] == ("clerk", "nurse")
+        assert model.booster_.pandas_categorical == [[], ["clerk", "nurse"]]
+    assert model.privacy_report_.kind == "approximate"
+    assert np.isfinite(model.predict(given if container != "batches" else X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize("recipe", ALGORITHMS.names)
+def test_a_pure_recipe_that_learned_a_list_reports_delta(recipe):
+    X = pd.DataFrame({"job": pd.Categorical(["clerk", "nurse"] * 500)})
+    for schema, kind in ((None, "approximate"), ({"job": ["clerk", "nurse"]}, "pure")):
+        schema = {"categories": schema or {}, "label_bounds": (0, 1)}
+        model = DPBoostRegressor(recipe=recipe, schema=schema, delta=1e-5, **FAST)
+        report = model.fit(X, halves(1000)).privacy_report_
+        if recipe != "best":
+            assert report.kind == kind
+            assert report.delta_spent == (0 if kind == "pure" else report.delta / 10)
+        assert ("delta = " in report.guarantee) == (kind == "approximate" or recipe == "best")
+
+
+@pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
+@pytest.mark.parametrize("users", [False, True])
+def test_without_delta_undeclared_lists_are_refused_before_anything_is_drawn(
+    recipe, users, monkeypatch
+):
+    for name in ("release", "row_coins"):
+        monkeypatch.setattr(f"dpboost.privacy.ledger.Ledger.{name}", None)
+    X = pd.DataFrame({"job": pd.Categorical(["clerk", "nurse"] * 50), "code": [0, 1] * 50})
+    beside = {"user_ids": np.arange(100)} if users else {}
+    options = {"recipe": recipe, "delta": 0.0, **FAST} | ({"rows_per_user": 1} if users else {})
+    for more in ({}, {"categorical_feature": ["code"]}):
+        with pytest.raises(InvalidParameterError, match=r"Undeclared: 'job'.*Schema\(categ"):
+            DPBoostRegressor(**options).fit(X, halves(100), **beside, **more)
+    with pytest.raises(InvalidParameterError, match="Undeclared: 'job'"):
+        dpboost.cv({**options, "objective": "regression"}, dpboost.Dataset(X, halves(100)), 2)
 
 
 SECRET = "secret-4711"

@@ -7,7 +7,7 @@ witness here attains a constant of the proofs, or sits where an implementation i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.pairs import Pair, opposite, pair_of
+from dpboost.data.learning import ASSUMED_BY_DEFAULT
 from dpboost.privacy.relation import Neighbours
 
 #: Candidates on which one added row makes the other, common change.
@@ -376,16 +377,24 @@ def categories(task: str, neighbours: Neighbours, *, alone: bool) -> Witness:
     values = [pd.Categorical(["a", "b"] * 1000, categories=kinds) for _ in range(2)]
     frame = pd.DataFrame({"first": values[0], "second": values[1]})
     y = _labels(np.array([1, -1] * 1000), task)
-    settings = _declared(task, 0, n_estimators=1, max_depth=1, delta=DELTA, assume_public=())
+    settings = _declared(task, 0, n_estimators=1, max_depth=1, delta=DELTA)
+    settings["assume_public"] = ASSUMED_BY_DEFAULT
     row, other = (("b", "c"), ("a", "b")) if alone else (("b", "b"), ("a", "a"))
+    pair = pair_of(frame, y, row, y[0], neighbours, instead=(other, y[0]))
     return Witness(
         name="lone category" if alone else "frequent categories",
         task=task,
         neighbours=neighbours,
-        pair=pair_of(frame, y, row, y[0], neighbours, instead=(other, y[0])),
+        # Each table lists what its rows hold, as ``astype("category")`` does.
+        pair=replace(pair, X=_used(pair.X), X_other=_used(pair.X_other)),
         settings=settings,
         aims_at=() if alone else (("categories", 0),),
     )
+
+
+def _used(frame: Any) -> Any:
+    """Return a DataFrame whose categorical columns list no more than their rows hold."""
+    return frame.apply(lambda column: column.cat.remove_unused_categories())
 
 
 _SPECIAL: tuple[Callable[[str, Neighbours], Witness], ...] = (

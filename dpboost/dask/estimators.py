@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 import dask
+import numpy as np
 from distributed import Client, default_client
 from sklearn.exceptions import NotFittedError
 
 from dpboost._validation import InvalidParameterError, refuse
 from dpboost.dask.fitting import fit_partitions
-from dpboost.dask.partitions import Pieces, is_collection, split
+from dpboost.dask.partitions import Pieces, is_array, is_collection, is_dataframe, split
 from dpboost.dask.predicting import predict_collection
 from dpboost.dask.source import FitFailedError
 from dpboost.fit_options import FitOptions
@@ -111,6 +112,12 @@ class _DaskEstimator:
             "The fit failed: its Dask client or cluster was closed in the meantime. What it has "
             "released stays charged; fit again with an open client."
         )
+
+    def _like(self, X: Any) -> Any:
+        """Return a table with the columns of the collection."""
+        if is_array(X):
+            return np.zeros((1, *X.shape[1:]))
+        return X._meta_nonempty if is_dataframe(X) else X
 
     def _earlier_scores(
         self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading

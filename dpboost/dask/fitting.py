@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,19 @@ from dpboost.dask.reader import PartFacts, Place, Reader
 from dpboost.dask.source import DaskSource
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.fingerprint import new_key
+from dpboost.data.labels import whole_numbers
+from dpboost.data.learning import check_learnable
 from dpboost.data.row_extras import RowExtras
 from dpboost.fitting import checked_request
 from dpboost.objective import ObjectiveRequest
 from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
-from dpboost.reading import Reading, check_labels, known_classes, nominal_columns
+from dpboost.reading import (
+    Reading,
+    check_labels,
+    known_categories,
+    known_classes,
+    nominal_columns,
+)
 from dpboost.recipe import Hyperparameters
 from dpboost.training import Fitted, Monitor, TrainingRequest, train
 
@@ -93,10 +102,21 @@ objective, monitor
     facts = _look(client, parts, reader)
     places = _places(facts)
     columns = _common_columns(facts)
+    lists = _common_lists(facts, columns, privacy)
     extras = _extras(facts, objective)
     labels = _labels(facts, task)
     check_labels(labels, task, algorithm, privacy, objective, extras)
     nominal = nominal_columns(reading.categorical, columns, privacy.schema, owner)
+    schema = privacy.schema.resolve(columns.feature_names)
+    check_learnable(
+        schema,
+        columns,
+        task=task,
+        assume_public=privacy.assume_public,
+        nominal=nominal,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+    )
     classes = known_classes(labels, task, privacy)
     if monitor is not None:
         monitor.check(privacy.schema, columns.n_features, classes)
@@ -110,7 +130,7 @@ objective, monitor
             places,
         ),
         columns,
-        privacy.schema.resolve(columns.feature_names),
+        schema,
         request=TrainingRequest(
             task=task,
             recipe=algorithm,
@@ -118,6 +138,7 @@ objective, monitor
             privacy=privacy,
             objective=objective,
             assumed_classes=tuple(classes or ()),
+            assumed_categories=lists,
             nominal=nominal,
         ),
         extras=extras,
@@ -162,16 +183,28 @@ def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
     for other in found[1:]:
         if other.feature_names != first.feature_names:
             raise InvalidParameterError("The partitions of X must have the same columns.")
-        for place in {*first.categorical, *other.categorical}:
-            if first.categorical.get(place) != other.categorical.get(place) or (
-                (place in first.ordered) != (place in other.ordered)
-            ):
-                raise InvalidParameterError(
-                    f"The column {first.feature_names[place]!r} of X has other categories in some "
-                    "partitions: give all of them the same categorical type, or declare "
-                    "Schema(categories=...)."
-                )
+        for place in sorted(first.categorical ^ other.categorical | first.ordered ^ other.ordered):
+            raise _unlike(first.feature_names[place])
     return first
+
+
+def _common_lists(
+    facts: list[PartFacts], columns: ColumnFacts, privacy: PrivacyRequest
+) -> Mapping[int, Sequence[Any]]:
+    """Return the lists of categories that are assumed public, which all partitions must share."""
+    found = [known_categories(own.lists, privacy) for own in facts if own.columns is not None]
+    for other in found[1:]:
+        for place, values in found[0].items():
+            if other[place] != values:
+                raise _unlike(columns.feature_names[place])
+    return found[0]
+
+
+def _unlike(name: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"The column {name!r} of X has another type or other categories in some partitions: give "
+        "all of them the same categorical type, or declare Schema(categories=...)."
+    )
 
 
 def _extras(facts: list[PartFacts], objective: ObjectiveRequest) -> RowExtras:
@@ -190,7 +223,8 @@ def _labels(facts: list[PartFacts], task: str) -> np.ndarray:
     """Return every class that occurs, once; private until it is assumed public."""
     if task == "regression":
         return np.empty(0)
-    found = {label for own in facts for label in own.classes}
-    if len({isinstance(label, str) for label in found}) > 1:
+    found = [label for own in facts for label in own.classes]
+    kinds = {type(label) for label in found}
+    if str in kinds and len(kinds) > 1:
         raise InvalidParameterError("Unknown label type: a mixture of text and numbers.")
-    return np.array(sorted(found))
+    return np.unique(np.array(found) if len(kinds) == 1 else whole_numbers(found))

@@ -11,9 +11,6 @@ from dask.delayed import Delayed
 
 from dpboost._validation import InvalidParameterError
 from dpboost.dask.cells import gather
-from dpboost.data.columns import is_categorical
-
-UNKNOWN = "__UNKNOWN_CATEGORIES__"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,8 +52,7 @@ def split(collection: Any, name: str) -> list[Delayed]:
     Raises
     ------
     InvalidParameterError
-        For what is no collection of rows, for columns in several chunks, and for categorical
-        columns whose lists are not known without looking at rows.
+        For what is no collection of rows, and for columns in several chunks.
     """
     if isinstance(collection, Pieces):
         return collection.pieces
@@ -67,7 +63,6 @@ def split(collection: Any, name: str) -> list[Delayed]:
             "this process holds."
         )
     if is_dataframe(collection):
-        _check_categories(collection, name)
         # Dask would join partitions of columns that it reads alone, and y would not fit X.
         return list(collection.to_delayed(optimize_graph=False))
     if not 1 <= collection.ndim <= 2:
@@ -108,19 +103,3 @@ def join(X: Any, y: Any, weight: Any, init_score: Any) -> tuple[list[Delayed], l
         for tables in (X, nothing)
     )
     return whole, labels
-
-
-def _check_categories(frame: Any, name: str) -> None:
-    """Raise where the categories of a column depend on rows."""
-    meta = frame._meta
-    if not hasattr(meta, "columns"):
-        return
-    for place, column in enumerate(meta.columns):
-        own = meta.iloc[:, place]
-        if is_categorical(own) and UNKNOWN in list(own.cat.categories):
-            raise InvalidParameterError(
-                f"The categories of column {column!r} of {name} are not known before its rows are "
-                "read. Give the column a type with a list of categories, "
-                "X.astype({...: pd.CategoricalDtype([...])}), or pass it as text and declare "
-                "Schema(categories=...)."
-            )

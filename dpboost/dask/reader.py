@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -64,6 +66,8 @@ class PartFacts:
     fingerprint : Fingerprint
     columns : ColumnFacts or None
         None where there are no rows.
+    lists : dict of int to list
+        Categories that the column types of this partition list.
     classes : tuple
         Labels that occur, of a classification.
     n_outputs : int
@@ -73,6 +77,7 @@ class PartFacts:
     n_rows: int
     fingerprint: Fingerprint
     columns: ColumnFacts | None = None
+    lists: Mapping[int, list[Any]] = field(default_factory=dict)
     classes: tuple[Any, ...] = ()
     n_outputs: int = 0
 
@@ -140,6 +145,7 @@ class Reader:
             n_rows=n_rows,
             fingerprint=found,
             columns=ColumnFacts.of(rows.table),
+            lists=rows.table.categorical,
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),
         )

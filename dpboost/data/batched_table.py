@@ -28,6 +28,9 @@ class BatchedTable(Table):
         As in `read_table`.
     feature_names : sequence of str, optional
     zero_as_missing : bool
+    same_lists : bool
+        Whether all batches must list the same categories, because these are taken as public.
+        Otherwise each batch is read by its own lists.
 
     Privacy
     -------
@@ -35,7 +38,7 @@ class BatchedTable(Table):
     batch must have the same.
     """
 
-    __slots__ = ("_batches", "_given_names", "_schema")
+    __slots__ = ("_batches", "_given_names", "_same_lists", "_schema")
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class BatchedTable(Table):
         schema: Schema | ResolvedSchema,
         feature_names: Sequence[str] | None = None,
         zero_as_missing: bool = False,
+        same_lists: bool = False,
     ) -> None:
         first = read_table(
             batches.first.X,
@@ -61,6 +65,7 @@ class BatchedTable(Table):
         self._batches = batches
         self._schema = schema
         self._given_names = feature_names
+        self._same_lists = same_lists
 
     def check(self) -> None:
         """Look at all batches, whose types could differ, and count rows, before any is used."""
@@ -86,12 +91,13 @@ class BatchedTable(Table):
         )
         if table.feature_names != self.feature_names:
             raise InvalidParameterError("The batches of X must have the same names of columns.")
-        for place in {*table.categorical, *self.categorical}:
-            if table.categorical.get(place) != self.categorical.get(place):
+        for place in sorted({*table.categorical, *self.categorical}):
+            own, first = table.categorical.get(place), self.categorical.get(place)
+            if own is None or first is None or (self._same_lists and own != first):
                 raise InvalidParameterError(
-                    f"The column {self.feature_names[place]!r} has other categories in some of the "
-                    "batches of X: give all of them the same categorical type, or declare "
-                    "Schema(categories=...)."
+                    f"The column {self.feature_names[place]!r} has another type or other "
+                    "categories in some of the batches of X: give all of them the same categorical "
+                    "type, or declare Schema(categories=...)."
                 )
         return table
 

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from dpboost._validation import InvalidParameterError
 from dpboost.data.arrays import as_array
-from dpboost.data.columns import is_frame
+from dpboost.data.columns import is_categorical, is_frame
 from dpboost.data.containers import is_sequence, sequence_slices, unpack
 from dpboost.data.same_rows import SameRows
 
@@ -197,7 +197,7 @@ class Batches:
             return np.concatenate([np.asarray(part) for part in parts])[place]
         import pandas as pd
 
-        return pd.concat(parts, ignore_index=True).iloc[place]
+        return pd.concat(_of_one_type(parts), ignore_index=True).iloc[place]
 
     def _columns_only(self) -> Iterator[Batch]:
         """Go through the rows reading no more than labels and weights, where that can be had."""
@@ -260,6 +260,28 @@ class Batches:
         label = label if self._label is None else taken[self._label]
         weight = weight if self._weight is None else taken[self._weight]
         return Batch(X=X, label=label, weight=weight)
+
+
+def _of_one_type(frames: Sequence[Any]) -> Sequence[Any]:
+    """Give the categorical columns of all frames the categories of any, which join as objects."""
+    from pandas.api.types import union_categoricals
+
+    first = frames[0]
+    mixed = {
+        place: [frame.iloc[:, place] for frame in frames]
+        for place, dtype in enumerate(first.dtypes)
+        if is_categorical(first.iloc[:, place])
+        and any(frame.dtypes.iloc[place] != dtype for frame in frames)
+    }
+    if not mixed:
+        return frames
+    frames = [frame.copy(deep=False) for frame in frames]
+    for place, columns in mixed.items():
+        if all(map(is_categorical, columns)):
+            union = union_categoricals(columns, ignore_order=True).dtype
+            for frame, column in zip(frames, columns, strict=True):
+                frame.isetitem(place, column.astype(union))
+    return frames
 
 
 def _is_part(part: Any) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpboost.data.table import Table
@@ -17,15 +16,16 @@ class ColumnFacts:
     Parameters
     ----------
     feature_names : tuple of str
-    categorical : dict of int to list
-        Positions of the columns that are read by position in a list of categories.
+    categorical : frozenset of int
+        Positions of the columns that are read by position in a list of categories. The lists are
+        not here: what a table lists undeclared is part of its rows.
     ordered : frozenset of int
         Those of them whose codes are compared as numbers.
     zero_as_missing : bool
     """
 
     feature_names: tuple[str, ...]
-    categorical: Mapping[int, list[Any]] = field(default_factory=dict)
+    categorical: frozenset[int] = frozenset()
     ordered: frozenset[int] = frozenset()
     zero_as_missing: bool = False
 
@@ -34,7 +34,7 @@ class ColumnFacts:
         """Return what is public of a table."""
         return cls(
             feature_names=table.feature_names,
-            categorical=table.categorical,
+            categorical=frozenset(table.categorical),
             ordered=table.ordered,
             zero_as_missing=table.zero_as_missing,
         )
@@ -44,17 +44,6 @@ class ColumnFacts:
         """Number of columns."""
         return len(self.feature_names)
 
-    def under(self, schema: ResolvedSchema, *, keep_order: bool = True) -> ColumnFacts:
-        """Return the facts once the lists of categories are those of a complete schema.
-
-        Parameters
-        ----------
-        schema : ResolvedSchema
-        keep_order : bool, default=True
-            Whether codes of ordered columns are still compared as numbers.
-        """
-        lists = {
-            place: list(schema.categories.get(place, listed))
-            for place, listed in self.categorical.items()
-        }
-        return replace(self, categorical=lists, ordered=self.ordered if keep_order else frozenset())
+    def lists(self, schema: ResolvedSchema) -> dict[int, list[Any]]:
+        """Return the lists of categories by position, from a complete schema."""
+        return {place: list(schema.categories[place]) for place in sorted(self.categorical)}

@@ -190,8 +190,9 @@ def numeric_column(column: Any, name: str) -> NDArray[Any]:
     hint = "make it numeric"
     if is_text(column):
         hint = (
-            f"declare its values, Schema(categories={{{name!r}: [...]}}), make it a categorical "
-            "column, or make it numeric"
+            f"declare its values, Schema(categories={{{name!r}: [...]}}), or make it numeric; the "
+            "values of a column of categorical type are learned with part of the budget where "
+            "delta > 0"
         )
     raise InvalidParameterError(f"The column {name!r} of X has the type {dtype}: {hint}.")
 

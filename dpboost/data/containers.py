@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._sparse_checks import checked_sparse
 from dpboost._validation import InvalidParameterError
+from dpboost.data.columns import is_frame
 
 # Rows read at a time from a sequence that does not say how many it likes.
 _BATCH = 4096
@@ -24,9 +25,10 @@ def unpack(X: Any) -> Any:
     ----------
     X : any object
         A pyarrow Table or RecordBatch or a polars DataFrame becomes a pandas DataFrame, column
-        by column and mostly without a copy. A ``lightgbm.Sequence``, and a list of them or of
-        2-D arrays, is one table by its rows, from top to bottom. A ``lightgbm.Dataset`` gives
-        its raw data.
+        by column and mostly without a copy. Dictionaries of Arrow, also those inside a pandas
+        DataFrame, and polars Categoricals become pandas categorical columns. A
+        ``lightgbm.Sequence``, and a list of them or of 2-D arrays, is one table by its rows, from
+        top to bottom. A ``lightgbm.Dataset`` gives its raw data.
 
     Returns
     -------
@@ -38,12 +40,11 @@ def unpack(X: Any) -> Any:
         For a Dataset without raw data, a part that is not 2-D, parts of different width, and
         types of pyarrow or polars that are no table.
 
-    Notes
-    -----
+    Privacy
+    -------
     A dictionary of Arrow, and a polars Categorical, lists what the rows hold, in the order in
-    which they hold it: it is part of the rows and not of the type. Such columns are read as
-    text, whose categories have to be declared. A polars Enum has its categories in its type and
-    is read as a pandas categorical column.
+    which they hold it; such lists are sorted here. The list of a categorical column is part of the
+    rows, whatever container holds it.
     """
     if is_dataset(X):
         return unpack(_dataset_rows(X))
@@ -59,7 +60,7 @@ def unpack(X: Any) -> Any:
             return _stack([_read_sequence(part) for part in X])
         if all(isinstance(part, np.ndarray) and part.ndim == 2 for part in X):
             return _stack(X)
-    return X
+    return _from_pandas(X) if is_frame(X) else X
 
 
 def is_dataset(X: Any) -> bool:
@@ -187,11 +188,44 @@ def _from_arrow(X: Any) -> Any:
     pd = _pandas("pyarrow")
     columns = {}
     for place, (name, column) in enumerate(zip(X.schema.names, X.columns, strict=True)):
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        columns[place] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(kind, name)))
+        if pa.types.is_dictionary(column.type):
+            columns[place] = _categorical(column, name)
+        else:
+            columns[place] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(column.type, name)))
     frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
     frame.columns = list(X.schema.names)
     return frame
+
+
+def _from_pandas(X: Any) -> Any:
+    """Return a DataFrame in which dictionaries of Arrow are categorical columns."""
+    arrow = [place for place, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "ArrowDtype"]
+    listed = [place for place in arrow if str(X.dtypes.iloc[place]).startswith("dictionary<")]
+    if not listed:
+        return X
+    result = X.copy(deep=False)
+    for place in listed:
+        column = X.iloc[:, place].array.__arrow_array__()
+        result.isetitem(place, _categorical(column, str(X.columns[place])))
+    return result
+
+
+def _categorical(column: Any, name: str) -> Any:
+    """Return a dictionary of Arrow as a pandas categorical, its values sorted."""
+    import pandas as pd
+    import pyarrow as pa
+
+    plain = column.cast(_read_as(column.type.value_type, name))
+    # Chunks may have other dictionaries, with repeated, unused or missing values.
+    if isinstance(plain, pa.ChunkedArray):
+        plain = plain.combine_chunks()
+    coded = plain.dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = coded.dictionary.to_pylist()
+    listed = sorted(value for value in values if value == value)  # NaN is missing
+    place = {value: number for number, value in enumerate(listed)}
+    numbers = np.array([*(place.get(value, -1) for value in values), -1])
+    return pd.Categorical.from_codes(numbers[codes], categories=listed)
 
 
 def _read_as(kind: Any, name: str) -> Any:

@@ -159,15 +159,29 @@ def _class_objects(labels: NDArray[Any]) -> NDArray[Any]:
         )
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return np.array(values, dtype=bool)
+    return whole_numbers(values)
+
+
+def whole_numbers(values: Sequence[Any]) -> NDArray[Any]:
+    """Return numbers of mixed types as one array: integers where all of them are whole.
+
+    1, 1.0 and True are one class, an integer in whatever order they come.
+
+    Raises
+    ------
+    InvalidParameterError
+        For what is no number.
+    """
     if all(isinstance(value, (int, np.integer)) for value in values):
-        numbers: list[Any] = values
-    else:
-        numbers = [object_number(value) for value in values]
-        if any(number is None for number in numbers):
-            raise InvalidParameterError(
-                "Unknown label type: unknown. Classes must be whole numbers, booleans or text."
-            )
-    return np.array(numbers)
+        return np.array(values)
+    numbers = [object_number(value) for value in values]
+    if any(number is None for number in numbers):
+        raise InvalidParameterError(
+            "Unknown label type: unknown. Classes must be whole numbers, booleans or text."
+        )
+    found = np.array(numbers, dtype=np.float64)
+    fits = (found == np.trunc(found)) & (np.abs(found) < 2.0**63)
+    return found.astype(np.int64) if fits.all() else found
 
 
 def _check_finite(labels: NDArray[Any]) -> None:

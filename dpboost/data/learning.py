@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,11 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.source import Source, foresee
 from dpboost.schema import ResolvedSchema
 
-ASSUMPTIONS = ("column_types", "classes")
+ASSUMPTIONS = ("column_types", "classes", "categories")
+# Lists of categories are not among them: df.name.astype("category") lists persons.
+ASSUMED_BY_DEFAULT = ("column_types", "classes")
+# A warning names so many labels or columns.
+MOST_NAMED = 20
 # Smallest budget that is worth spending on the bounds of one column, by currency: the noise of a
 # magnitude cell then has a scale of 100 rows.
 LEAST_PER_COLUMN = {
@@ -39,6 +44,10 @@ COMMON_BOUND_SCALE = 1e-3
 
 class UndeclaredWarning(UserWarning):
     """Part of the budget goes into learning what a ``Schema`` could have declared."""
+
+
+class AssumedPublicWarning(UserWarning):
+    """Something that comes from the rows is published because it is assumed to be public."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +83,7 @@ def complete_schema(
     n_bins: int,
     ledger: Ledger,
     assumed_classes: tuple[Any, ...] = (),
+    assumed_categories: Mapping[int, Sequence[Any]] | None = None,
     nominal: frozenset[int] = frozenset(),
 ) -> Knowledge:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
@@ -96,6 +106,8 @@ def complete_schema(
         The gate, with the budget of the whole fit.
     assumed_classes : tuple
         The set of labels, where it is public by assumption.
+    assumed_categories : dict of int to sequence, optional
+        Lists of categories that column types bring along, where these are public by assumption.
     nominal : frozenset of int
         Columns of numbers that hold categories, which are to be learned.
 
@@ -112,6 +124,9 @@ def complete_schema(
     -----
     UndeclaredWarning
         Once, when anything was learned: names the arguments that would have saved its budget.
+    AssumedPublicWarning
+        Once, when the set of labels is taken as public: lists it. Once, when lists of categories
+        are: names their columns.
 
     Privacy
     -------
@@ -119,16 +134,30 @@ def complete_schema(
     bounds, categories, classes, as far as each is undeclared. Which parts are undeclared is a
     public fact of the schema and of the column types.
     """
-    assumed = []
-    if "column_types" in assume_public:
-        assumed.append("column types and category lists")
-        types = {place: tuple(values) for place, values in columns.categorical.items()}
-        schema = replace(schema, categories={**types, **schema.categories})
+    check_learnable(
+        schema,
+        columns,
+        task=task,
+        assume_public=assume_public,
+        nominal=nominal,
+        epsilon=ledger.epsilon,
+        delta=ledger.delta,
+    )
+    assumed = ["column types"] if "column_types" in assume_public else []
+    lists = {
+        place: tuple(values)
+        for place, values in (assumed_categories or {}).items()
+        if place not in schema.categories
+    }
+    if lists:
+        assumed.append("category lists")
+        _warn_of_lists([schema.feature_names[place] for place in sorted(lists)])
+        schema = replace(schema, categories={**lists, **schema.categories})
     if task != "regression" and schema.classes is None and "classes" in assume_public:
         assumed.append("set of class labels")
+        _warn_of_classes(assumed_classes)
         schema = replace(schema, classes=assumed_classes)
     steps = _undeclared(schema, columns, task, ledger, nominal)
-    _refuse_without_delta(steps, ledger)
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
     schema = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
     _warn(steps)
@@ -161,7 +190,7 @@ def _category_tally(
     """Return the question for the nominal columns whose categories are not known."""
     known = schema.categories
     return CategoryTally(
-        listed={place: own for place, own in columns.categorical.items() if place not in known},
+        listed=tuple(place for place in sorted(columns.categorical) if place not in known),
         nominal=tuple(place for place in sorted(nominal) if place not in known),
     )
 
@@ -192,14 +221,80 @@ def _undeclared(
     return steps
 
 
-def _refuse_without_delta(steps: dict[str, str], ledger: Ledger) -> None:
-    """Raise before anything is drawn when a stability histogram has no delta to spend."""
-    for name in ("classes", "categories"):
-        if name in steps and ledger.delta == 0 and ledger.capacity != np.inf:
-            raise InvalidParameterError(
-                f"With delta=0 the {steps[name]} cannot be learned privately: declare them with "
-                f"Schema({name}=...), allow delta > 0, or let assume_public name them."
-            )
+def check_learnable(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    *,
+    task: str,
+    assume_public: Sequence[str],
+    nominal: frozenset[int],
+    epsilon: Fraction | float,
+    delta: Fraction | float,
+) -> None:
+    """Raise before anything is drawn when a stability histogram has no delta to spend.
+
+    Parameters
+    ----------
+    schema, columns, task, assume_public, nominal
+        As in `complete_schema`.
+    epsilon, delta : Fraction or float
+        Of the fit. Without noise no delta is needed.
+
+    Raises
+    ------
+    InvalidParameterError
+        When classes or categories must be learned but delta is 0; names columns, no cell.
+    """
+    if delta > 0 or epsilon == np.inf:
+        return
+    if task != "regression" and schema.classes is None and "classes" not in assume_public:
+        raise InvalidParameterError(
+            "With delta=0 the class labels cannot be learned privately: declare them with "
+            "Schema(classes=...), allow delta > 0, or let assume_public name 'classes'."
+        )
+    listed = set() if "categories" in assume_public else columns.categorical
+    places = sorted({*listed, *nominal} - set(schema.categories))
+    if not places:
+        return
+    cure = ""
+    if listed >= set(places):
+        cure = (
+            ", or let assume_public name 'categories', where the lists of the column types are "
+            "public knowledge"
+        )
+    raise InvalidParameterError(
+        "A list of categories is made of rows, and with delta=0 it cannot be learned privately. "
+        f"Undeclared: {_some([schema.feature_names[place] for place in places])}. Declare them "
+        f"with Schema(categories=...), allow delta > 0{cure}."
+    )
+
+
+def _some(values: Sequence[Any]) -> str:
+    """List public values, the first ones of many."""
+    more = len(values) - MOST_NAMED
+    shown = ", ".join(map(repr, values[:MOST_NAMED]))
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _warn_of_classes(classes: Sequence[Any]) -> None:
+    """Say which labels are published."""
+    warn_user(
+        f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
+        "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
+        "leave 'classes' out of assume_public.",
+        AssumedPublicWarning,
+    )
+
+
+def _warn_of_lists(names: Sequence[str]) -> None:
+    """Say whose lists of categories are published."""
+    warn_user(
+        f"The categories that the column types of {_some(names)} list are taken as public and are "
+        "part of the model, because assume_public names 'categories'. Declare them, "
+        "schema=Schema(categories=...), or have them learned with part of the budget: leave "
+        "'categories' out of assume_public.",
+        AssumedPublicWarning,
+    )
 
 
 def _warn(steps: dict[str, str]) -> None:
@@ -273,7 +368,10 @@ def _learn_categories(
     released = release_categories(
         ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
     )
-    return {places[name]: tuple(map(_whole, values)) for name, values in released.items()}
+    # Equal values of two types, from two places, are one category.
+    return {
+        places[name]: tuple(dict.fromkeys(map(_whole, values))) for name, values in released.items()
+    }
 
 
 def _whole(value: Any) -> Any:

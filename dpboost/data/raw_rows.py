@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,12 +15,13 @@ from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
 from dpboost.data.row_extras import RowExtras
 from dpboost.data.table import Table
-from dpboost.privacy.categories import count_values
+from dpboost.privacy.categories import count_codes, count_values
 from dpboost.privacy.source import Sum
 from dpboost.schema import ResolvedSchema
 
 # Largest category in a column of numbers.
 LARGEST_CODE = 65535
+CODES = tuple(map(float, range(LARGEST_CODE + 1)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,13 +84,14 @@ class CategoryTally:
 
     Parameters
     ----------
-    listed : dict of int to list
-        Columns that are read by position in a list, which is not to be published.
+    listed : tuple of int
+        Columns that are read by position in a list, which is the table's own and not to be
+        published: other places, and other batches, may list other values.
     nominal : tuple of int
         Columns of numbers that hold categories.
     """
 
-    listed: Mapping[int, Sequence[Any]]
+    listed: tuple[int, ...]
     nominal: tuple[int, ...]
 
     @property
@@ -98,14 +101,16 @@ class CategoryTally:
 
     def count(self, rows: RawRows) -> list[Counter[Any]]:
         """Return one table of counts for each column."""
-        tables = []
-        for place, values in self.listed.items():
-            categories = np.array([*map(_double, values), None], dtype=object)
-            codes = np.nan_to_num(rows.column(place)[rows.counted], nan=len(values))
-            tables.append(count_values(categories[codes.astype(np.intp)].tolist()))
-        return tables + [
-            count_values(_codes(rows.column(place)[rows.counted])) for place in self.nominal
-        ]
+        tables: list[Counter[Any]] = [Counter() for _ in self.places]
+        for part in rows.table.parts():
+            for place, table in zip(self.places, tables, strict=True):
+                cells = part.column(place)[rows.counted]
+                if place in self.nominal:
+                    table.update(count_codes(_whole_numbers(cells), CODES))
+                else:
+                    codes = np.nan_to_num(cells, nan=-1.0).astype(np.int64)
+                    table.update(count_codes(codes, list(map(_plain, part.categorical[place]))))
+        return tables
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,20 +136,20 @@ class ReadAgain:
         return replace(rows, table=rows.read_again(self.schema))
 
 
-def _codes(values: NDArray[np.float64]) -> list[Any]:
-    """Return numbers as LightGBM reads them in a nominal column, None where they are no codes."""
+def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return numbers as LightGBM reads them in a nominal column, -1 where they are no codes."""
     whole = np.trunc(values)
-    return [
-        value if 0 <= value <= LARGEST_CODE else None for value in whole.astype(object).tolist()
-    ]
+    known = (whole >= 0) & (whole <= LARGEST_CODE)
+    return np.where(known, whole, -1.0).astype(np.int64)
 
 
-def _double(value: Any) -> Any:
-    """Return a number as a double, anything else as it is.
+def _plain(value: Any) -> Any:
+    """Return a number as a double, None where it is infinite, anything else as it is.
 
     Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
     either type would tell whether such a row exists.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return object_number(value)
+        number = object_number(value)
+        return number if number is not None and math.isfinite(number) else None
     return value

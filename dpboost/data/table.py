@@ -52,7 +52,7 @@ class Table:
         As LightGBM writes them.
     categorical : dict of int to list
         Positions of the columns that are read by position in a list of categories, with that
-        list: the declared one, or else the one of the column's pandas type.
+        list: the declared one, or else the private one of the column's pandas type.
     ordered : frozenset of int
         Those of them whose pandas type is ordered and whose categories are not declared:
         LightGBM compares their codes as numbers.
@@ -63,9 +63,9 @@ class Table:
 
     Privacy
     -------
-    ``n_features``, ``feature_names``, ``categorical``, ``ordered`` and ``zero_as_missing``
-    depend on names and types of columns and on parameters only, which are public by assumption.
-    Everything else is private.
+    ``n_features``, ``feature_names``, the positions in ``categorical``, ``ordered`` and
+    ``zero_as_missing`` depend on names and types of columns and on parameters only, which are
+    public by assumption. Everything else is private, undeclared lists of categories too.
     """
 
     __slots__ = (

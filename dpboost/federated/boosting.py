@@ -95,7 +95,7 @@ def train_agreed(
     names = tuple(lightgbm_name(name) for name in agreement.features)
     return train(
         source,
-        ColumnFacts(feature_names=names, categorical=agreement.listed),
+        ColumnFacts(feature_names=names, categorical=frozenset(agreement.listed)),
         schema.resolve(names),
         request=TrainingRequest(
             task=agreement.task,

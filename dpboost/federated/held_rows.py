@@ -56,6 +56,13 @@ def read_rows(X: Any, agreement: Agreement) -> Table:
             number_codes=nominal - set(listed),
         )
     table = read_table(X, schema=schema, feature_names=names)
+    open_lists = sorted(set(table.categorical) - set(schema.resolve(names).categories))
+    if open_lists:
+        raise InvalidParameterError(
+            f"The column {table.feature_names[open_lists[0]]!r} of X is categorical, and parties "
+            "learn no lists of categories from their rows: declare them in the agreement's schema, "
+            "Schema(categories=...)."
+        )
     if {place: list(values) for place, values in table.categorical.items()} != listed:
         raise InvalidParameterError(
             "The columns of X that hold text or pandas categories must be those whose categories "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from dpboost.data.arrays import as_array
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
+from dpboost.schema import Category, Column, Schema
 
 _OBJECTIVE = re.compile(r"^objective=(.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^(?=Tree=\d+$)", re.MULTILINE)
@@ -90,6 +91,38 @@ class EarlierModel:
             objective=objective.group(1) if objective else "",
             classes=None if classes is None else tuple(np.asarray(classes).tolist()),
         )
+
+    def completed(self, schema: Schema, table: Table) -> Schema:
+        """Declare the lists of categories of this model, which is public, where others do not.
+
+        Parameters
+        ----------
+        schema : Schema
+            What the user declares.
+        table : Table
+            With the columns of the fit; only their names and kinds are looked at.
+
+        Raises
+        ------
+        InvalidParameterError
+            If this model was released without any category of a column.
+        """
+        lists = self.booster.pandas_categorical or []
+        if len(lists) != len(table.categorical):
+            return schema
+        known = schema.resolve(table.feature_names).categories
+        added: dict[Column, tuple[Category, ...]] = {}
+        for place, values in zip(sorted(table.categorical), lists, strict=True):
+            if place in known:
+                continue
+            if not values:
+                raise InvalidParameterError(
+                    "The 'init_model' parameter of fit must be a model that knows categories of "
+                    f"the column {table.feature_names[place]!r}: train it with "
+                    "Schema(categories=...)."
+                )
+            added[place] = tuple(values)
+        return replace(schema, categories={**schema.categories, **added})
 
     def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:
         """Predict the private rows: where their scores start.

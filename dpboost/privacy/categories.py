@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError
 from dpboost.privacy.accounting import SMALLEST_SIGMA
@@ -37,7 +38,7 @@ def release_categories(
         Charged once, with ``budget`` and ``delta``.
     columns : mapping of str to Counter
         Private counts of the values of each column by name, :math:`q` of them, from
-        `count_values`.
+        `count_values` or `count_codes`. Only values that occur are in it.
     budget : Fraction or inf
         In the currency of the ledger's accountant; shared by the columns.
     delta : Fraction or float
@@ -148,6 +149,29 @@ def count_values(values: Iterable[Hashable]) -> Counter[Key]:
         raise InvalidParameterError(
             "A categorical column must hold strings, numbers or other plain values."
         ) from None
+
+
+def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Key]:
+    """Count values that are given by their positions in a list, as `count_values` does.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,), int64
+        Private; -1 is missing.
+    values : sequence
+        Private; None and NaN are missing.
+
+    Returns
+    -------
+    Counter
+        Private; without the values of the list that do not occur.
+    """
+    times = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+    total: Counter[Key] = Counter()
+    for code in np.flatnonzero(times).tolist():
+        if not _missing(values[code]):
+            total[_key(values[code])] += int(times[code])
+    return total
 
 
 def _key(value: Hashable) -> Key:

@@ -13,6 +13,7 @@ from dpboost.audit.failure import lone_category
 from dpboost.audit.recipes import ESTIMATORS, category_learner
 from dpboost.audit.transcript import KernelCall, Line
 from dpboost.data import learning
+from dpboost.data.learning import ASSUMPTIONS
 from dpboost.privacy.relation import Neighbours
 
 pytest.importorskip("pandas")
@@ -41,8 +42,13 @@ def test_chances_of_known_laws():
 
 
 def test_an_estimator_without_learned_categories_is_not_audited():
+    def make():
+        return ESTIMATORS["regression"](
+            n_estimators=1, max_depth=1, verbosity=0, assume_public=ASSUMPTIONS
+        )
+
     with pytest.raises(RuntimeError, match="learned no categories"):
-        lone_category(lambda: ESTIMATORS["regression"](n_estimators=1, max_depth=1, verbosity=0))
+        lone_category(make)
 
 
 def test_a_category_that_never_shows_is_not_audited(monkeypatch):

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 
 from lightgbm.dask import DaskLGBMClassifier, DaskLGBMRegressor  # noqa: E402
 
@@ -108,6 +109,41 @@ def test_frames_weights_and_scores_do_not_either(client, assumed, n_parts):
     model.fit(rows, labels, **dict(zip(beside, others, strict=True)))
     assert text(model) == text(expected)
     np.testing.assert_array_equal(model.predict(rows).compute(), expected.predict(FRAME))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_lists_that_differ_by_partition_are_learned_together(client, known):
+    options = {**GIVEN, "schema": {"bounds": {"a": (-2, 2), "b": (-2, 2)}}, "epsilon": 20.0}
+    frame = FRAME.assign(kind=FRAME.kind.astype(str)).sort_values("kind", kind="stable")
+    labels = pd.Series(Y[frame.index])
+    frame = frame.reset_index(drop=True)
+    expected = DPBoostRegressor(**options).fit(frame.astype({"kind": "category"}), labels)
+    assert expected.booster_.pandas_categorical == [["n", "p"]]
+    rows = dd.from_pandas(frame, npartitions=3)
+    if known:
+        rows = rows.astype({"kind": pd.CategoricalDtype(["p", "n", "q"])})
+    else:
+        rows = rows.map_partitions(lambda part: part.astype({"kind": "category"}))
+    given = rows, dd.from_pandas(labels, npartitions=3)
+    model = DaskDPBoostRegressor(**options, client=client).fit(*given)
+    assert text(model) == text(expected)
+    np.testing.assert_array_equal(
+        model.predict(rows).compute(), expected.predict(frame.astype({"kind": "category"}))
+    )
+    again = DaskDPBoostRegressor(**options, client=client).fit(*given, init_model=model)
+    assert again.booster_.pandas_categorical == [["n", "p"]]
+    assert "categories" not in again.privacy_report_.facts["learned"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_equal_labels_of_other_types_are_one_class(client, order):
+    kinds = [bool, float, int][::order]
+    parts = [dask.delayed((Y[:60] > 0).astype)(kind) for kind in kinds]
+    labels = da.concatenate([da.from_delayed(part, (60,), dtype=int) for part in parts])
+    rows = da.from_array(np.tile(X[:60], (3, 1)), chunks=(60, 3))
+    model = DaskDPBoostClassifier(**GIVEN, client=client).fit(rows, labels)
+    assert model.classes_.dtype == np.int64
+    assert model.classes_.tolist() == [0, 1]
 
 
 def test_partitions_of_parquet_are_read_where_they_are_needed(client, tmp_path):

@@ -84,7 +84,8 @@ def test_what_the_client_has_to_know():
     assert facts.classes == (0.0, 1.0)
     assert facts.n_outputs == 2
     assert facts.columns.feature_names == ("x", "kind")
-    assert facts.columns.categorical == {1: ["a", "b"]}
+    assert facts.columns.categorical == {1}
+    assert facts.lists == {1: ["a", "b"]}
     empty = reader().look(Part(X=X[:0], y=Y[:0]))
     assert (empty.n_rows, empty.columns) == (0, None)
 

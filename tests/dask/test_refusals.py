@@ -14,11 +14,11 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 
 from dpboost import InvalidParameterError  # noqa: E402
 from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor  # noqa: E402
+from dpboost.data.learning import ASSUMPTIONS  # noqa: E402
 
 X = np.random.default_rng(0).uniform(-1, 1, (40, 3))
 Y = X[:, 0]
 ROWS, LABELS = da.from_array(X, chunks=(10, 3)), da.from_array(Y, chunks=10)
-KINDS = pd.DataFrame({"x": Y, "kind": pd.Categorical(["a", "b"] * 20)})
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +45,13 @@ def mixed_kinds():
     return dd.from_delayed(parts, meta=meta, verify_meta=False)
 
 
-def unknown_kinds():
-    frame = dd.from_pandas(KINDS, npartitions=4)
-    return frame.assign(kind=frame.kind.astype(str).astype("category"))
+def half_kinds():
+    """Numbers in one partition, categories in the other."""
+    parts = [
+        dask.delayed(pd.DataFrame)({"k": pd.Series([1] * 10, dtype=dtype)})
+        for dtype in ("int64", "category")
+    ]
+    return dd.from_delayed(parts, meta=pd.DataFrame({"k": [1]}), verify_meta=False)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +72,9 @@ def unknown_kinds():
         (ROWS, LABELS, {}, {"epsilon": -1}, "epsilon"),
         (ROWS, LABELS, {"init_score": da.ones((40, 2), chunks=(10, 2))}, {}, "init_score"),
         (ROWS, LABELS, {"categorical_feature": ["z"]}, {}, "names the column 'z'"),
-        (mixed_kinds(), LABELS[:20], {}, {}, "'k' of X has other categories"),
-        (unknown_kinds(), LABELS, {}, {}, "categories of column 'kind' of X are not known"),
+        (mixed_kinds(), LABELS[:20], {}, {"assume_public": ASSUMPTIONS}, "'k' of X has another"),
+        (mixed_kinds(), LABELS[:20], {}, {"delta": 0, "recipe": "dpboost"}, "Undeclared: 'k'"),
+        (half_kinds(), LABELS[:20], {}, {}, "'k' of X has another type"),
     ],
 )
 def test_regressions(client, rows, labels, fit, options, message):

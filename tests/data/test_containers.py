@@ -163,16 +163,43 @@ def test_arrow_text_needs_declared_categories():
             "text": values,
             "large": pa.array(values, pa.large_string()),
             "view": pa.array(values, pa.string_view()),
-            # Its dictionary lists what the rows hold, in their order: no public type.
-            "dictionary": pa.array(["y", "x", None]).dictionary_encode(),
         }
     )
     for name in X.column_names:
         with pytest.raises(InvalidParameterError, match=rf"Schema\(categories=\{{'{name}'"):
             read_table(X.select([name]))
     table = read_table(X, schema={"categories": dict.fromkeys(X.column_names, ["y", "x"])})
-    expected = [[1, 1, 1, 0], [0, 0, 0, 1], [NAN] * 4]
+    expected = [[1, 1, 1], [0, 0, 0], [NAN] * 3]
     np.testing.assert_array_equal(columns(table), expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        (["y", "x", None], ["x", "y"]),
+        ([7, 3, None], [3, 7]),
+        ([2.5, 1.0, NAN], [1.0, 2.5]),
+        ([True, False, None], [False, True]),
+    ],
+    ids=["text", "int", "float", "bool"],
+)
+@pytest.mark.parametrize("kind", ["table", "chunks", "pandas"])
+def test_arrow_dictionaries_are_categorical_columns(values, listed, kind):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    encoded = pa.array(values, from_pandas=True).dictionary_encode()
+    expected = [listed.index(values[0]), listed.index(values[1]), NAN]
+    X = pa.table({"k": encoded})
+    if kind == "chunks":
+        # A dictionary of its own in every chunk.
+        X = pa.concat_tables([X, pa.table({"k": pa.array(values[1:2]).dictionary_encode()})])
+        expected.append(expected[1])
+    if kind == "pandas":
+        X = X.to_pandas(types_mapper=pd.ArrowDtype)
+    table = read_table(X)
+    assert table.categorical == {0: listed}
+    np.testing.assert_array_equal(table.column(0), expected)
+    declared = read_table(X, schema={"categories": {"k": listed[::-1]}})
+    np.testing.assert_array_equal(declared.column(0), 1 - np.array(expected))
 
 
 def test_arrow_types_that_are_no_table_of_numbers_are_refused():
@@ -205,9 +232,10 @@ def test_polars_frames():
     lists = {"t": ["y", "x"], "c": ["x", "y"]}
     table = read_table(pl.DataFrame(text), schema={"categories": lists})
     np.testing.assert_array_equal(columns(table), [[1, 0], [0, 1]])
+    assert read_table(pl.DataFrame({"c": text["c"]})).categorical == {0: ["x", "y"]}
     strange = pl.Series([object()], dtype=pl.Object)
     for X, message in (
-        (pl.DataFrame({"c": text["c"]}), r"Schema\(categories=\{'c'"),
+        (pl.DataFrame({"t": text["t"]}), r"Schema\(categories=\{'t'"),
         (frame.lazy(), "collect"),
         (frame["a"], "Expected 2D array, got 1D"),
         (pl.DataFrame({"o": strange}), "'o' .* Object"),

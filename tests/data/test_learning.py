@@ -11,9 +11,12 @@ import pytest
 from dpboost import InvalidParameterError, Schema
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.learning import (
+    ASSUMED_BY_DEFAULT,
     ASSUMPTIONS,
     FALLBACK_LABEL_BOUNDS,
+    AssumedPublicWarning,
     UndeclaredWarning,
+    check_learnable,
     complete_schema,
 )
 from dpboost.data.raw_rows import RawRows
@@ -48,7 +51,9 @@ def nominal(n_rows=3000, extra=()):
     return pd.DataFrame({"job": pd.Categorical(values)})
 
 
-def complete(X, y, books, *, task="regression", schema=None, assume_public=ASSUMPTIONS, n_bins=16):
+def complete(
+    X, y, books, *, task="regression", schema=None, assume_public=ASSUMED_BY_DEFAULT, n_bins=16
+):
     table = read_table(X, schema=schema)
     resolved = Schema.coerce(schema).resolve(table.feature_names)
     return complete_schema(
@@ -60,6 +65,7 @@ def complete(X, y, books, *, task="regression", schema=None, assume_public=ASSUM
         n_bins=n_bins,
         ledger=books,
         assumed_classes=tuple(np.unique(y).tolist()),
+        assumed_categories=table.categorical if "categories" in assume_public else {},
     )
 
 
@@ -98,20 +104,54 @@ def test_what_is_declared_costs_nothing_and_is_kept(task):
     assert knowledge.schema.label_bounds == (0.0, 9.0)
 
 
-def test_classes_and_categories_are_assumed_by_default():
+def test_column_types_and_classes_are_assumed_by_default_and_categories_are_learned():
     books = ledger()
-    knowledge = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
-    assert books.entries == ()
+    with pytest.warns(UndeclaredWarning, match="categories"):
+        knowledge = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
+    assert labels_of(books) == ["categories"]
     assert knowledge.schema.classes == ("no", "yes")
+    assert knowledge.schema.categories == {0: ("a", "b")}
+    assert knowledge.assumed == ("column types", "set of class labels")
+    assert knowledge.epsilon == Fraction(9, 10)
+
+
+def test_lists_of_categories_are_assumed_where_the_user_says_so():
+    books = ledger()
+    with pytest.warns(AssumedPublicWarning) as caught:
+        knowledge = complete(
+            nominal(extra="z"),
+            ["no", "yes"] * 1500,
+            books,
+            task="binary",
+            assume_public=ASSUMPTIONS,
+        )
+    assert books.entries == ()
     assert knowledge.schema.categories == {0: ("a", "b", "z")}
-    assert knowledge.assumed == ("column types and category lists", "set of class labels")
+    assert knowledge.assumed == ("column types", "category lists", "set of class labels")
     assert knowledge.epsilon == 1
+    lists, classes = (str(warning.message) for warning in caught)
+    assert "'job'" in lists
+    assert "Schema(categories=...)" in lists
+    assert "'no', 'yes'" in classes
+
+
+@pytest.mark.parametrize("n_classes", [2, 20, 23])
+def test_one_warning_lists_the_class_labels(n_classes):
+    schema = {"bounds": {0: (0, 1), 1: (0, 1)}}
+    with pytest.warns() as caught:
+        complete(
+            numeric(n_classes), range(100, 100 + n_classes), ledger(), task="many", schema=schema
+        )
+    (warning,) = caught
+    assert warning.category is AssumedPublicWarning
+    shown = ", ".join(map(str, range(100, 100 + min(n_classes, 20))))
+    assert f"model: {shown}{' and 3 more' if n_classes == 23 else ''}. " in str(warning.message)
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_nothing_is_assumed_about_the_labels_of_a_regression():
     knowledge = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
-    assert knowledge.assumed == ("column types and category lists",)
+    assert knowledge.assumed == ("column types",)
     assert knowledge.schema.classes is None
 
 
@@ -328,13 +368,40 @@ def test_fractions_stay_categories():
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_what_the_type_lists_and_no_row_holds_is_not_learned():
+    """Names of absent rows would otherwise come out by noise alone."""
+    column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
+    schema = {"label_bounds": (0, 1)}
+    books = ledger(epsilon=math.inf)
+    knowledge = complete(pd.DataFrame({"job": column}), np.zeros(3000), books, schema=schema)
+    assert knowledge.schema.categories == {0: ("a", "b")}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_infinite_numbers_are_no_categories():
+    X = pd.DataFrame({"size": pd.Categorical([1.0, math.inf, 2.5] * 1000)})
+    knowledge = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
+    assert knowledge.schema.categories == {0: (1, 2.5)}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_lists_longer_than_the_codes_of_a_column_of_numbers():
+    names = [f"person {number}" for number in range(70_000)]
+    column = pd.Categorical([*names, *["zoe"] * 3000], categories=[*names, "zoe"])
+    X = pd.DataFrame({"name": column})
+    knowledge = complete(X, np.zeros(len(X)), ledger(epsilon=Fraction(2)))
+    assert knowledge.schema.categories == {0: ("zoe",)}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_where_no_category_passes_there_is_none():
     schema = {"label_bounds": (0, 1)}
     knowledge = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
     assert knowledge.schema.categories == {0: ()}
 
 
-@pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",)])
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",), ("categories",)])
 def test_each_assumption_is_on_its_own(assumed):
     books = ledger()
     with pytest.warns(UndeclaredWarning):
@@ -342,7 +409,7 @@ def test_each_assumption_is_on_its_own(assumed):
     expected = []
     if "classes" not in assumed:
         expected.append("class labels")
-    if "column_types" not in assumed:
+    if "categories" not in assumed:
         expected.append("categories")
     assert list(knowledge.learned) == labels_of(books) == expected
 
@@ -359,6 +426,44 @@ def test_without_delta_learning_is_refused_before_anything_is_drawn(task, named)
         complete(nominal(), [0, 1] * 1500, books, task=task, assume_public=())
     assert books.entries == ()
     assert books.spent == 0
+
+
+def test_the_refusal_names_the_columns_and_the_cures():
+    X = pd.DataFrame({"town": ["x"], "size": [1.0], "name of person": ["secret"], "code": [3.0]})
+    X = X.astype({"town": "category", "name of person": "category"})
+    table = read_table(X)
+    facts = ColumnFacts.of(table)
+    request = {"task": "regression", "assume_public": ASSUMED_BY_DEFAULT, "epsilon": Fraction(1)}
+
+    def error(schema, nominal=(), **more):
+        with pytest.raises(InvalidParameterError) as caught:
+            check_learnable(
+                Schema.coerce(schema).resolve(table.feature_names),
+                facts,
+                nominal=frozenset(nominal),
+                delta=0,
+                **request | more,
+            )
+        return str(caught.value)
+
+    message = error(None)
+    assert "Undeclared: 'town', 'name_of_person'. " in message
+    assert "secret" not in message
+    for cure in ("Schema(categories=...)", "delta > 0", "assume_public name 'categories'"):
+        assert cure in message
+    assert "Undeclared: 'name_of_person'. " in error({"categories": {"town": ["x"]}})
+    # Codes in a column of numbers have no list that could be assumed.
+    message = error({"categories": {0: ["x"], 2: ["y"]}}, nominal=[3])
+    assert "Undeclared: 'code'. " in message
+    assert "assume_public" not in message
+    assert "'code'" in error(None, nominal=[3], assume_public=ASSUMPTIONS)
+    resolved = Schema().resolve(table.feature_names)
+    for allowed in (
+        {"assume_public": ASSUMPTIONS, "delta": 0},
+        {"delta": 1e-9},
+        {"delta": 0, "epsilon": math.inf},
+    ):
+        check_learnable(resolved, facts, nominal=frozenset(), **request | allowed)
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -410,7 +515,7 @@ def test_categories_in_columns_of_numbers_are_learned():
             ColumnFacts.of(table),
             LocalSource(RawRows(table=table, labels=np.zeros(2000))),
             task="regression",
-            assume_public=ASSUMPTIONS,
+            assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
             ledger=books,
             nominal=frozenset({1}),
@@ -431,7 +536,7 @@ def test_histograms_count_the_rows_they_are_told_to():
                 RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
             ),
             task="regression",
-            assume_public=ASSUMPTIONS,
+            assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
             ledger=books,
             nominal=frozenset({1}),
@@ -446,7 +551,7 @@ def test_the_set_of_classes_is_that_of_all_rows():
         ColumnFacts.of(table),
         LocalSource(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
         task="classification",
-        assume_public=ASSUMPTIONS,
+        assume_public=ASSUMED_BY_DEFAULT,
         n_bins=16,
         ledger=ledger(),
         assumed_classes=(0, 1, 2),

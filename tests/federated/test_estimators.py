@@ -89,6 +89,13 @@ def test_a_table_with_names_and_categories():
         classifier(schema=schema).fit([given[0], turned])
 
 
+def test_lists_of_categories_are_declared_and_not_learned():
+    pandas = pytest.importorskip("pandas")
+    X, y = pandas.DataFrame({"smokes": pandas.Categorical(["no", "yes"] * 20)}), [0, 1] * 20
+    with pytest.raises(InvalidParameterError, match=r"'smokes' .* Schema\(categories=...\)"):
+        classifier(schema={"classes": [0, 1]}).fit([(X, y), (X, y)])
+
+
 def test_names_with_blanks_are_those_of_the_model_text():
     pandas = pytest.importorskip("pandas")
     given = [(pandas.DataFrame(X, columns=["a 1", "b 2"]), y) for X, y in GIVEN]

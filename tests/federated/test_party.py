@@ -235,8 +235,12 @@ def test_bad_rows_are_refused_before_anything_happens():
         Party(3, np.zeros((3, 2)), np.array(["no"] * 3), agreement=terms)
     pandas = pytest.importorskip("pandas")
     text = pandas.DataFrame({"age": pandas.Categorical(["old", "young"]), "dose": [1.0, 2.0]})
-    with pytest.raises(InvalidParameterError, match="text or pandas"):
+    with pytest.raises(InvalidParameterError, match=r"'age' .* parties learn no .* Schema\(categ"):
         Party(0, text, np.zeros(2), agreement=agreement(schema={"classes": [0, 1]}))
+    codes = pandas.DataFrame({"age": pandas.Categorical([1, 2]), "dose": [1.0, 2.0]})
+    listed = {"classes": [0, 1], "categories": {"age": [1, 2]}}
+    with pytest.raises(InvalidParameterError, match="text or pandas"):
+        Party(0, codes, np.zeros(2), agreement=agreement(schema=listed))
 
 
 def test_a_party_without_rows_has_columns_of_text_too():

@@ -129,9 +129,28 @@ def test_frames_with_categories():
     for source in (first, first.booster_):
         model = DPBoostRegressor(schema=schema, **QUICK).fit(frame, y, init_model=source)
         np.testing.assert_allclose(model.predict(frame, num_iteration=40), first.predict(frame))
-    other = frame.assign(d=frame["d"].cat.reorder_categories(["y", "x"]))
+    declared = {**schema, "categories": {"d": ["y", "x"]}}
     with pytest.raises(InvalidParameterError, match="categories"):
-        DPBoostRegressor(schema=schema, **QUICK).fit(other, y, init_model=first)
+        DPBoostRegressor(schema=declared, **QUICK).fit(frame, y, init_model=first)
+
+
+def test_the_categories_of_the_model_are_known_to_what_continues_it():
+    X, y = table()
+    kind = np.where(X[:, 2] > 0.5, "x", "y")
+    kind[0] = "a name"
+    frame = pd.DataFrame({"a": X[:, 0], "d": pd.Categorical(kind)})
+    schema = {"bounds": {"a": (0.0, 1.0)}, "label_bounds": (-3.0, 5.0)}
+    first = DPBoostRegressor(schema=schema, **QUICK).fit(frame, y)
+    assert first.booster_.pandas_categorical == [["x", "y"]]
+    frame["d"] = frame["d"].cat.set_categories(["y", "another name", "x", "a name"])
+    for source in (first, first.booster_):
+        model = DPBoostRegressor(schema=schema, **QUICK).fit(frame, y, init_model=source)
+        assert model.booster_.pandas_categorical == [["x", "y"]]
+        assert model.privacy_report_.facts["learned"] == "nothing"
+    few = DPBoostRegressor(schema=schema, **QUICK).fit(frame[:3], y[:3])
+    assert few.booster_.pandas_categorical == [[]]
+    with pytest.raises(InvalidParameterError, match=r"knows categories of the column 'd'"):
+        DPBoostRegressor(schema=schema, **QUICK).fit(frame, y, init_model=few)
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_charged(first, monkeypatch, tmp_path):

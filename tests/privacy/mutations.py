@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost import lesson, training
+from dpboost import fitting, lesson, training
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.failure import lone_category
 from dpboost.audit.recipes import category_learner, stale_noise
@@ -465,6 +465,11 @@ def categories_that_occur():
     return [(learning, "release_categories", release_categories)]
 
 
+def categories_of_the_column_type():
+    """Publish the lists of pandas as they come, whatever may be assumed."""
+    return [(fitting, "known_categories", lambda lists, privacy: lists)]
+
+
 def after_encoding(act):
     original = taught_rows.Teach.carry_out
 
@@ -784,6 +789,12 @@ MUTATIONS = [
     Mutation(
         name="all categories that occur are told",
         patches=categories_that_occur,
+        witness="lone category",
+        check="support",
+    ),
+    Mutation(
+        name="categories of the column type are told",
+        patches=categories_of_the_column_type,
         witness="lone category",
         check="support",
     ),
