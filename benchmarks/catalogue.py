@@ -111,8 +111,8 @@ _UNDECLARED = Experiment(
     ),
     epsilons=(1.0,),
     splits=_FIVE,
-    description="What it costs to declare nothing: bounds are then learned from the same budget. "
-    "All else, delta too, has its default.",
+    description="What it costs to declare nothing: bounds and categories are learned from the same "
+    "budget. All else, delta too, has its default.",
     comparisons=(Comparison(method="nothing declared", reference="declared", margin=0.01),),
 )
 
