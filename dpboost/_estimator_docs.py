@@ -85,8 +85,8 @@ OBJECTIVE = """    objective : str or callable, default=None
         None means {score_bounds}.
     max_weight : float, default=None
         Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
-        [0, max_weight]. None means 1, or the largest of the given class weights. Weights are never
-        normalised by their sum. A bound far above most weights costs accuracy.
+        [0, max_weight]. None means 1, or the largest of the given class weights, and weights of
+        rows then come with a warning, whatever they are. They are never normalised by their sum. A bound far above most weights costs accuracy.
 """
 
 REGRESSION_OBJECTIVES = """    alpha : float, default=None

@@ -36,6 +36,7 @@ from dpboost.data.learning import DELTA_SHARE, check_learnable
 from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.fit_options import Feval
+from dpboost.objective import read_weights
 from dpboost.parameters import canonical_names, value_of
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
@@ -198,6 +199,8 @@ class _Run:
             epsilon=self.privacy.epsilon,
             delta=self.privacy.delta,
         )
+        # A fit would see them as well, but maybe not the first one.
+        read_weights(self.weight, self.table.n_rows)
 
     def results(self, return_cvbooster: bool) -> CVResults:
         """Draw the folds, fit, and release the metrics."""

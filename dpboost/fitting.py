@@ -16,7 +16,7 @@ from dpboost.data.learning import check_learnable
 from dpboost.data.raw_rows import RawRows
 from dpboost.objective import ObjectiveRequest
 from dpboost.privacy.source import LocalSource
-from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.privacy_request import PrivacyRequest, warn_of_request
 from dpboost.reading import (
     Reading,
     known_categories,
@@ -117,7 +117,7 @@ def fit_ensemble(
         epsilon=privacy.epsilon,
         delta=privacy.delta,
     )
-    warn_if_not_private(privacy)
+    warn_of_request(privacy, task)
     ledger = privacy.ledger(privacy.accountant(algorithm))
     counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:

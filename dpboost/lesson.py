@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpboost._validation import InvalidParameterError
-from dpboost.boosting.start import release_class_sizes, release_start
+from dpboost.boosting.start import SeenRows, release_class_sizes, release_start
 from dpboost.boosting.taught_rows import Teach
 from dpboost.data.row_extras import RowExtras, Weighting
 from dpboost.losses import ClassLoss, CustomLoss, Loss
@@ -74,7 +74,7 @@ class Lesson:
 
     def release(
         self, source: Source, budget: Budget, ledger: Ledger
-    ) -> tuple[Loss, Weighting | None, float]:
+    ) -> tuple[Loss, Weighting | None, SeenRows]:
         """Release a start value and a row count, or class sizes; return how rows are weighted."""
         objective, loss = self.objective, self.loss
         fixed = isinstance(loss, CustomLoss)
@@ -88,12 +88,20 @@ class Lesson:
             weighting = None
             if weighted or factors is not None:
                 weighting = Weighting(max_weight=objective.max_weight, factors=factors)
-            loss, n_rows = release_start(
-                loss, source, budget=budget, ledger=ledger, weighting=weighting, fixed=fixed
+            loss, seen = release_start(
+                loss,
+                source,
+                budget=budget,
+                ledger=ledger,
+                weighting=weighting,
+                fixed=fixed,
+                classes=bool(self.classes),
             )
-            return loss, weighting, n_rows
+            return loss, weighting, seen
         n_classes = len(self.classes)
-        sizes = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
+        # With balanced weights all classes have the same share: no start value is to be released.
+        seen = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
+        sizes = np.maximum(seen.sizes, 1.0)
         weighting = Weighting(
             max_weight=objective.max_weight if weighted else 1.0,
             factors=tuple((sizes.min() / sizes).tolist()),
@@ -103,7 +111,7 @@ class Lesson:
                 loss = loss.starting_at(np.full(n_classes, 1 / n_classes))
             else:
                 loss = loss.starting_at(0.5)
-        return loss, weighting, float(sizes.min() * n_classes)
+        return loss, weighting, replace(seen, n_rows=float(sizes.min() * n_classes))
 
     def _factors(self) -> tuple[float, ...] | None:
         """Return the weight of each class where the user gives some."""

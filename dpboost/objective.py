@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_real, refuse
+from dpboost._warnings import warn_user
 from dpboost.data.labels import check_same_length
 from dpboost.data.row_extras import RowExtras
 from dpboost.losses import (
@@ -25,6 +26,7 @@ from dpboost.losses import (
     SquaredLoss,
 )
 from dpboost.objective_names import SHARES, objective_name
+from dpboost.parameters import ParameterWarning
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipe import Recipe
 from dpboost.schema import ResolvedSchema, Schema
@@ -103,7 +105,13 @@ class ObjectiveRequest:
         class_weight: Any = None,
         **rows: Any,
     ) -> ObjectiveRequest:
-        """Check every part but the private arrays, or raise ``InvalidParameterError``."""
+        """Check every part but the private arrays, or raise ``InvalidParameterError``.
+
+        Warns
+        -----
+        ParameterWarning
+            Where weights come without ``max_weight``, whatever the weights are.
+        """
         name = objective_name(objective, task, owner)
         if name == "custom" and gradient_bound is None:
             raise refuse(
@@ -131,6 +139,13 @@ class ObjectiveRequest:
             )
             for part, (value, usual, high) in given.items()
         }
+        if rows.get("sample_weight") is not None and max_weight is None:
+            bound = _max_weight(None, class_weight, owner)
+            warn_user(
+                f"Weights of rows come without max_weight, so that those above {bound:g} count as "
+                f"{bound:g}: give a public bound of the weights, max_weight=...",
+                ParameterWarning,
+            )
         power = 1.5 if tweedie_variance_power is None else tweedie_variance_power
         return cls(
             task=task,
@@ -282,7 +297,7 @@ class ObjectiveRequest:
     def read_rows(self, n_rows: int) -> RowExtras:
         """Check the private arrays, or raise; nothing is said about their values."""
         return RowExtras(
-            sample_weight=_sample_weight(self.sample_weight, n_rows),
+            sample_weight=read_weights(self.sample_weight, n_rows),
             init_scores=_init_scores(self.init_score, n_rows, self.continues),
         )
 
@@ -348,7 +363,8 @@ def _class_weight(class_weight: Any, task: str, owner: str) -> Mapping[Any, floa
     )
 
 
-def _sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights of rows, None where there are none, or raise for what are no weights."""
     if sample_weight is None:
         return None
     weights = _numbers("sample_weight", sample_weight)
@@ -358,6 +374,11 @@ def _sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | Non
             "1D array or scalar."
         )
     check_same_length(n_rows, weights)
+    if (weights < 0).any():
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must not be negative: a weight is how often its "
+            "row counts. Leave rows out that are not to count, or give them weight 0."
+        )
     return weights
 
 

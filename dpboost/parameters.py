@@ -22,7 +22,7 @@ from dpboost._warnings import warn_user
 
 
 class ParameterWarning(UserWarning):
-    """A parameter of LightGBM has no effect here."""
+    """A parameter has no effect here, or another one than its user may expect."""
 
 
 @lru_cache(maxsize=1)

@@ -11,12 +11,13 @@ from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.learning import Knowledge
 from dpboost.data.noisy_bins import release_bins, released_places
 from dpboost.data.row_extras import Weighting
+from dpboost.label_warnings import warn_of_labels
 from dpboost.lesson import Lesson
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.source import Source
-from dpboost.privacy_request import PrivacyRequest
+from dpboost.privacy_request import PrivacyRequest, warn_of_delta
 from dpboost.recipe import PublicFacts, Recipe
 
 
@@ -71,6 +72,12 @@ def prepare(
     Returns
     -------
     Prepared
+
+    Warns
+    -----
+    ParameterWarning
+        By released numbers: where delta is large for so many rows, where rows take no part, and
+        where a declared class has none.
     """
     binner = Binner.from_schema(
         knowledge.schema,
@@ -91,12 +98,18 @@ def prepare(
     weighting: Weighting | None = None
     with ledger.sequential("preparation"):
         if start:
-            loss, weighting, n_rows = lesson.release(source, start, ledger)
-            n_rows = min(n_rows, knowledge.schema.max_rows or math.inf)
+            loss, weighting, seen = lesson.release(source, start, ledger)
+            n_rows = min(seen.n_rows, knowledge.schema.max_rows or math.inf)
         if bins and n_rows is not None:
             binner = release_bins(
                 binner, source, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
             )
+    if n_rows is not None:
+        warn_of_delta(ledger, n_rows)
+        # Where the set of labels is assumed public, every label is a class of some row.
+        declared = privacy.schema.classes is not None
+        if lesson.classes and (declared or "classes" not in privacy.assume_public):
+            warn_of_labels(seen, lesson.classes, declared=declared)
     facts = PublicFacts(
         epsilon=privacy.row_epsilon,
         delta=privacy.delta,

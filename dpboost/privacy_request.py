@@ -15,8 +15,9 @@ from dpboost._validation import (
 )
 from dpboost._warnings import warn_user
 from dpboost.data.learning import ASSUMPTIONS
+from dpboost.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.arithmetic import as_fraction
+from dpboost.privacy.arithmetic import Budget, as_fraction
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.unit import for_group, for_part
@@ -24,6 +25,8 @@ from dpboost.random import Entropy
 from dpboost.recipe import Recipe
 from dpboost.schema import Schema
 
+# Beyond this epsilon a guarantee says next to nothing.
+LARGE_EPSILON = 20
 # The budget of a row is at most a thousandth of that of its user.
 MOST_ROWS_PER_USER = 1000
 
@@ -140,8 +143,74 @@ class PrivacyRequest:
         )
 
 
-def warn_if_not_private(privacy: PrivacyRequest) -> None:
-    """Say it when the user's parameters give no guarantee, at the user's own line."""
+def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
+    """Say what the user's parameters do not give, at the user's own line.
+
+    Parameters
+    ----------
+    privacy : PrivacyRequest
+    task : {"regression", "classification"}
+
+    Warns
+    -----
+    NotPrivateWarning
+        Where there is no guarantee.
+    ParameterWarning
+        Where the guarantee means little, and where the schema declares what has no effect.
+    """
+    _warn_if_not_private(privacy)
+    warn_of_terms(privacy.epsilon, privacy.schema, task)
+
+
+def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
+    """Warn of a large epsilon, and of parts of a schema that mean nothing to the task.
+
+    Parameters
+    ----------
+    epsilon : Fraction or float
+    schema : Schema
+        As the user declares it.
+    task : {"regression", "classification"}
+    """
+    if LARGE_EPSILON < epsilon < math.inf:
+        warn_user(
+            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
+            f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "
+            "about 1 is a strong promise.",
+            ParameterWarning,
+        )
+    idle, kind = ("classes", "regression")
+    if task != "regression":
+        idle, kind = ("label_bounds", "classification")
+    if getattr(schema, idle) is not None:
+        meant = "classifier" if kind == "regression" else "regressor"
+        warn_user(
+            f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
+            ParameterWarning,
+        )
+
+
+def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
+    """Warn where delta would allow whole rows to be published.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    n_rows : float
+        Released; at most the number of rows where they are weighted.
+    """
+    used = ledger.accountant.name != "pure" or ledger.delta_spent > 0
+    if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
+        warn_user(
+            f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
+            "mechanism that shows a whole row now and then could keep to it. Take a delta well "
+            "below one over the number of rows.",
+            ParameterWarning,
+        )
+
+
+def _warn_if_not_private(privacy: PrivacyRequest) -> None:
+    """Say it when the user's parameters give no guarantee."""
     if privacy.noise_seed is not None:
         reason = "noise_seed makes the noise reproducible for whoever knows the seed"
     elif math.isinf(privacy.epsilon):

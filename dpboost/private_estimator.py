@@ -127,7 +127,8 @@ class PrivateEstimator(BaseEstimator):
             Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
             not among the declared classes take no part.
         sample_weight : array-like of shape (n_rows,), optional
-            Private weights, clipped to [0, max_weight]. Each is an attribute of its row.
+            Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
+            its row.
         init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
             Private: raw scores at which training begins, instead of the released start value. They
             are not part of the model, as in LightGBM. That each is a function of its own row and
@@ -173,7 +174,10 @@ class PrivateEstimator(BaseEstimator):
         PublicRowsWarning
             Where evaluation sets are given.
         ParameterWarning
-            Where parameters of LightGBM have no effect.
+            Where parameters of LightGBM have no effect; where weights come without ``max_weight``,
+            epsilon is above 20, or the schema declares what the task has not; and where released
+            numbers show that delta is more than one over the number of rows, that rows take no
+            part, or that a declared class has none.
 
         Privacy
         -------

@@ -198,7 +198,7 @@ def train(
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
-        facts=_facts(algorithm, hyper, knowledge, privacy)
+        facts=_facts(request.task, algorithm, hyper, knowledge, privacy)
         | objective.facts()
         | (monitor.facts if monitor else {}),
         rows_per_user=privacy.rows_per_user,
@@ -224,7 +224,11 @@ def train(
 
 
 def _facts(
-    recipe: Recipe, hyper: Hyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
+    task: str,
+    recipe: Recipe,
+    hyper: Hyperparameters,
+    knowledge: Knowledge,
+    privacy: PrivacyRequest,
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
     facts: dict[str, bool | int | float | str] = {
@@ -233,6 +237,9 @@ def _facts(
         "declared public": privacy.declared,
         "learned": ", ".join(knowledge.learned) or "nothing",
     }
+    declared = privacy.schema.classes is not None
+    if task != "regression" and recipe.start_share is None and declared:
+        facts["other labels"] = "rows with them take no part; the recipe does not count them"
     if privacy.part is not None:
         facts["part of"] = (
             f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"

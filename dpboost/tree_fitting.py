@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from dpboost._threads import effective_n_threads
 from dpboost._validation import InvalidParameterError, refuse
 from dpboost.algorithms.trees import TREE_ALGORITHMS
 from dpboost.boosting.ensemble import Ensemble
+from dpboost.boosting.start import SURE
 from dpboost.data.binner import Binner
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
@@ -20,6 +22,7 @@ from dpboost.data.learning import Knowledge, complete_schema
 from dpboost.data.raw_rows import RawRows
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
+from dpboost.label_warnings import warn_of_empty
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.arithmetic import Budget
 from dpboost.privacy.budget import divide
@@ -27,7 +30,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy.source import LocalSource
-from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.privacy_request import PrivacyRequest, warn_of_delta, warn_of_request
 from dpboost.schema import ResolvedSchema
 from dpboost.tree.candidates import Candidates
 from dpboost.tree.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
@@ -124,7 +127,7 @@ def fit_tree(
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, privacy)
     check_least_epsilon(algorithm, hyperparameters, table.n_features, privacy, owner)
-    warn_if_not_private(privacy)
+    warn_of_request(privacy, "classification")
     ledger = privacy.ledger(PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     assumed = "classes" in privacy.assume_public
@@ -253,6 +256,12 @@ def release_tree(
     Returns
     -------
     FittedTree
+
+    Warns
+    -----
+    ParameterWarning
+        Where the released counts show no row of a declared class. Rows of other labels are in no
+        count of a tree: nothing tells of them alone.
     """
     rows = ClassStatistics(
         source,
@@ -262,6 +271,7 @@ def release_tree(
         n_threads=n_threads,
     )
     grown, hyper = _grow(recipe, hyperparameters, rows, knowledge, privacy, ledger)
+    _warn_of_classes(grown, privacy, public_classes(knowledge.schema), ledger)
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=knowledge.assumed,
@@ -299,6 +309,17 @@ def _grow(
         )
         hyper = hyperparameters.filled(recipe.defaults(facts))
         return recipe.build(hyper, facts).learn(rows, budget=budget, ledger=ledger), hyper
+
+
+def _warn_of_classes(
+    grown: GrownTree, privacy: PrivacyRequest, classes: Sequence[Any], ledger: Ledger
+) -> None:
+    """Warn by the released counts of the leaves, whose sums are those of all rows."""
+    sizes = grown.counts.sum(axis=0)
+    warn_of_delta(ledger, max(float(sizes.sum()), 1.0))
+    if privacy.schema.classes is not None:
+        noise = grown.deviation * math.sqrt(len(grown.counts))
+        warn_of_empty([classes[place] for place in np.flatnonzero(sizes <= SURE * noise).tolist()])
 
 
 def _n_rows(rows: ClassStatistics, budget: Budget, ledger: Ledger) -> float:

@@ -242,6 +242,17 @@ def test_what_would_tell_is_refused_before_a_draw(options, message, monkeypatch)
         cv(**options)
 
 
+@pytest.mark.parametrize("row", [0, -1])
+@pytest.mark.parametrize("weight", [-1.0, np.nan])
+def test_weights_are_checked_before_a_row_is_dealt(row, weight, monkeypatch):
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    monkeypatch.setattr(Ledger, "row_coins", lambda *a, **k: pytest.fail("drew coins"))
+    weights = np.ones(len(Y))
+    weights[row] = weight
+    with pytest.raises(InvalidParameterError, match="'sample_weight'"):
+        dpboost.cv(PARAMS, Dataset(X, Y, weight=weights), 2, nfold=2)
+
+
 def test_weights_and_earlier_models_reach_every_fit():
     weight = np.where(Y > 0, 1.0, 0.0)
     params = {**PARAMS, "epsilon": 200.0, "max_depth": 1}

@@ -106,6 +106,7 @@ def constructed():
         (lambda: dpboost.train({"epsilom": 1}, Dataset(X, Y)), "'epsilom'.*'epsilon'"),
         (lambda: dpboost.train({"objective": "lambdarank"}, Dataset(X, Y)), "objective"),
         (lambda: dpboost.train(FAST, constructed()), "raw data"),
+        (lambda: dpboost.train(FAST, Dataset(X, Y, weight=-np.ones(len(Y)))), "not be negative"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(call, message, monkeypatch):

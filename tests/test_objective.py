@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import lightgbm
 import numpy as np
 import pytest
 
 import dpboost
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
 from dpboost.data.table import read_table
 from dpboost.objective import ObjectiveRequest
 from dpboost.objective_names import ALIASES, OF_TASK
@@ -192,11 +193,35 @@ def test_weights_are_clipped_and_their_scale_is_public():
     weights = np.random.default_rng(0).uniform(0, 3, N_ROWS)
     clipped = predict(np.clip(weights, 0, 1))
     np.testing.assert_array_equal(predict(weights), clipped)
-    np.testing.assert_array_equal(
-        predict(weights - 2 * (weights < 0.5)), predict(weights * (weights >= 0.5))
-    )
     np.testing.assert_array_equal(predict(7 * np.clip(weights, 0, 1), max_weight=7.0), clipped)
     np.testing.assert_array_equal(predict(np.ones(N_ROWS)), predict(None))
+
+
+@pytest.mark.parametrize("weights", [np.zeros(N_ROWS), np.full(N_ROWS, 0.5), np.full(N_ROWS, 3.0)])
+def test_weights_without_a_bound_warn_whatever_they_are(weights):
+    X, y, bounds = regression("regression")
+    options = {**QUICK, "n_estimators": 2, "schema": {"bounds": BOUNDS, "label_bounds": bounds}}
+    with pytest.warns(ParameterWarning) as caught:
+        DPBoostRegressor(**options).fit(X, y, sample_weight=weights)
+    assert [str(warning.message) for warning in caught] == [
+        "Weights of rows come without max_weight, so that those above 1 count as 1: give a public "
+        "bound of the weights, max_weight=..."
+    ]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPBoostRegressor(max_weight=2.0, **options).fit(X, y, sample_weight=weights)
+
+
+def test_the_bound_that_class_weights_imply_is_named():
+    X, y = unbalanced()
+    schema = {"bounds": BOUNDS, "classes": [0, 1]}
+    model = DPBoostClassifier(class_weight={0: 1, 1: 6}, schema=schema, **QUICK)
+    with pytest.warns(ParameterWarning, match="above 6 count as 6"):
+        model.fit(X, y, sample_weight=np.ones(N_ROWS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
 
 
 def unbalanced():
@@ -273,6 +298,7 @@ REFUSED = {
     "bad largest weight": ({"max_weight": 0.0}, {}, "max_weight"),
     "weights too few": ({}, {"sample_weight": np.ones(3)}, "same length"),
     "weights missing": ({}, {"sample_weight": np.full(50, np.nan)}, "sample_weight"),
+    "weights negative": ({"max_weight": 1.0}, {"sample_weight": np.full(50, -1e-9)}, "negative"),
     "scores too few": ({}, {"init_score": np.zeros(3)}, "init_score"),
     "scores of two outputs": ({}, {"init_score": np.zeros((50, 2))}, "init_score"),
     "scores infinite": ({}, {"init_score": np.full(50, np.inf)}, "init_score"),

@@ -207,6 +207,15 @@ def test_an_iterator_serves_one_fit():
         dpboost.train(parameters(schema=EDGES), data, 6)
 
 
+@pytest.mark.parametrize("once", [False, True])
+def test_negative_weights_in_a_batch_are_refused_before_anything_is_drawn(once, monkeypatch):
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    batches = Again(X, Y, np.where(np.arange(300) == 299, -1.0, 1.0))
+    data = Dataset(iter(batches) if once else batches)
+    with pytest.raises(InvalidParameterError, match="must not be negative"):
+        dpboost.train(parameters(schema=EDGES, max_weight=1.0), data, 6)
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -122,7 +122,7 @@ def _pushed(task: str, feature: int) -> dict[tuple[str, int], Any]:
         quiet = {("leaf values", number): 0 for number in range(N_QUIET)}
         return {**quiet, ("start value", 0): np.array([0, TEN_ROWS])}
     return {
-        ("start value", 0): np.array([TEN_ROWS // 2, TEN_ROWS]),
+        ("start value", 0): np.array([TEN_ROWS // 2, TEN_ROWS, 0]),
         ("split choice", 0): 2 * feature,
         ("split choice", 1): 1,
         ("leaf values", 0): np.array([HUGE, HUGE, -HUGE, -HUGE]),

@@ -23,7 +23,7 @@ from dpboost.data.learning import check_learnable
 from dpboost.data.row_extras import RowExtras
 from dpboost.fitting import checked_request
 from dpboost.objective import ObjectiveRequest
-from dpboost.privacy_request import PrivacyRequest, warn_if_not_private
+from dpboost.privacy_request import PrivacyRequest, warn_of_request
 from dpboost.reading import (
     Reading,
     check_labels,
@@ -120,7 +120,7 @@ objective, monitor
     classes = known_classes(labels, task, privacy)
     if monitor is not None:
         monitor.check(privacy.schema, columns.n_features, classes)
-    warn_if_not_private(privacy)
+    warn_of_request(privacy, task)
     return train(
         DaskSource(
             client,

@@ -27,7 +27,7 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.relation import Neighbours
-from dpboost.privacy_request import NotPrivateWarning
+from dpboost.privacy_request import NotPrivateWarning, warn_of_terms
 from dpboost.random import Entropy
 from dpboost.schema import Schema
 
@@ -212,8 +212,9 @@ class Agreement:
         except wire.MalformedMessageError as error:
             raise InvalidParameterError("The text is not an agreement of this version.") from error
 
-    def warn_if_not_private(self) -> None:
-        """Say it when the terms give no guarantee, at the user's own line."""
+    def warn(self) -> None:
+        """Say what the terms do not give, at the user's own line, as a fit of one table does."""
+        warn_of_terms(self.epsilon, self.declared, self.task)
         if self.private:
             return
         reason = "epsilon is infinite" if self.noise_seed is None else "noise_seed is set"

@@ -62,7 +62,7 @@ class AskStart:
         loss: Any = rows.loss
         if loss.n_outputs > 1:
             return Meant(question=ClassSizes(n_classes=loss.n_outputs))
-        return Meant(question=MeanAndRows(loss=loss))
+        return Meant(question=MeanAndRows(loss=loss, others=rows.agreement.task != "regression"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,7 +163,7 @@ class _FederatedEstimator(BaseEstimator):
         owner = type(self).__name__
         tables = party_tables(parties, y, owner)
         agreement = self.agreement(len(tables), party_columns(tables, owner))
-        agreement.warn_if_not_private()
+        agreement.warn()
         coordinator, held = simulate(agreement, tables)
         self._keep(coordinator)
         self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
@@ -191,7 +191,7 @@ class _FederatedEstimator(BaseEstimator):
         if agreement.task != self._task:
             raise refuse("agreement", type(self).__name__, f"for {self._task}", agreement.task)
         check_agreement(agreement)
-        agreement.warn_if_not_private()
+        agreement.warn()
         self._keep(Coordinator(agreement, channel))
         return self
 

@@ -196,7 +196,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         """
         tables = party_tables(parties, y, type(self).__name__)
         agreement = self.agreement(len(tables), party_columns(tables, type(self).__name__))
-        agreement.warn_if_not_private()
+        agreement.warn()
         coordinator, holders = simulate(agreement, tables)
         self._keep(coordinator, names=getattr(tables[0][0], "columns", None))
         # All parties have the same shares of the noise, and so the same guarantee.
@@ -229,7 +229,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             If a party drops out or refuses.
         """
         check_agreement(agreement, type(self).__name__)
-        agreement.warn_if_not_private()
+        agreement.warn()
         self._keep(Coordinator(agreement, channel), names=None)
         return self
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpboost.boosting import start_questions
-from dpboost.boosting.start import LEAST_ROWS, release_class_sizes, release_start
+from dpboost.boosting.start import LEAST_ROWS, SeenRows, release_class_sizes, release_start
 from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 from dpboost.boosting.taught_rows import TaughtRows
 from dpboost.data.row_extras import WEIGHT_ONE, RowExtras, Weighting
@@ -49,7 +49,8 @@ def release(loss, labels, books=None, present=None, budget=None):
     books = books or ledger()
     budget = books.capacity if budget is None else budget
     with books.sequential("preparation"):
-        return release_start(loss, source(labels, present), budget=budget, ledger=books)
+        started, seen = release_start(loss, source(labels, present), budget=budget, ledger=books)
+    return started, seen.n_rows
 
 
 def test_without_noise_the_start_is_the_mean():
@@ -130,7 +131,7 @@ def test_a_weighted_start_is_the_weighted_mean():
     units = np.rint(weights * WEIGHT_ONE).astype(np.int32)
     books = ledger()
     with books.sequential("preparation"):
-        started, n_rows = release_start(
+        started, seen = release_start(
             LOSS,
             source(LOSS.encode_labels(y), sample_weight=units / WEIGHT_ONE),
             budget=books.capacity,
@@ -138,7 +139,7 @@ def test_a_weighted_start_is_the_weighted_mean():
             weighting=Weighting(max_weight=1.0),
         )
     assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
-    assert n_rows == pytest.approx(weights.sum(), rel=1e-4)
+    assert seen.n_rows == pytest.approx(weights.sum(), rel=1e-4)
 
 
 @pytest.mark.parametrize("make", [SoftmaxLoss, SeparateLoss])
@@ -147,14 +148,14 @@ def test_weighted_shares_of_classes(make):
     units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
     loss = make(n_outputs=3)
     with books.sequential("preparation"):
-        started, n_rows = release_start(
+        started, seen = release_start(
             loss,
             source(labels, sample_weight=units / WEIGHT_ONE),
             budget=books.capacity,
             ledger=books,
             weighting=Weighting(max_weight=1.0),
         )
-    assert n_rows == 175
+    assert seen.n_rows == 175
     raw = np.array([started.start_units]) * started.unit
     np.testing.assert_allclose(started.inverse_link(raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
 
@@ -163,7 +164,7 @@ def test_a_fixed_start_counts_rows_only():
     books = ledger(epsilon=1.0)
     loss = LogLinkLoss.poisson(0.0, 9.0)
     with books.sequential("preparation"):
-        started, n_rows = release_start(
+        started, seen = release_start(
             loss,
             source(loss.encode_labels(np.ones(5000))),
             budget=books.capacity,
@@ -171,18 +172,75 @@ def test_a_fixed_start_counts_rows_only():
             fixed=True,
         )
     assert started is loss
-    assert n_rows == pytest.approx(5000, abs=30)
+    assert seen.n_rows == pytest.approx(5000, abs=30)
     assert [entry.bound.constant for entry in books.entries] == [ROW_UNITS]
 
 
-def test_class_sizes_are_released_without_absent_rows():
+def test_class_sizes_are_released_beside_the_rows_of_no_class():
     books = ledger()
     labels = np.repeat([0, 1], [30, 70])
     present = np.arange(100) % 10 != 0
     with books.sequential("preparation"):
-        sizes = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
-    assert sizes.tolist() == [27, 63, 1]
+        seen = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
+    assert seen.sizes == (27, 63, 0)
+    assert (seen.n_rows, seen.others) == (90, 10)
+    assert seen.some_take_no_part
+    assert seen.empty_classes == (2,)
     assert len(books.entries) == 1
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3)])
+def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted, fixed):
+    books, labels = ledger(), np.repeat([0, 1], [30, 70])
+    weights = np.full(100, 0.5) if weighted else None
+    place = source(labels, np.arange(100) % 10 != 0, weights)
+    with books.sequential("preparation"):
+        _, seen = release_start(
+            loss,
+            place,
+            budget=books.capacity,
+            ledger=books,
+            weighting=Weighting(max_weight=1.0) if weighted else None,
+            fixed=fixed,
+            classes=True,
+        )
+    part = 0.5 if weighted else 1
+    assert (seen.n_rows, seen.others) == (90 * part, 10)
+    expected = (27 * part, 63 * part, 0.0)
+    assert seen.sizes == (() if fixed else expected[: max(2, loss.n_outputs)])
+    assert seen.some_take_no_part
+    assert len(books.entries) == 1
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3)])
+def test_deviations_are_those_of_the_noise(loss, delta):
+    labels, found = np.repeat([0, 1], 2000), []
+    for seed in range(150):
+        books = ledger(1.0, delta, seed=seed)
+        with books.sequential("preparation"):
+            _, seen = release_start(
+                loss, source(labels), budget=books.capacity / 10, ledger=books, classes=True
+            )
+        found.append((*seen.sizes, seen.others))
+    spread = np.std(found, axis=0)
+    np.testing.assert_allclose(spread, (*seen.deviations, seen.deviation), rtol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("others", "sizes", "told", "empty"),
+    [
+        (30.0, (30.1, 42.0), False, (1,)),
+        (30.1, (90.0, 90.0), True, ()),
+        (0.0, (-5.0, 0.0), False, (0, 1)),
+    ],
+)
+def test_three_deviations_decide(others, sizes, told, empty):
+    seen = SeenRows(n_rows=1.0, sizes=sizes, deviations=(10.0, 14.0), others=others, deviation=10.0)
+    assert seen.some_take_no_part is told
+    assert seen.empty_classes == empty
 
 
 @pytest.mark.parametrize("weighting", [None, Weighting(max_weight=2.0)])
@@ -193,9 +251,9 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     present = random.random(50) < 0.8
     place = source(labels, present, None if weighting is None else weights)
     questions = [
-        RowCount(weighting=weighting),
+        RowCount(weighting=weighting, others=True),
         ClassSizes(n_classes=2, weighting=weighting),
-        MeanAndRows(loss=LogisticLoss(), weighting=weighting),
+        MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
     ]
     whole = [place.exact(question) for question in questions]
     monkeypatch.setattr(start_questions, "ROWS_AT_ONCE", size)
@@ -204,5 +262,6 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
     tolerance = 0 if weighting is None else 4 * 50
     assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)
-    assert whole[1].sum() == whole[0][0]
+    assert [answer[-1] for answer in whole] == [ROW_UNITS * (~present).sum()] * 3
+    assert whole[1][:-1].sum() == whole[0][0]
     assert whole[2][0] == pytest.approx(units[present & (labels == 1)].sum(), abs=tolerance)

@@ -96,6 +96,30 @@ def test_classifiers_do_not_either(client, options, n_parts):
 
 
 @pytest.mark.parametrize("n_parts", PARTITIONS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_of_no_class_are_told_of_as_in_one_process(client, n_classes, n_parts):
+    options = {**GIVEN, "epsilon": 20.0, "schema": {"classes": list(range(n_classes))}}
+    labels = CLASSES % n_classes + 1
+    told, texts = [], []
+    for model, rows, y in (
+        (DPBoostClassifier(**options), X, labels),
+        (
+            DaskDPBoostClassifier(**options, client=client),
+            chunked(X, n_parts),
+            chunked(labels, n_parts),
+        ),
+    ):
+        with pytest.warns(dpboost.ParameterWarning) as caught:
+            model.fit(rows, y)
+        found = [each for each in caught if each.category is dpboost.ParameterWarning]
+        told.append([str(each.message) for each in found])
+        texts.append(text(model))
+    assert told[0] == told[1]
+    assert ["take no part" in told[0][0], "declared classes 0:" in told[0][1]] == [True, True]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("n_parts", PARTITIONS)
 @pytest.mark.parametrize("assumed", [("column_types", "classes"), ()])
 def test_frames_weights_and_scores_do_not_either(client, assumed, n_parts):
     options = {**GIVEN, "assume_public": assumed, "epsilon": 20.0}

@@ -63,6 +63,7 @@ def half_kinds():
         (ROWS, Y, {}, {}, "'y' argument must be a Dask array"),
         (ROWS, None, {}, {}, "requires y to be passed"),
         (ROWS, LABELS, {"sample_weight": Y}, {}, "'sample_weight' argument must be a Dask"),
+        (ROWS, LABELS, {"sample_weight": LABELS}, {"max_weight": 1.0}, "must not be negative"),
         (ROWS.rechunk((10, 2)), LABELS, {}, {}, r"X\.rechunk"),
         (ROWS[..., None], LABELS, {}, {}, "one or two dimensions"),
         (ROWS, LABELS.rechunk(20), {}, {}, "partitions of y must be those of X"),

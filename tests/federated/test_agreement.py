@@ -64,7 +64,7 @@ def test_says_when_nothing_is_promised():
     for terms in (agreement(noise_seed=1), agreement(epsilon=math.inf)):
         assert not terms.private
         with pytest.warns(NotPrivateWarning):
-            terms.warn_if_not_private()
+            terms.warn()
     assert agreement().private
 
 

@@ -259,13 +259,22 @@ def half_the_threshold():
     ]
 
 
+def every_row_among_those_of_no_class():
+    def with_others(sums, rows):
+        sums[-1] = start_questions.ROW_UNITS * len(rows.present)
+        return sums
+
+    return [(start_questions, "with_others", with_others)]
+
+
 def start_of_exact_rows():
     original = lesson.release_start
 
     def release_start(loss, source, **options):
-        released, n_rows = original(loss, source, **options)
+        released, seen = original(loss, source, **options)
         # One row more or less is then on the other side of a rule, wherever its border lies.
-        return released, 1e3 if rows_of(source).present.sum() % 2 else 1e6
+        n_rows = 1e3 if rows_of(source).present.sum() % 2 else 1e6
+        return released, replace(seen, n_rows=n_rows)
 
     return [(lesson, "release_start", release_start)]
 
@@ -641,6 +650,23 @@ MUTATIONS = [
         witness="one-row leaf, tree 0",
         recipe="best",
         neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="every row counted among those of no class",
+        patches=every_row_among_those_of_no_class,
+        witness="one class",
+        task="binary",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="every row counted among those of no class, pure",
+        patches=every_row_among_those_of_no_class,
+        witness="one class",
+        task="binary",
+        recipe="best",
+        settings={"delta": 0.0},
         check="entry cost",
     ),
     Mutation(

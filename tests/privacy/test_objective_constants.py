@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dpboost._kernels import newton
-from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows
+from dpboost.boosting.start_questions import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 from dpboost.boosting.taught_rows import TaughtRows
 from dpboost.data.row_extras import RowExtras, Weighting
 from dpboost.losses import (
     CustomLoss,
+    LogisticLoss,
     LogLinkLoss,
     RobustLoss,
     SeparateLoss,
@@ -163,15 +164,34 @@ def test_the_difference_of_gradients_of_unequal_sides_is_what_they_span():
 
 
 def asked(question, label, weight, neighbours):
-    """The answer for one row, whose weight is given in units of the released vector."""
+    """The answer for one row, whose weight is given in units of the released vector.
+
+    A label of None is one of no class: the row takes no part.
+    """
     row = TaughtRows(
         table=None,
-        targets=np.array([label]),
-        present=np.ones(1, bool),
-        indices=np.array([label]),
+        targets=np.array([label or 0]),
+        present=np.array([label is not None]),
+        indices=np.array([label or 0]),
         extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
     return LocalSource(row).sensitive(question, neighbours)
+
+
+def check_start_bounds(question, labels, neighbours, tight):
+    """Brute force over rows of all labels and weights, and over pairs of them."""
+    rows = [(label, weight * 4) for label in labels for weight in WEIGHTS.tolist()]
+    sensitive = [asked(question, label, weight, neighbours) for label, weight in rows]
+    values = np.array([_reveal(one) for one in sensitive], dtype=float)
+    changes = values
+    if neighbours is Neighbours.REPLACE:
+        changes = (values[:, np.newaxis] - values[np.newaxis]).reshape(-1, values.shape[1])
+    for kind, order in (("l1", 1), ("l2", 2)):
+        bound = sensitive[0].bound(kind)
+        truth = np.linalg.norm(changes, order, axis=1).max()
+        assert truth <= bound.constant
+        assert truth >= tight[kind] * bound.constant
+        assert (changes != 0).sum(axis=1).max() <= bound.coordinates
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -179,34 +199,33 @@ def asked(question, label, weight, neighbours):
 def test_a_weighted_row_moves_the_start_value_by_the_bound(name, neighbours):
     loss = LOSSES[name]
     grid = loss.encode_labels([-1.0, 0.0, 0.3, 1.0, 8.0])
-    rows = [(label, weight * 4) for label in grid for weight in WEIGHTS.tolist()]
-    values = []
-    for label, weight in rows:
-        question = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
-        sensitive = asked(question, label, weight, neighbours)
-        values.append(_reveal(sensitive).astype(float))
-    values = np.array(values)
-    changes = values
-    if neighbours is Neighbours.REPLACE:
-        changes = (values[:, np.newaxis] - values[np.newaxis]).reshape(-1, 2)
-    for kind, order in (("l1", 1), ("l2", 2)):
-        bound = sensitive.bound(kind)
-        assert np.linalg.norm(changes, order, axis=1).max() <= bound.constant
-    if neighbours is Neighbours.ADD_REMOVE:
-        assert np.linalg.norm(changes, 2, axis=1).max() >= 0.95 * sensitive.bound("l2").constant
+    question = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
+    replace = neighbours is Neighbours.REPLACE
+    tight = {"l1": 0.0, "l2": 0.0} if replace else {"l1": 0.95, "l2": 0.95}
+    check_start_bounds(question, grid, neighbours, tight)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_row_of_two_classes_or_none_moves_the_start_value_by_the_bound(neighbours):
+    question = MeanAndRows(loss=LogisticLoss(), weighting=Weighting(max_weight=1.0), others=True)
+    # The bound of a replaced row is that of labels on both sides of 0, where these are 0 and 1:
+    # a change of (1, 1, -1) is the largest, and 4 and sqrt 5 are charged.
+    replace = neighbours is Neighbours.REPLACE
+    tight = {"l1": 0.74, "l2": 0.77} if replace else {"l1": 0.95, "l2": 0.95}
+    check_start_bounds(question, [0, 1, None], neighbours, tight)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("others", [False, True])
+def test_a_weighted_row_moves_a_row_count_by_the_bound(others, neighbours):
+    question = RowCount(weighting=Weighting(max_weight=1.0), others=others)
+    replace = neighbours is Neighbours.REPLACE
+    # Without classes every row is counted: a replaced one cannot leave the count.
+    tight = dict.fromkeys(("l1", "l2"), 0.0 if replace and not others else 0.95)
+    check_start_bounds(question, [0, 1, *([None] if others else [])], neighbours, tight)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_weighted_row_moves_class_sizes_by_the_bound(neighbours):
-    rows = [(label, 4 * weight) for label in range(3) for weight in WEIGHTS.tolist()]
-    sizes = []
-    for label, weight in rows:
-        question = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
-        sensitive = asked(question, label, weight, neighbours)
-        sizes.append(_reveal(sensitive).astype(float))
-    changes = np.array(sizes)
-    if neighbours is Neighbours.REPLACE:
-        changes = (changes[:, np.newaxis] - changes[np.newaxis]).reshape(-1, 3)
-    for kind, order in (("l1", 1), ("l2", 2)):
-        truth = np.linalg.norm(changes, order, axis=1).max()
-        assert 0.95 * sensitive.bound(kind).constant <= truth <= sensitive.bound(kind).constant
+    question = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
+    check_start_bounds(question, [0, 1, 2, None], neighbours, {"l1": 0.95, "l2": 0.95})
