@@ -40,7 +40,7 @@ PARAMETERS = """    Parameters
     features_per_tree : int, default=None
         Features of a random partition, 1 to 3 (``best``).
     gradient_clip : float, default=None
-        Public clip of a row's gradient, in (0, 1], of scaled labels or probabilities (``best``).
+        Public clip of a row's gradient, 0.001 to 1, of scaled labels or probabilities (``best``).
     step_prior : float, default=None
         Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
     hessian_share : float, default=None
@@ -86,7 +86,8 @@ OBJECTIVE = """    objective : str or callable, default=None
     max_weight : float, default=None
         Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
         [0, max_weight]. None means 1, or the largest of the given class weights, and weights of
-        rows then come with a warning, whatever they are. They are never normalised by their sum. A bound far above most weights costs accuracy.
+        rows then come with a warning, whatever they are. They are never normalised by their sum. A
+        bound far above most weights costs accuracy.
 """
 
 REGRESSION_OBJECTIVES = """    alpha : float, default=None

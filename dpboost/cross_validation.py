@@ -390,7 +390,10 @@ class _Run:
             earlier_delta=fits[0].earlier_delta,
             capacity=self._capacity(ledger, fits),
             spent=spent,
-            epsilon_spent=inner.epsilon(spent, _delta_left(ledger, fits)),
+            # What is spent was never allowed to pass the capacity of the epsilon asked for.
+            epsilon_spent=min(
+                inner.epsilon(spent, _delta_left(ledger, fits)), float(ledger.epsilon)
+            ),
             releases=tuple(
                 replace(line, share=line.share and line.share * METRIC_SHARE)
                 for line in own.releases

@@ -172,13 +172,7 @@ def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
         As the user declares it.
     task : {"regression", "classification"}
     """
-    if LARGE_EPSILON < epsilon < math.inf:
-        warn_user(
-            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
-            f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "
-            "about 1 is a strong promise.",
-            ParameterWarning,
-        )
+    warn_of_epsilon(epsilon)
     idle, kind = ("classes", "regression")
     if task != "regression":
         idle, kind = ("label_bounds", "classification")
@@ -186,6 +180,17 @@ def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
         meant = "classifier" if kind == "regression" else "regressor"
         warn_user(
             f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
+            ParameterWarning,
+        )
+
+
+def warn_of_epsilon(epsilon: Budget) -> None:
+    """Warn of an epsilon that promises next to nothing."""
+    if LARGE_EPSILON < epsilon < math.inf:
+        warn_user(
+            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
+            f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "
+            "about 1 is a strong promise.",
             ParameterWarning,
         )
 
@@ -205,6 +210,36 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
             f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
             "mechanism that shows a whole row now and then could keep to it. Take a delta well "
             "below one over the number of rows.",
+            ParameterWarning,
+        )
+
+
+def warn_of_budget(
+    privacy: PrivacyRequest, recipe: str, *, spent_on: Budget, needed: float
+) -> None:
+    """Warn where noise drowns every leaf whatever the rows are, and name an epsilon that helps.
+
+    Parameters
+    ----------
+    privacy : PrivacyRequest
+    recipe : str
+        Its name.
+    spent_on : Fraction or inf
+        What is left for the trees.
+    needed : float
+        The budget at which the noise of a leaf is as large as all that a leaf can say.
+    """
+    times = needed / float(spent_on)
+    if times > 1:
+        enough = privacy.epsilon * times
+        digits = 1 - math.floor(math.log10(enough))
+        enough = math.ceil(enough * 10**digits) / 10**digits
+        warn_user(
+            f"epsilon={privacy.epsilon:g} cannot work for recipe={recipe!r} with these trees, "
+            f"however many rows there are: the standard deviation of the noise of a leaf is "
+            f"{times:.2g} times the whole range of leaf values. It is below that range from "
+            f"epsilon={enough:g} on, and a useful model takes several times as much. "
+            "recipe='best' has noise that shrinks with the number of rows.",
             ParameterWarning,
         )
 

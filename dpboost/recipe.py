@@ -46,7 +46,7 @@ class Hyperparameters:
     features_per_tree : int, optional
         Features of a random partition, 1 to 3.
     gradient_clip : float, optional
-        Public clip of a row's gradient, in (0, 1].
+        Public clip of a row's gradient, 0.001 to 1.
     step_prior : float, optional
         Typical size of a leaf's step, by which noisy steps are shrunk.
     hessian_share : float, optional
@@ -80,7 +80,6 @@ class Hyperparameters:
                 check_integer(name, owner, value, low=low, high=high)
         reals = {
             "learning_rate": (0.0, 1.0),
-            "gradient_clip": (0.0, 1.0),
             "step_prior": (0.0, 100.0),
             "hessian_share": (0.0, 0.99),
         }
@@ -88,6 +87,9 @@ class Hyperparameters:
             value = getattr(self, name)
             if value is not None:
                 check_real(name, owner, value, low=above, high=most, low_open=True)
+        if self.gradient_clip is not None:
+            # Below it the grid of gradients would round most of them to nothing.
+            check_real("gradient_clip", owner, self.gradient_clip, low=0.001, high=1.0)
         if self.reg_lambda is not None:
             check_real("reg_lambda", owner, self.reg_lambda, low=1e-6, high=1e12)
         if self.selection is not None:
@@ -181,6 +183,9 @@ class Recipe:
         row count; without it scores start from a public constant.
     bins_share : callable, optional
         ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
+    useful_budget : callable, optional
+        ``useful_budget(hyper, loss, neighbours)``: the training budget below which the noise of a
+        leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
     multiclass : bool, default=False
         Whether rounds may have a tree for each of several classes.
     objectives : bool, default=False
@@ -196,6 +201,7 @@ class Recipe:
     least_epsilon: Callable[[Hyperparameters, float, str, Neighbours], float]
     start_share: Callable[[Loss, float], float] | None = None
     bins_share: Callable[[float], float] | None = None
+    useful_budget: Callable[[Hyperparameters, Loss, Neighbours], float] | None = None
     multiclass: bool = False
     objectives: bool = False
 

@@ -22,7 +22,7 @@ from dpboost.preparation import prepare
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy.source import Source
-from dpboost.privacy_request import PrivacyRequest
+from dpboost.privacy_request import PrivacyRequest, warn_of_budget
 from dpboost.progress import tree_progress
 from dpboost.recipe import Hyperparameters, Recipe, Setting
 from dpboost.schema import ResolvedSchema, Schema
@@ -179,6 +179,9 @@ def train(
         public=public,
         n_threads=n_threads,
     )
+    if algorithm.useful_budget is not None:
+        needed = algorithm.useful_budget(hyper, loss, privacy.neighbours)
+        warn_of_budget(privacy, algorithm.name, spent_on=prepared.budget, needed=needed)
     source.tell(BinRows(binner=binner, loss=loss, weighting=prepared.weighting))
     rows = TrainingRows(
         source,

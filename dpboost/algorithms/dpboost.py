@@ -16,13 +16,16 @@ Deviations, each of which makes the stated guarantee true or tighter:
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
 from dpboost.boosting.split_learner import LeafClip, SplitLearner
-from dpboost.losses import GRADIENT_UNIT, LogisticLoss, SquaredLoss
+from dpboost.losses import GRADIENT_UNIT, LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy import constants
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.budget import PREPARATION_SHARE
+from dpboost.privacy.budget import PREPARATION_SHARE, split_tree
 from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.tree.criteria import UNITS_PER_GAIN, GradientGain
@@ -77,22 +80,15 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
         gradient_limit=round(bound / GRADIENT_UNIT),
         n_threads=setting.n_threads,
     )
-    # No leaf of rows with |gradient| <= bound can be larger than bound / hessian, so this clip
-    # alone changes nothing; the geometric decay does.
-    largest = bound / loss.hessian
+    leaf = first_leaf(hyper, bound, loss.hessian)
     learner = SplitLearner(
         loss=loss,
         grower=LevelwiseGrower(
             selector=PrivateArgmax(criterion=criterion, selection=hyper.selection),
             max_depth=hyper.max_depth,
         ),
-        leaf=ClippedLeaf(
-            hessian=loss.hessian,
-            reg_lambda=hyper.reg_lambda,
-            gradient_bound=bound,
-            clip=largest,
-        ),
-        clip=LeafClip(largest=largest, decay=clip_decay),
+        leaf=leaf,
+        clip=LeafClip(largest=leaf.clip, decay=clip_decay),
         gradient_bound=bound,
         learning_rate=hyper.learning_rate,
     )
@@ -108,6 +104,21 @@ def build(setting: Setting) -> BoostingLoop:
         trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
     )
     return gradient_boosting(setting, schedule=schedule, clip_decay=hyper.learning_rate)
+
+
+def first_leaf(hyper: Hyperparameters, bound: float, hessian: float) -> ClippedLeaf:
+    """Return the leaves of the first tree of an ensemble, which are clipped least.
+
+    No leaf of rows with ``|gradient| <= bound`` can be larger than ``bound / hessian``, so this
+    clip alone changes nothing; the geometric decay does.
+    """
+    assert hyper.reg_lambda is not None
+    return ClippedLeaf(
+        hessian=hessian,
+        reg_lambda=hyper.reg_lambda,
+        gradient_bound=bound,
+        clip=bound / hessian,
+    )
 
 
 def defaults(facts: PublicFacts) -> Hyperparameters:
@@ -132,22 +143,55 @@ def least_budget(
     assert hyper.max_depth is not None
     assert hyper.reg_lambda is not None
     hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
-    leaf = ClippedLeaf(
-        hessian=hessian, reg_lambda=hyper.reg_lambda, gradient_bound=1.0, clip=1.0 / hessian
-    )
+    leaf = first_leaf(hyper, 1.0, hessian)
     level = constants.gain_score(UNITS_PER_GAIN, neighbours).constant
     largest = max(2 * hyper.max_depth * level, 2 * leaf.bound(neighbours).constant)
     training = 1 - float(PREPARATION_SHARE)
     return n_ensembles * largest / (training * 2.0**32)
 
 
+def noisy_budget(
+    hyper: Hyperparameters, n_ensembles: int, loss: Loss, neighbours: Neighbours
+) -> float:
+    """Return the training budget at which the noise of a leaf is as large as the range of leaves.
+
+    The noise is Laplace's and does not shrink with the number of rows: its standard deviation is
+    the square root of 2 times the sensitivity over the budget of the leaves of a tree. Leaves lie
+    in ``[-bound / hessian, bound / hessian]``, under the squared loss the label bounds.
+
+    Parameters
+    ----------
+    hyper : Hyperparameters
+        Filled in.
+    n_ensembles : int
+        Ensembles in sequence; each gets an equal part of the budget.
+    loss : SquaredLoss or LogisticLoss
+    neighbours : Neighbours
+    """
+    assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
+    assert hyper.max_depth is not None
+    leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)
+    of_leaves = split_tree(Fraction(1), hyper.max_depth).leaves
+    deviation = math.sqrt(2) * leaf.bound(neighbours).constant * leaf.unit
+    return deviation / (2 * leaf.clip) / float(of_leaves) * n_ensembles
+
+
+def n_ensembles_of(hyper: Hyperparameters) -> int:
+    """Return the number of ensembles in sequence."""
+    assert hyper.n_estimators is not None
+    assert hyper.trees_per_ensemble is not None
+    return -(-hyper.n_estimators // hyper.trees_per_ensemble)
+
+
+def useful_budget(hyper: Hyperparameters, loss: Loss, neighbours: Neighbours) -> float:
+    """Return the budget below which leaves are noise."""
+    return noisy_budget(hyper, n_ensembles_of(hyper), loss, neighbours)
+
+
 def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
     """Return the least epsilon for which every release can be drawn exactly."""
     filled = hyper.filled(DEFAULTS)
-    assert filled.n_estimators is not None
-    assert filled.trees_per_ensemble is not None
-    n_ensembles = -(-filled.n_estimators // filled.trees_per_ensemble)
-    return least_budget(filled, n_ensembles, task, neighbours)
+    return least_budget(filled, n_ensembles_of(filled), task, neighbours)
 
 
 DPBOOST = Recipe(
@@ -158,4 +202,5 @@ DPBOOST = Recipe(
     defaults=defaults,
     build=build,
     least_epsilon=least_epsilon,
+    useful_budget=useful_budget,
 )

@@ -14,9 +14,11 @@ from dpboost.algorithms.dpboost import (
     DPBOOST,
     gradient_boosting,
     least_budget,
+    noisy_budget,
 )
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import HalfOfTheUnused
+from dpboost.losses import Loss
 from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Setting
 
@@ -38,6 +40,11 @@ def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: N
     return least_budget(filled, 1, task, neighbours)
 
 
+def useful_budget(hyper: Hyperparameters, loss: Loss, neighbours: Neighbours) -> float:
+    """Return the budget below which leaves are noise."""
+    return noisy_budget(hyper, 1, loss, neighbours)
+
+
 PARA = replace(
     DPBOOST,
     name="para",
@@ -45,4 +52,5 @@ PARA = replace(
     defaults=defaults,
     build=build,
     least_epsilon=least_epsilon,
+    useful_budget=useful_budget,
 )

@@ -14,9 +14,11 @@ from dpboost.algorithms.dpboost import (
     DPBOOST,
     gradient_boosting,
     least_budget,
+    noisy_budget,
 )
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import Sequential
+from dpboost.losses import Loss
 from dpboost.privacy.relation import Neighbours
 from dpboost.recipe import Hyperparameters, PublicFacts, Setting
 
@@ -38,6 +40,12 @@ def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: N
     return least_budget(filled, filled.n_estimators, task, neighbours)
 
 
+def useful_budget(hyper: Hyperparameters, loss: Loss, neighbours: Neighbours) -> float:
+    """Return the budget below which leaves are noise."""
+    assert hyper.n_estimators is not None
+    return noisy_budget(hyper, hyper.n_estimators, loss, neighbours)
+
+
 SEQ = replace(
     DPBOOST,
     name="seq",
@@ -45,4 +53,5 @@ SEQ = replace(
     defaults=defaults,
     build=build,
     least_epsilon=least_epsilon,
+    useful_budget=useful_budget,
 )

@@ -21,7 +21,7 @@ from dpboost.local.partition import LPDTPartition
 from dpboost.local.plan import ReportPlan
 from dpboost.local.probability import check_epsilon
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import NotPrivateWarning
+from dpboost.privacy_request import NotPrivateWarning, warn_of_epsilon
 from dpboost.random import Entropy
 from dpboost.schema import Schema
 
@@ -81,7 +81,8 @@ class _LPDT(BaseEstimator):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
 
     def _reasons_of_no_privacy(self, epsilon: Any) -> tuple[str, ...]:
-        """Warn when there is no guarantee; return what the report has to add."""
+        """Warn when there is next to no guarantee; return what the report has to add."""
+        warn_of_epsilon(epsilon)
         if self.noise_seed is not None:
             reason = "the noise was drawn from a seed"
         elif isinstance(epsilon, float):

@@ -79,7 +79,9 @@ class CustomLoss(SurfaceLoss):
         low, high = label_bounds or (0.0, 1.0)
         labels = np.linspace(low, high, LABEL_NODES if label_bounds else 2)
         # The grid of the squared loss: about 2^21 units of a power of two between the bounds.
-        scale = SquaredLoss.from_label_bounds(*score_bounds)
+        scale = SquaredLoss.from_label_bounds(
+            *score_bounds, name="score_bounds", owner="a custom objective"
+        )
         shift = min(binary_exponent(2 * scale.half_units) - SCORE_NODES_BITS, 13)
         n_scores = -(-2 * scale.half_units >> shift) + 1
         origin = scale.start_units - ((n_scores - 1) << shift >> 1)

@@ -72,7 +72,14 @@ class SquaredLoss(NewtonLoss):
     hessian_reach: ClassVar[Reach] = Reach.single(round(1 / COUNT_UNIT))
 
     @classmethod
-    def from_label_bounds(cls, lower: float, upper: float) -> SquaredLoss:
+    def from_label_bounds(
+        cls,
+        lower: float,
+        upper: float,
+        *,
+        name: str = "label_bounds",
+        owner: str = "Schema",
+    ) -> SquaredLoss:
         """Choose the score grid for public label bounds.
 
         The unit is about 2^-20 of the half-width, and coarser for bounds far from zero: no label
@@ -83,6 +90,8 @@ class SquaredLoss(NewtonLoss):
         ----------
         lower, upper : float
             Finite, ``lower <= upper``, at most 1e300 in absolute value.
+        name, owner : str
+            Whose parameter they are, for messages.
 
         Returns
         -------
@@ -94,14 +103,10 @@ class SquaredLoss(NewtonLoss):
             If the bounds are no such numbers, or less than about 2^-40 of their magnitude (or
             than 1e-298) apart, but not equal.
         """
-        low = check_real(
-            "label_bounds", cls.__name__, lower, low=-LARGEST_LABEL, high=LARGEST_LABEL
-        )
-        high = check_real(
-            "label_bounds", cls.__name__, upper, low=-LARGEST_LABEL, high=LARGEST_LABEL
-        )
+        low = check_real(name, owner, lower, low=-LARGEST_LABEL, high=LARGEST_LABEL)
+        high = check_real(name, owner, upper, low=-LARGEST_LABEL, high=LARGEST_LABEL)
         if low > high:
-            raise refuse("label_bounds", cls.__name__, "(lower, upper) in this order", (low, high))
+            raise refuse(name, owner, "(lower, upper) in this order", (low, high))
         width = (Fraction(high) - Fraction(low)) / 2
         exponents = [LEAST_EXPONENT]
         if low != 0 or high != 0:
@@ -119,10 +124,10 @@ class SquaredLoss(NewtonLoss):
             half_units = 1 << LEAST_BITS
         elif half_units < 1 << LEAST_BITS:
             raise refuse(
-                "label_bounds",
-                cls.__name__,
-                "equal, or further apart compared with their magnitude (subtract a public "
-                "constant from the labels, or multiply them by one)",
+                name,
+                owner,
+                "further apart compared with their magnitude (subtract a public constant from the "
+                "labels, or multiply them by one)",
                 (low, high),
             )
         return cls(

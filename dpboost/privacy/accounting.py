@@ -25,6 +25,11 @@ from dpboost.privacy.sensitive import Bound
 
 #: A release under Gaussian accounting has at least this standard deviation, in units.
 SMALLEST_SIGMA = 2**16
+# What helps where lattice noise is not near enough to Gaussian noise.
+GAUSSIAN_CURE = (
+    "take a smaller epsilon or delta, a larger gradient_clip or n_estimators, or delta=0 for pure "
+    "accounting."
+)
 
 #: What the lattice may add to epsilon, and to delta, over the continuous Gaussian.
 LATTICE_EPSILON = Fraction(1, 10**6)
@@ -165,13 +170,15 @@ def _largest(holds: Callable[[float], bool]) -> float:
     return low
 
 
-def _checked_delta(owner: str, delta: Fraction, least: Fraction = Fraction(0)) -> float:
-    if delta <= least:
+def _checked_delta(left: Fraction) -> float:
+    """Return what is left of delta, or raise where Gaussian noise has none to work with."""
+    if left <= 0:
         raise InvalidParameterError(
-            f"{owner} needs a 'delta' above {float(least):.1g} that is not yet spent. "
-            "Use PureAccountant for delta = 0."
+            "The 'delta' parameter is too small for Gaussian noise, of which what is learned takes "
+            f"a part and accounting {float(LATTICE_DELTA):.0e}: take a larger delta, such as 1e-6, "
+            "or delta=0 for pure accounting."
         )
-    return float(delta)
+    return float(left)
 
 
 @dataclass(frozen=True)
@@ -197,7 +204,7 @@ class ZCDPAccountant(_WithoutSlack):
         """Return the largest rho found that is (epsilon, delta)-differentially private."""
         if isinstance(epsilon, float):
             return math.inf
-        allowance = _checked_delta("ZCDPAccountant", delta)
+        allowance = _checked_delta(delta)
         target = float(epsilon) * (1 - _FLOAT_SLACK)
         return shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
 
@@ -207,7 +214,7 @@ class ZCDPAccountant(_WithoutSlack):
             return math.inf
         if total == 0:
             return 0.0
-        return _epsilon_of_rho(float(total), _checked_delta("ZCDPAccountant", delta))
+        return _epsilon_of_rho(float(total), _checked_delta(delta))
 
 
 def _log_delta_of_mu(mu: float, epsilon: float) -> float:
@@ -281,8 +288,8 @@ class GDPAccountant:
         parameters = mechanism.parameters(bound)
         if parameters and parameters[0] < SMALLEST_SIGMA:
             raise UnsupportedReleaseError(
-                f"Gaussian accounting needs noise of at least {SMALLEST_SIGMA} units: let one row "
-                "be worth more units, or account in zCDP."
+                "The noise of a release would be too small for Gaussian accounting to be proved "
+                "right: " + GAUSSIAN_CURE
             )
         return cost
 
@@ -338,7 +345,7 @@ class GDPAccountant:
     @staticmethod
     def _curve_delta(delta: Fraction) -> Fraction:
         left = (1 - LATTICE_EPSILON) * delta - LATTICE_DELTA
-        _checked_delta("GDPAccountant", left)
+        _checked_delta(left)
         return left
 
 

@@ -95,8 +95,9 @@ def ratio_down(value: Fraction) -> tuple[int, int]:
 def _positive(pair: tuple[int, int], value: Fraction) -> tuple[int, int]:
     if pair[0] < 1:
         raise InvalidParameterError(
-            f"A budget of {float(value):.3g} per unit of sensitivity is too small to be drawn "
-            "exactly: give more epsilon, or use a coarser grid."
+            "The noise of a release would be too large to be drawn exactly: take a larger epsilon, "
+            "or spend it on less (a smaller n_estimators or max_depth, more declared in the "
+            "schema)."
         )
     return pair
 

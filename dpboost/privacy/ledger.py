@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._validation import InvalidParameterError, check_choice, refuse
-from dpboost.privacy.accounting import Accountant, UnsupportedReleaseError
+from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
 from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
 from dpboost.privacy.books import NOTHING, Charge, Entry, Release, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
@@ -152,8 +152,13 @@ class Ledger:
 
     @property
     def epsilon_spent(self) -> float:
-        """Epsilon that the total guarantees at the delta asked for."""
-        return self._accountant.epsilon(self.spent, self._delta - self.delta_spent)
+        """Epsilon that the total guarantees at the delta asked for.
+
+        It is not above the epsilon asked for, which the total guarantees as well since it was
+        never allowed to pass its capacity: the inverse of the accountant's curve rounds up.
+        """
+        found = self._accountant.epsilon(self.spent, self._delta - self.delta_spent)
+        return min(found, float(self._epsilon))
 
     @property
     def private(self) -> bool:
@@ -403,8 +408,8 @@ class Ledger:
             )
         if total.slack and total.slack > self._slack_limit:
             raise UnsupportedReleaseError(
-                f"{entry.label!r} changes too many entries for {self._accountant.name} accounting "
-                "at this grid: account in zCDP, or let one row be worth more units."
+                f"The release of {entry.label!r} is one too many for Gaussian accounting to be "
+                "proved right: " + GAUSSIAN_CURE
             )
 
     def _capacity_after(self, delta_spent: Fraction) -> Budget:

@@ -420,8 +420,9 @@ class DiscreteGaussian:
         sigma = _least_sigma(bound.constant, self.rho.numerator, self.rho.denominator)
         if sigma > SIGMA_LIMIT:
             raise InvalidParameterError(
-                f"A budget of rho = {float(self.rho):.3g} is too small to be drawn exactly: give "
-                "more epsilon, or use a coarser grid."
+                "The noise of a release would be too large to be drawn exactly: take a larger "
+                "epsilon, or spend it on less (a smaller n_estimators or max_depth, more declared "
+                "in the schema)."
             )
         return (sigma,)
 

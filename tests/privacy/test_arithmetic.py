@@ -27,7 +27,7 @@ def test_ratio_down_is_the_best_ratio_below(monkeypatch, limit):
         if below:
             assert Fraction(*ratio_down(value)) == max(below)
         else:
-            with pytest.raises(InvalidParameterError, match="too small"):
+            with pytest.raises(InvalidParameterError, match="too large to be drawn"):
                 ratio_down(value)
 
 

@@ -185,9 +185,9 @@ def test_sigma_is_rounded_up():
 
 @pytest.mark.parametrize("kind", PURE)
 def test_budgets_too_small_to_draw_are_refused(kind):
-    with pytest.raises(InvalidParameterError, match="too small"):
+    with pytest.raises(InvalidParameterError, match="too large to be drawn"):
         kind(epsilon=Fraction(1, 10**6)).parameters(Bound(kind.needs, 10**6, "test"))
-    with pytest.raises(InvalidParameterError, match="too small"):
+    with pytest.raises(InvalidParameterError, match="too large to be drawn"):
         DiscreteGaussian(rho=Fraction(1, 10**8)).parameters(Bound("l2", 2**20, "test"))
 
 
