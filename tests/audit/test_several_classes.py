@@ -17,9 +17,9 @@ N_CLASSES = 4
 DELTA = 1e-6
 CLASSES = list(range(N_CLASSES))
 # Class 3 looks impossible in a forced start: a row of it has a gradient near its clip.
-SURE = np.array([1 << 28, 1 << 18, 1 << 18, 1 << 18])
+SURE = np.array([1 << 28, 1 << 18, 1 << 18, 1 << 18, 0])
 # Classes 0 and 1 look equally likely: the gradients of their rows are opposite and at the clip.
-EVEN = np.array([1 << 28, 1 << 28, 1 << 18, 1 << 18])
+EVEN = np.array([1 << 28, 1 << 28, 1 << 18, 1 << 18, 0])
 DELTAS = pytest.mark.parametrize("delta", [DELTA, 0.0])
 RELATIONS = pytest.mark.parametrize("neighbours", Neighbours)
 
