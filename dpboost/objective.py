@@ -193,6 +193,11 @@ class ObjectiveRequest:
             return replace(schema, label_bounds=(0.0, 1.0))
         return schema
 
+    @property
+    def needs_label_range(self) -> bool:
+        """Whether the loss has no width but that of the labels, so that wide bounds blur it."""
+        return self.task == "regression" and self.name in ("quantile", "regression_l1")
+
     def check_labels(self, schema: Schema, extras: RowExtras) -> None:
         """Refuse what cannot work before anything is charged: bounds, or the user's function."""
         if self.task == "regression":

@@ -160,6 +160,7 @@ def train(
         assumed_classes=request.assumed_classes,
         assumed_categories=request.assumed_categories,
         nominal=request.nominal,
+        needs_label_range=objective.needs_label_range,
     )
     if "categories" in knowledge.learned:
         source.tell(ReadAgain(schema=knowledge.schema))

@@ -18,7 +18,7 @@ from dpboost.dask.partials import Answer, Partial, merge
 from dpboost.dask.reader import Part, PartFacts, Place, Reader
 from dpboost.data.raw_rows import ClassTally
 from dpboost.data.sparse import dense_matrix
-from dpboost.privacy.bounds import Magnitudes
+from dpboost.privacy.bounds import Magnitudes, RangeCounts
 from dpboost.privacy.source import Order, Sum, Tally
 from dpboost.random import RowCoins
 
@@ -152,7 +152,7 @@ def of_labels(question: Sum | Tally) -> bool:
     """Tell whether a question is one of labels and what goes with them, and not of the table."""
     if isinstance(question, Magnitudes):
         return question.columns is None
-    return isinstance(question, RowCount | ClassSizes | MeanAndRows | ClassTally)
+    return isinstance(question, RowCount | ClassSizes | MeanAndRows | ClassTally | RangeCounts)
 
 
 def gather(X: Any, y: Any, weight: Any, init_score: Any) -> Part:

@@ -14,7 +14,13 @@ from dpboost._warnings import warn_user
 from dpboost.data.bins import EdgeBins
 from dpboost.data.column_facts import ColumnFacts
 from dpboost.data.raw_rows import CategoryTally, ClassTally
-from dpboost.privacy.bounds import magnitudes, release_bounds, release_magnitude
+from dpboost.privacy.arithmetic import ZERO, Budget
+from dpboost.privacy.bounds import (
+    magnitudes,
+    release_bounds,
+    release_label_range,
+    release_magnitude,
+)
 from dpboost.privacy.budget import FitBudget, split_fit
 from dpboost.privacy.categories import release_categories
 from dpboost.privacy.ledger import Ledger
@@ -35,6 +41,12 @@ LEAST_PER_COLUMN = {
 }
 # What a stability histogram may take of delta.
 DELTA_SHARE = Fraction(1, 10)
+# Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
+# histograms, four at most, that say where inside their bounds they are.
+MAGNITUDES_SHARE = Fraction(1, 2)
+LOOK_SHARE = Fraction(1, 8)
+# How far labels are looked for, in units of the largest magnitude that has passed.
+BEYOND_MAGNITUDES = 4.0
 # Where nothing is known of the labels, not even after asking.
 FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
 # The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
@@ -85,6 +97,7 @@ def complete_schema(
     assumed_classes: tuple[Any, ...] = (),
     assumed_categories: Mapping[int, Sequence[Any]] | None = None,
     nominal: frozenset[int] = frozenset(),
+    needs_label_range: bool = False,
 ) -> Knowledge:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
 
@@ -110,6 +123,8 @@ def complete_schema(
         Lists of categories that column types bring along, where these are public by assumption.
     nominal : frozenset of int
         Columns of numbers that hold categories, which are to be learned.
+    needs_label_range : bool, default=False
+        Whether the loss needs to know where labels lie inside declared bounds.
 
     Returns
     -------
@@ -130,9 +145,10 @@ def complete_schema(
 
     Privacy
     -------
-    What is learned costs one tenth of epsilon together, in equal parts: label bounds, numeric
-    bounds, categories, classes, as far as each is undeclared. Which parts are undeclared is a
-    public fact of the schema and of the column types.
+    What is learned costs one tenth of epsilon together at the most, in equal parts: label bounds,
+    numeric bounds, categories, classes, as far as each is undeclared. Which parts are undeclared
+    is a public fact of the schema and of the column types. What the labels' part has left, once
+    their range is found, goes back to training: how much that is follows from released numbers.
     """
     check_learnable(
         schema,
@@ -157,15 +173,15 @@ def complete_schema(
         assumed.append("set of class labels")
         _warn_of_classes(assumed_classes)
         schema = replace(schema, classes=assumed_classes)
-    steps = _undeclared(schema, columns, task, ledger, nominal)
+    steps = _undeclared(schema, columns, task, ledger, nominal, needs_label_range)
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
-    schema = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
+    schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
     _warn(steps)
     return Knowledge(
         schema=schema,
         assumed=tuple(assumed),
         learned=tuple(steps.values()),
-        epsilon=budget.training,
+        epsilon=budget.training + left,
     )
 
 
@@ -201,11 +217,14 @@ def _undeclared(
     task: str,
     ledger: Ledger,
     nominal: frozenset[int],
+    needs_label_range: bool,
 ) -> dict[str, str]:
     """Name what has to be learned, each with its words for the report; public facts only."""
     steps = {}
     if task == "regression" and schema.label_bounds is None:
         steps["label_bounds"] = "label bounds"
+    elif task == "regression" and needs_label_range:
+        steps["label_range"] = "range of labels inside their bounds"
     if task != "regression" and schema.classes is None:
         steps["classes"] = "class labels"
     if _category_tally(schema, columns, nominal).places:
@@ -299,11 +318,13 @@ def _warn_of_lists(names: Sequence[str]) -> None:
 
 def _warn(steps: dict[str, str]) -> None:
     """Say once what was learned and which argument would have saved its budget."""
-    if steps:
-        arguments = {name: name for name in steps} | {"common_bound": "bounds"}
-        names = sorted({arguments[name] for name in steps})
+    undeclared = {name: words for name, words in steps.items() if name != "label_range"}
+    if undeclared:
+        arguments = {name: name for name in undeclared} | {"common_bound": "bounds"}
+        names = sorted({arguments[name] for name in undeclared})
         warn_user(
-            f"One tenth of the privacy budget went into learning {', '.join(steps.values())}. "
+            "One tenth of the privacy budget went into learning "
+            f"{', '.join(undeclared.values())}. "
             "Declare what is public knowledge to save it: "
             f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
             UndeclaredWarning,
@@ -319,14 +340,18 @@ def _learn(
     n_bins: int,
     ledger: Ledger,
     nominal: frozenset[int],
-) -> ResolvedSchema:
-    """Run the charged releases that fill the schema."""
+) -> tuple[ResolvedSchema, Budget]:
+    """Run the charged releases that fill the schema; return what they have left as well."""
+    left: Budget = ZERO
     with ledger.sequential("preparation"):
         for name in steps:
             share = budget.preparation[name]
-            if name == "label_bounds":
-                bounds = release_bounds(ledger, source, None, budget=share, label="label bounds")
-                schema = replace(schema, label_bounds=_label_bounds(bounds))
+            if name in ("label_bounds", "label_range"):
+                before = ledger.spent
+                bounds = _learn_label_bounds(schema.label_bounds, source, share, ledger)
+                schema = replace(schema, label_bounds=bounds)
+                if share != np.inf:
+                    left = share - (ledger.spent - before)
             elif name == "classes":
                 (counted,) = source.tally(ClassTally())
                 classes = release_categories(
@@ -349,14 +374,29 @@ def _learn(
                 places = _numeric_columns(schema, columns, nominal)
                 edges = _learn_common_grid(places, source, share, n_bins, ledger)
                 schema = replace(schema, edges={**schema.edges, **edges})
-    return schema
+    return schema, left
 
 
-def _label_bounds(bounds: tuple[float, float] | None) -> tuple[float, float]:
-    """Released label bounds, or the public fallback where none passed or they are one point."""
+def _learn_label_bounds(
+    declared: tuple[float, float] | None, source: Source, budget: Budget, ledger: Ledger
+) -> tuple[float, float]:
+    """Release where labels lie, inside declared bounds or inside those of their magnitudes.
+
+    Where no magnitude passes, or they are all zero, public bounds take the place of both.
+    """
+    each = budget * LOOK_SHARE
+    if declared is not None:
+        inside = release_label_range(ledger, source, *declared, budget=each, label="label range")
+        return inside or declared
+    bounds = release_bounds(
+        ledger, source, None, budget=budget * MAGNITUDES_SHARE, label="label bounds"
+    )
     if bounds is None or bounds[0] == bounds[1]:
         return FALLBACK_LABEL_BOUNDS
-    return bounds
+    # Cells that did not pass may hold many rows together.
+    wide = BEYOND_MAGNITUDES * max(map(abs, bounds))
+    inside = release_label_range(ledger, source, -wide, wide, budget=each, label="label bounds")
+    return inside or bounds
 
 
 def _learn_categories(

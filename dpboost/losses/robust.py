@@ -17,11 +17,14 @@ NODES_PER_WIDTH_BITS = 5
 # not clip.
 LEAST_WIDTH = 1 / 64
 LARGEST_WIDTH = 2.0
-# What takes the place of the kink of the absolute and the quantile loss.
-KINK_WIDTH = 1 / 32
-ABSOLUTE_WIDTH = 1 / 16  # a symmetric kink moves the median little: go faster
-# Typical step in half-widths of the label range.
+# Of huber and fair: typical step in half-widths of the label range.
 TYPICAL_STEP = 0.04
+# Of the absolute and the quantile loss: a step where all gradients are the largest, in half-widths
+# of the label range; residuals that take the place of the kink, and typical steps, in such steps.
+LARGEST_STEP = 1 / 16
+KINK_PART = 1 / 8
+KINK_NODES_BITS = 3
+TYPICAL_PART = 0.07
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,21 +38,26 @@ class RobustLoss(SurfaceLoss):
     loss            gradient                           width
     =============== ================================== ======================================
     huber           :math:`r` clipped to [-1, 1]       ``alpha``
-    regression_l1   the same                           1/16 of the labels' half-width
-    quantile        :math:`r` clipped to [-1, 1], times 1/32 of the labels' half-width
-                    ``alpha`` below zero and
-                    ``1 - alpha`` above it
     fair            :math:`r / (1 + |r|)`              ``fair_c``
+    quantile        from ``-alpha`` to ``1 - alpha``,  1/128 of the half-width of the range of
+                    linear for r within [-1, 1]        labels
+    regression_l1   the same, from -1 to 1             the same
     =============== ================================== ======================================
 
     So the bound of the gradient is ``alpha`` (huber), 1, ``max(alpha, 1 - alpha)`` and
     ``fair_c``, as LightGBM's own formulas have it: these losses need no clip of labels for it.
-    The hessian is the weight :math:`g(r) / r` of iteratively reweighted least squares, at most 1:
-    with it a step is a weighted mean of residuals.
 
-    Deviation: LightGBM takes the hessian 1 (the second derivative for fair) and then the median
-    or quantile of a leaf's residuals, which would have to be released. Here the kink of these two
-    losses is rounded off over a narrow width instead. Widths are kept between 1/64 and 2 of the
+    The hessian of huber and fair is the weight :math:`g(r) / r` of iteratively reweighted least
+    squares, at most 1: with it a step is a weighted mean of residuals. That of the other two is 1,
+    as LightGBM's, and a step of 1 is 1/16 of the half-width: gradients are zero on average where
+    the predictions are quantiles of labels that are blurred evenly over the width, whatever the
+    size of other residuals. The width has to be small beside the spread of labels around
+    predictions; training on these two losses therefore releases first where labels lie inside
+    their bounds (``privacy.bounds.release_label_range``).
+
+    Deviation: LightGBM takes the hessian 1 for huber and the second derivative for fair. For
+    regression_l1 and quantile it then renews a leaf by the median or quantile of its residuals,
+    which would have to be released. Widths of huber and fair are kept between 1/64 and 2 of the
     labels' half-width.
 
     Parameters
@@ -67,35 +75,27 @@ class RobustLoss(SurfaceLoss):
     @classmethod
     def absolute(cls, labels: SquaredLoss) -> RobustLoss:
         """Return the absolute error, with its kink rounded off."""
-        return cls._of("regression_l1", labels, ABSOLUTE_WIDTH, 1.0, 1.0)
+        return cls._with_kink("regression_l1", labels, 1.0, 1.0)
 
     @classmethod
     def huber(cls, labels: SquaredLoss, alpha: float) -> RobustLoss:
         """Return the Huber loss: squared up to a residual of ``alpha``, linear beyond."""
-        return cls._of("huber", labels, alpha / labels.half_width, 1.0, 1.0)
+        return cls._smooth("huber", labels, alpha / labels.half_width)
 
     @classmethod
     def quantile(cls, labels: SquaredLoss, alpha: float) -> RobustLoss:
         """Return the loss of the ``alpha`` quantile, with its kink rounded off."""
         most = max(alpha, 1 - alpha)
-        return cls._of("quantile", labels, KINK_WIDTH, alpha / most, (1 - alpha) / most)
+        return cls._with_kink("quantile", labels, alpha / most, (1 - alpha) / most)
 
     @classmethod
     def fair(cls, labels: SquaredLoss, fair_c: float) -> RobustLoss:
         """Return the fair loss ``c^2 (|x| / c - log(1 + |x| / c))``."""
-        return cls._of("fair", labels, fair_c / labels.half_width, 1.0, 1.0, smooth=True)
+        return cls._smooth("fair", labels, fair_c / labels.half_width)
 
     @classmethod
-    def _of(
-        cls,
-        objective: str,
-        labels: SquaredLoss,
-        width: float,
-        below: float,
-        above: float,
-        *,
-        smooth: bool = False,
-    ) -> RobustLoss:
+    def _smooth(cls, objective: str, labels: SquaredLoss, width: float) -> RobustLoss:
+        """Return Huber's or the fair loss of a width in half-widths of the label range."""
         width = min(max(width, LEAST_WIDTH), LARGEST_WIDTH)
         width_units = max(round(width * labels.half_units), 1)
         shift = max(0, min(binary_exponent(width_units) - NODES_PER_WIDTH_BITS, 13))
@@ -104,16 +104,43 @@ class RobustLoss(SurfaceLoss):
         residuals = np.arange(-n_side, n_side + 1) * (1 << shift) / width_units
         size = np.abs(residuals)
         # No function of the C library: the tables are the same on every machine.
-        slope = 1 / (1 + size) if smooth else 1 / np.maximum(size, 1.0)
+        slope = 1 / (1 + size) if objective == "fair" else 1 / np.maximum(size, 1.0)
         top = float((slope * size).max())
-        slope *= np.where(residuals < 0, below, above)
-        slope[n_side] = max(below, above)
-        return cls(
-            name=objective,
-            objective=objective,
-            surface=Surface(
+        slope[n_side] = 1.0
+        return cls._of(
+            objective,
+            labels,
+            Surface(
                 gradients=(slope * residuals / top)[np.newaxis],
                 hessians=slope[np.newaxis],
+                origin=-n_side << shift,
+                shift=shift,
+                residual=True,
+                in_proportion=True,
+            ),
+            units_per_one=max(round(width_units * top), 1),
+            step_prior=TYPICAL_STEP / width,
+        )
+
+    @classmethod
+    def _with_kink(
+        cls, objective: str, labels: SquaredLoss, below: float, above: float
+    ) -> RobustLoss:
+        """Return a loss whose gradient goes from ``-below`` to ``above`` around the label."""
+        step_units = max(round(LARGEST_STEP * labels.half_units), 1)
+        kink_units = max(round(KINK_PART * step_units), 1)
+        shift = max(0, min(binary_exponent(kink_units) - KINK_NODES_BITS, 13))
+        # One node beyond the kink at either side: all other residuals are as those there.
+        n_side = (kink_units >> shift) + 1
+        residuals = np.arange(-n_side, n_side + 1) * (1 << shift) / kink_units
+        middle, half = (above - below) / 2, (above + below) / 2
+        gradients = middle + half * np.minimum(np.maximum(residuals, -1.0), 1.0)
+        return cls._of(
+            objective,
+            labels,
+            Surface(
+                gradients=gradients[np.newaxis],
+                hessians=np.ones((1, len(residuals))),
                 origin=-n_side << shift,
                 shift=shift,
                 residual=True,
@@ -121,10 +148,27 @@ class RobustLoss(SurfaceLoss):
                 high=above,
                 in_proportion=True,
             ),
+            units_per_one=step_units,
+            step_prior=TYPICAL_PART,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        objective: str,
+        labels: SquaredLoss,
+        surface: Surface,
+        units_per_one: int,
+        step_prior: float,
+    ) -> RobustLoss:
+        return cls(
+            name=objective,
+            objective=objective,
+            surface=surface,
             unit=labels.unit,
-            units_per_one=max(round(width_units * top), 1),
+            units_per_one=units_per_one,
             start_units=labels.start_units,
-            rules={"gradient_clip": 1.0, "step_prior": TYPICAL_STEP / width},
+            rules={"gradient_clip": 1.0, "step_prior": step_prior},
             labels=labels,
         )
 

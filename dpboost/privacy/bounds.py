@@ -1,12 +1,14 @@
 """Learning the bounds of private numbers, where nobody declared them.
 
-Noisy counts over about 2,100 cells that are the same for every table: zero, and the intervals
-between neighbouring powers of two of either sign. A bound is the edge of a cell that holds enough
-rows, never a value of the table.
+Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
+neighbouring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
+enough rows, never a value of the table. Where labels lie inside such bounds, or inside declared
+ones, noisy counts over equal cells tell.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,18 +25,33 @@ from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.privacy.source import Source
 
-#: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of range belong to the
-#: first and the last cell. The square of the distance between any two edges is finite.
-SMALLEST_EXPONENT = -539
-LARGEST_EXPONENT = 510
+#: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of this public range belong
+#: to the first and the last cell.
+SMALLEST_EXPONENT = -63
+LARGEST_EXPONENT = 64
 
 _PER_SIGN = LARGEST_EXPONENT - SMALLEST_EXPONENT + 1
 
 #: Number of cells: negative numbers from large to small, zero, positive numbers.
 N_CELLS = 2 * _PER_SIGN + 1
 
-#: Probability, at most, that any empty cell is taken for an occupied one.
-FALSE_ALARM = Fraction(1, 1000)
+#: Probability, at most, that any empty cell is taken for an occupied one: in one column.
+FALSE_ALARM = Fraction(1, 10**6)
+
+#: Equal cells of a range, a power of two, and how many they are merged to at the least.
+RANGE_CELLS = 256
+LEAST_RANGE_CELLS = 4
+#: Histograms of equal cells, at most: each may look into two cells of the one before.
+MOST_LOOKS = 4
+#: Probability, at most, that any empty one of these cells is taken for an occupied one.
+STRAY_CELL = Fraction(1, 1000)
+#: Occupied cells hold this part of the rows, or their cells are too fine for the noise.
+COVERED = 0.95
+#: Ranges of less than this part of their magnitude are not looked into: two of their cells would
+#: be near the finest that the grid of labels can hold.
+LEAST_RANGE = 2.0**-30
+#: What is added to a range at either end, as a part of it: rows beyond are too few to be seen.
+MARGIN = 0.5
 
 
 def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
@@ -126,8 +143,7 @@ class Magnitudes:
 
 def magnitudes(ledger: Ledger, columns: int | tuple[int, ...] | None, budget: Budget) -> Magnitudes:
     """Return the question of `release_bounds` or `release_magnitude`, for sources to foresee."""
-    needs = ledger.accountant.noise(budget).needs
-    return Magnitudes(columns=columns, units=SMALLEST_SIGMA if needs == "l2" else 1)
+    return Magnitudes(columns=columns, units=_units(ledger, budget))
 
 
 def release_bounds(
@@ -163,8 +179,11 @@ def release_bounds(
     Privacy
     -------
     Releases noisy counts of disjoint cells that do not depend on the table: a row moves one of
-    them by one, or two when it is replaced. A cell passes when its noisy count exceeds what the
-    noise alone reaches in any of the cells with probability 1/1000; this is post-processing.
+    them by one, or two when it is replaced. A cell passes when its noisy count reaches a threshold
+    t; this is post-processing. With m = 257 cells, t is such that the noise of one cell reaches it
+    with probability 1e-6 / m at most: by the law of discrete Laplace noise, or the bound
+    exp(-t^2 / (2 sigma^2)) of discrete Gaussian noise. So all the empty cells of a column together
+    raise a false alarm with probability at most 1e-6.
     """
     occupied = _occupied_cells(ledger, source, column, budget, label)
     if occupied.size == 0:
@@ -203,6 +222,137 @@ def release_magnitude(
     """
     occupied = _occupied_cells(ledger, source, tuple(columns), budget, label)
     return cell_edges(int(occupied[-1]))[1] if occupied.size else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeCounts:
+    """Rows by their label in equal cells of a range, what is outside in the outermost cells.
+
+    Parameters
+    ----------
+    low, high : float
+        The range, ``low < high``.
+    units : int
+        Units that a row is worth.
+    """
+
+    low: float
+    high: float
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (RANGE_CELLS,)
+
+    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+        """Count the rows of one place; each cell depends on its own row alone."""
+        labels = np.clip(np.asarray(rows.labels, dtype=np.float64), self.low, self.high)
+        # Halves: the distance of two doubles may not be one.
+        width = self.high / 2 - self.low / 2
+        cells = (labels / 2 - self.low / 2) / width * RANGE_CELLS
+        places = np.minimum(cells.astype(np.intp), RANGE_CELLS - 1)
+        histogram = np.bincount(places, minlength=RANGE_CELLS)
+        return histogram.astype(np.int64) * self.units
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in one cell."""
+        return counts(neighbours, self.units)
+
+    def edge(self, cell: int) -> float:
+        """Return the lower edge of a cell; the upper end of the range after the last one."""
+        part = cell / RANGE_CELLS
+        return self.low * (1 - part) + self.high * part
+
+
+def release_label_range(
+    ledger: Ledger, source: Source, low: float, high: float, *, budget: Budget, label: str
+) -> tuple[float, float] | None:
+    """Release where nearly all labels lie inside public or released bounds.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Charged once for each histogram, which is one to ``MOST_LOOKS`` times.
+    source : Source
+        Of rows with labels, finite numbers.
+    low, high : float
+        The bounds, ``low < high``.
+    budget : Fraction or inf
+        Of each histogram, in the currency of the ledger's accountant.
+    label : str
+        Kind of release, for the report.
+
+    Returns
+    -------
+    low, high : float
+        Inside the bounds: the range of the occupied cells and half of its width at either end.
+        None where noise hides the labels.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the budget is not covered.
+
+    Privacy
+    -------
+    Each release is a noisy histogram of labels over equal cells of a range that is public or
+    comes from the release before: a row moves one count by one, or two when it is replaced
+    (``constants.counts``), whatever the range. All else is post-processing, how many histograms
+    there are as well; their charges add up adaptively.
+
+    Neighbouring cells are merged, by powers of two, until those that stand out hold 95 % of the
+    released number of rows. A cell stands out above what noise alone reaches in any of the cells
+    with probability 1/1000. Where all that stand out lie within two of the finest cells, these
+    two are the range of the next histogram: so labels far from zero, or far inside wide bounds,
+    are found.
+    """
+    first, last, seen = low, high, False
+    noise = ledger.accountant.noise(budget)
+    units = _units(ledger, budget)
+    for _ in range(MOST_LOOKS):
+        if last - first <= LEAST_RANGE * max(abs(first), abs(last)):
+            break
+        question = RangeCounts(low=first, high=last, units=units)
+        sensitive = source.sensitive(question, ledger.neighbours)
+        threshold = noise.tail(sensitive.bound(noise.needs), STRAY_CELL / RANGE_CELLS)
+        released = ledger.release(noise, sensitive, label=label)
+        found = _occupied_range(released, threshold)
+        if found is None:
+            break
+        seen = True
+        first, last = question.edge(found[0]), question.edge(found[1])
+        if found[1] - found[0] > 2:
+            break
+    if not seen:
+        return None
+    margin = MARGIN * (last - first)
+    return max(low, first - margin), min(high, last + margin)
+
+
+def _occupied_range(released: NDArray[np.int64], threshold: float) -> tuple[int, int] | None:
+    """Return the first occupied cell and the one after the last; None where noise hides them."""
+    n_cells = RANGE_CELLS
+    total = float(released.sum())
+    while n_cells >= LEAST_RANGE_CELLS:
+        merged = released.reshape(n_cells, -1).sum(axis=1)
+        # The noise of several cells is that of one times at most the root of their number.
+        size = RANGE_CELLS // n_cells
+        occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
+        if occupied.size and merged[occupied].sum() >= COVERED * total:
+            return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
+        n_cells //= 2
+    return None
+
+
+def _units(ledger: Ledger, budget: Budget) -> int:
+    """Return how many units a row is worth: Gaussian noise wants a fine lattice."""
+    return SMALLEST_SIGMA if ledger.accountant.noise(budget).needs == "l2" else 1
 
 
 def _occupied_cells(
