@@ -43,8 +43,8 @@ LEAST_PER_COLUMN = {
 DELTA_SHARE = Fraction(1, 10)
 # Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
 # histograms, four at most, that say where inside their bounds they are.
-MAGNITUDES_SHARE = Fraction(1, 2)
-LOOK_SHARE = Fraction(1, 8)
+MAGNITUDES_SHARE = Fraction(1, 4)
+LOOK_SHARE = Fraction(3, 16)
 # How far labels are looked for, in units of the largest magnitude that has passed.
 BEYOND_MAGNITUDES = 4.0
 # Where nothing is known of the labels, not even after asking.

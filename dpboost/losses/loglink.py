@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,16 @@ LABEL_BITS = 16
 LEAST_MEAN = math.exp(-9)
 # Gradients of the gamma and the Tweedie loss are clipped to this many times their scale.
 LARGEST_GRADIENT = 4.0
+# Rules of recipe ``best``. Steps of the gamma and the Tweedie loss are small beside the noise of
+# gradients that are clipped so late: they want shrinkage and few, large leaves.
+POISSON_RULES = {"gradient_clip": 0.25, "step_prior": 0.2, "reg_lambda": 3.0}
+LATE_CLIP_RULES = {
+    "gradient_clip": 0.5,
+    "step_prior": 0.05,
+    "reg_lambda": 10.0,
+    "max_depth": 4,
+    "features_per_tree": 2,
+}
 # A lower bound of gamma labels that is not positive becomes this part of the upper one.
 LEAST_PART = 2.0**-10
 
@@ -76,7 +87,7 @@ class LogLinkLoss(SurfaceLoss):
         """Return the Poisson loss."""
         # The factor of the hessian is left to the step, which is divided by it.
         step = math.exp(-max_delta_step)
-        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, step, clip=0.25)
+        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, step, POISSON_RULES)
 
     @classmethod
     def gamma(cls, lower: float, upper: float) -> LogLinkLoss:
@@ -105,7 +116,7 @@ class LogLinkLoss(SurfaceLoss):
         gradient_bound: float,
         hessian_bound: float,
         step: float = 1.0,
-        clip: float = 0.5,
+        rules: dict[str, Any] = LATE_CLIP_RULES,
     ) -> LogLinkLoss:
         _check_upper(upper)
         lower = min(max(lower, 0.0), upper)
@@ -129,7 +140,7 @@ class LogLinkLoss(SurfaceLoss):
             unit=UNIT,
             units_per_one=round(step * gradient_bound / hessian_bound / UNIT),
             start_units=top - (n_steps << TABLE_SHIFT >> 1),
-            rules={"gradient_clip": clip, "step_prior": 0.2, "reg_lambda": 3.0},
+            rules=rules,
             lower=lower,
             upper=upper,
         )

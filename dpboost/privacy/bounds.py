@@ -45,8 +45,9 @@ LEAST_RANGE_CELLS = 4
 MOST_LOOKS = 4
 #: Probability, at most, that any empty one of these cells is taken for an occupied one.
 STRAY_CELL = Fraction(1, 1000)
-#: Occupied cells hold this part of the rows, or their cells are too fine for the noise.
-COVERED = 0.95
+#: The other cells hold this part of the rows at most, beyond one deviation of their noise, or they
+#: are too fine for the noise.
+HIDDEN = 0.05
 #: Ranges of less than this part of their magnitude are not looked into: two of their cells would
 #: be near the finest that the grid of labels can hold.
 LEAST_RANGE = 2.0**-30
@@ -306,11 +307,11 @@ def release_label_range(
     (``constants.counts``), whatever the range. All else is post-processing, how many histograms
     there are as well; their charges add up adaptively.
 
-    Neighbouring cells are merged, by powers of two, until those that stand out hold 95 % of the
-    released number of rows. A cell stands out above what noise alone reaches in any of the cells
-    with probability 1/1000. Where all that stand out lie within two of the finest cells, these
-    two are the range of the next histogram: so labels far from zero, or far inside wide bounds,
-    are found.
+    Neighbouring cells are merged, by powers of two, until those that do not stand out hold no more
+    than 5 % of the released number of rows, beyond one deviation of their noise. A cell stands out
+    above what noise alone reaches in any of the cells with probability 1/1000. Where all that
+    stand out lie within two of the finest cells, these two are the range of the next histogram: so
+    labels far from zero, or far inside wide bounds, are found.
     """
     first, last, seen = low, high, False
     noise = ledger.accountant.noise(budget)
@@ -321,8 +322,9 @@ def release_label_range(
         question = RangeCounts(low=first, high=last, units=units)
         sensitive = source.sensitive(question, ledger.neighbours)
         threshold = noise.tail(sensitive.bound(noise.needs), STRAY_CELL / RANGE_CELLS)
+        deviation = sensitive.deviation(noise)
         released = ledger.release(noise, sensitive, label=label)
-        found = _occupied_range(released, threshold)
+        found = _occupied_range(released, threshold, deviation)
         if found is None:
             break
         seen = True
@@ -335,7 +337,9 @@ def release_label_range(
     return max(low, first - margin), min(high, last + margin)
 
 
-def _occupied_range(released: NDArray[np.int64], threshold: float) -> tuple[int, int] | None:
+def _occupied_range(
+    released: NDArray[np.int64], threshold: float, deviation: float
+) -> tuple[int, int] | None:
     """Return the first occupied cell and the one after the last; None where noise hides them."""
     n_cells = RANGE_CELLS
     total = float(released.sum())
@@ -344,7 +348,9 @@ def _occupied_range(released: NDArray[np.int64], threshold: float) -> tuple[int,
         # The noise of several cells is that of one times at most the root of their number.
         size = RANGE_CELLS // n_cells
         occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
-        if occupied.size and merged[occupied].sum() >= COVERED * total:
+        others = total - float(merged[occupied].sum())
+        noise = deviation * math.sqrt(RANGE_CELLS - occupied.size * size)
+        if occupied.size and others <= HIDDEN * total + noise:
             return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
         n_cells //= 2
     return None

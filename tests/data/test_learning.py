@@ -52,7 +52,15 @@ def nominal(n_rows=3000, extra=()):
 
 
 def complete(
-    X, y, books, *, task="regression", schema=None, assume_public=ASSUMED_BY_DEFAULT, n_bins=16
+    X,
+    y,
+    books,
+    *,
+    task="regression",
+    schema=None,
+    assume_public=ASSUMED_BY_DEFAULT,
+    n_bins=16,
+    needs_label_range=False,
 ):
     table = read_table(X, schema=schema)
     resolved = Schema.coerce(schema).resolve(table.feature_names)
@@ -66,6 +74,7 @@ def complete(
         ledger=books,
         assumed_classes=tuple(np.unique(y).tolist()),
         assumed_categories=table.categorical if "categories" in assume_public else {},
+        needs_label_range=needs_label_range,
     )
 
 
@@ -173,9 +182,10 @@ def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
         knowledge = complete(X, np.full(3000, 3.0), books)
     for low, high in knowledge.schema.bounds.values():
         assert {abs(low), abs(high)} <= {8.0, 16.0, 32.0}
-    assert knowledge.schema.label_bounds == (2.0, 4.0)
+    low, high = knowledge.schema.label_bounds
+    assert 2.999 < low <= 3.0 <= high < 3.001
     assert knowledge.learned == ("label bounds", "bounds of 2 numeric columns")
-    assert labels_of(books) == ["label bounds", "feature bounds", "feature bounds"]
+    assert labels_of(books) == ["label bounds"] * 5 + ["feature bounds"] * 2
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -229,15 +239,16 @@ def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
         X = numeric(n_rows, n_features) * scale
         knowledge = complete(X, np.zeros(n_rows), books)
         assert knowledge.learned == (("label bounds", expected) if expected else ("label bounds",))
-        assert (
-            labels_of(books)[1:]
-            == {
-                "b": ["feature bounds"] * n_features,
-                "o": ["common feature bound"],
-                "n": [],
-            }[(expected or "none")[0]]
-        )
-        assert books.spent == (math.inf if epsilon == math.inf else epsilon / 10)
+        assert [label for label in labels_of(books) if label != "label bounds"] == {
+            "b": ["feature bounds"] * n_features,
+            "o": ["common feature bound"],
+            "n": [],
+        }[(expected or "none")[0]]
+        if epsilon == math.inf:
+            assert books.spent == math.inf
+        else:
+            assert books.spent <= epsilon / 10
+            assert books.spent + knowledge.epsilon == epsilon
 
 
 def test_only_undeclared_numeric_columns_are_counted():
@@ -293,13 +304,68 @@ def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
     assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
     assert knowledge.schema.bounds == {}
     assert knowledge.schema.edges == {}
-    assert books.spent == TENTH
+    # Where labels have no magnitude there is nothing to look into.
+    assert books.spent == TENTH * 5 / 8
+    assert books.spent + knowledge.epsilon == 1
 
 
 def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
     with pytest.warns(UndeclaredWarning):
         knowledge = complete(numeric(), np.zeros(3000), ledger(epsilon=Fraction(50)))
     assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+
+
+LABELS = {
+    "years": (lambda g: 1975 + g.uniform(-35, 35, 20_000), 300),
+    "an offset": (lambda g: 1e9 + g.normal(0, 3, 20_000), 100),
+    "tiny": (lambda g: 1e-9 * g.normal(0, 3, 20_000), 1e-7),
+    "huge": (lambda g: 1e12 * g.normal(10, 3, 20_000), 1.2e14),
+    "two clusters": (lambda g: g.choice([-5000.0, 1000.0], 20_000), 24_000),
+    "mostly zero": (lambda g: 100.0 * (g.random(20_000) < 0.1), 400),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("name", LABELS)
+def test_learned_label_bounds_are_near_the_labels(name):
+    make, widest = LABELS[name]
+    y, books = make(np.random.default_rng(0)), ledger()
+    low, high = complete(numeric(20_000), y, books).schema.label_bounds
+    assert high - low < widest
+    assert np.mean((y >= low) & (y <= high)) > 0.98
+    assert books.spent <= TENTH
+
+
+def look(y, books, bounds=(-200.0, 200.0), **options):
+    """Complete a schema with declared bounds for a loss that needs the labels' range."""
+    schema = {"label_bounds": bounds, "bounds": dict.fromkeys(range(2), (-50, 50))}
+    return complete(numeric(len(y)), y, books, schema=schema, needs_label_range=True, **options)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
+    y, books = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knowledge = look(y, books)
+    low, high = knowledge.schema.label_bounds
+    assert -30 < low < -6
+    assert 6 < high < 30
+    assert knowledge.learned == ("range of labels inside their bounds",)
+    assert labels_of(books) == ["label range"]
+    assert books.spent == TENTH * 3 / 16
+    assert knowledge.epsilon == 1 - TENTH * 3 / 16
+
+
+def test_declared_label_bounds_stay_where_noise_hides_the_labels():
+    knowledge = look(np.full(5, 3.0), ledger())
+    assert knowledge.schema.label_bounds == (-200.0, 200.0)
+
+
+def test_labels_outside_declared_bounds_stay_outside():
+    knowledge = look(np.full(3000, 7.0), ledger(epsilon=Fraction(50)), bounds=(0.0, 1.0))
+    low, high = knowledge.schema.label_bounds
+    assert 0.99 < low < high == 1.0
 
 
 # -- classes and categories -----------------------------------------------------------------------
