@@ -107,6 +107,71 @@ def test_quantiles_are_covered():
         assert (y <= model.fit(X, y).predict(X)).mean() == pytest.approx(alpha, abs=0.05)
 
 
+def straight(n_rows, noise, seed=0):
+    """A line and 20,000 rows that are held out."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows + 20_000, 5))
+    return X, 3 * X[:, 0] + X[:, 2] + noise * random.normal(size=len(X))
+
+
+@pytest.mark.parametrize("wide", [20, 200])
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+def test_quantiles_are_covered_on_held_out_rows_whatever_the_bounds(alpha, noise, wide):
+    X, y = straight(5000, noise)
+    schema = {"bounds": dict.fromkeys(range(5), (-5, 5)), "label_bounds": (-wide, wide)}
+    model = DPBoostRegressor(
+        objective="quantile",
+        alpha=alpha,
+        epsilon=8,
+        delta=1e-5,
+        schema=schema,
+        noise_seed=0,
+        random_state=0,
+    ).fit(X[:5000], y[:5000])
+    predicted = model.predict(X[5000:])
+    assert (y[5000:] <= predicted).mean() == pytest.approx(alpha, abs=0.015)
+    left = y[5000:] - predicted
+    loss = np.mean(np.maximum(alpha * left, (alpha - 1) * left))
+    # That of the quantile of all labels is over 1.
+    assert loss < (0.6 if alpha == 0.5 else 0.4)
+
+
+def test_wide_bounds_do_no_harm_to_the_median():
+    X, y = straight(5000, 0.3)
+    errors = []
+    for wide in (20, 200):
+        schema = {"bounds": dict.fromkeys(range(5), (-5, 5)), "label_bounds": (-wide, wide)}
+        model = DPBoostRegressor(objective="l1", epsilon=8, schema=schema, noise_seed=0)
+        predicted = model.fit(X[:5000], y[:5000]).predict(X[5000:])
+        errors.append(np.abs(y[5000:] - predicted).mean())
+    assert max(errors) < 0.6
+
+
+@pytest.mark.parametrize(("name", "at_least"), [("gamma", 0.9), ("tweedie", 0.88)])
+def test_small_tables_are_learned_through_a_logarithm(name, at_least):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(13_000, 5))
+    g = 3 * X[:, 0] + X[:, 1] + 0.3 * random.normal(size=13_000)
+    y = np.exp(g / 4) if name == "gamma" else np.maximum(g, 0)
+    schema = {"bounds": dict.fromkeys(range(5), (-1, 1)), "label_bounds": (y.min(), y.max())}
+    options = {"epsilon": 8, "delta": 1e-5, "noise_seed": 0, "random_state": 0}
+    model = DPBoostRegressor(objective=name, schema=schema, **options).fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > at_least
+
+
+def test_means_of_scattered_labels_are_not_far_too_low():
+    """Gradients that were clipped early would leave a mean near the median."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(13_000, 5))
+    mean = np.exp((3 * X[:, 0] + X[:, 1]) / 4)
+    schema = {"bounds": dict.fromkeys(range(5), (-1, 1)), "label_bounds": (0.01, 20)}
+    options = {"epsilon": 8, "delta": 1e-5, "noise_seed": 0, "random_state": 0}
+    model = DPBoostRegressor(objective="gamma", schema=schema, **options)
+    predicted = model.fit(X[:3000], (mean * random.exponential(size=13_000))[:3000]).predict(X)
+    assert predicted.mean() > 0.9 * mean.mean()
+
+
 def test_aliases_mean_the_same():
     for name, listed in ALIASES.items():
         task = "regression" if name in OF_TASK["regression"] else "classification"
