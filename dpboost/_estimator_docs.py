@@ -46,7 +46,9 @@ PARAMETERS = """    Parameters
     hessian_share : float, default=None
         Part of a tree's budget for the hessian sums of its leaves (``best``).
     n_jobs : int, default=None
-        Threads, as in LightGBM. The model does not depend on it.
+        Threads, as in LightGBM; a number stands. By default the physical cores that the process
+        may use (affinity, quota, ``OMP_NUM_THREADS``, threadpoolctl), on Linux fewer while other
+        work keeps the processors busy. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds public randomness only, never noise: the model stays private and two fits
         differ. The recipes ``dpboost``, ``para`` and ``seq`` draw no public randomness.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._threads import effective_n_threads
+from dpboost._threads import Threads
 from dpboost._validation import refuse
 from dpboost.algorithms import ALGORITHMS
 from dpboost.data.column_facts import ColumnFacts
@@ -98,7 +98,7 @@ def fit_ensemble(
     algorithm, privacy = checked_request(
         task, recipe, hyperparameters, privacy, objective, owner=owner
     )
-    n_threads = effective_n_threads(n_jobs)
+    threads = Threads.of(n_jobs)
     table = read(X, privacy.schema, reading)
     extras = objective.read_rows(table.n_rows)
     labels = read_labels(y, table, task, algorithm, privacy, objective, extras)
@@ -133,7 +133,7 @@ def fit_ensemble(
         extras=extras,
         counted=counted,
         read_again=lambda schema: read(X, schema, reading),
-        n_threads=n_threads,
+        threads=threads,
     )
     source, columns = LocalSource(rows), ColumnFacts.of(table)
     lists = known_categories(table.categorical, privacy)
@@ -156,7 +156,7 @@ def fit_ensemble(
         extras=extras,
         ledger=ledger,
         public=public,
-        n_threads=n_threads,
+        n_threads=threads.now(),
         show_progress=show_progress,
         monitor=monitor,
     )

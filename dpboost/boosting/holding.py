@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import cells, newton, roundrows
+from dpboost._threads import Threads
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.round_columns import RoundColumns
 from dpboost.data.sparse import BinnedRows, dense_columns
@@ -46,8 +47,8 @@ class Holding:
         Gradient of a row, its public bound and grid.
     layout : Layout
         Public positions of cells and candidates.
-    n_threads : int
-        Threads of the kernels.
+    threads : Threads
+        Of the kernels.
     weights : ndarray of shape (n_rows,), int32, optional
         Of each row in units of 2^-16 of the largest one, 0 to 65536. A row's gradient and hessian
         are multiplied by it after their clip, so that none of their norms grows.
@@ -69,7 +70,7 @@ class Holding:
         present: NDArray[np.bool_],
         loss: Loss,
         layout: Layout,
-        n_threads: int,
+        threads: Threads,
         *,
         weights: NDArray[np.int32] | None = None,
         init_scores: NDArray[np.float64] | None = None,
@@ -82,7 +83,7 @@ class Holding:
         self.weights = NO_WEIGHTS if weights is None else weights
         self.loss = loss
         self.layout = layout
-        self.n_threads = n_threads
+        self.threads = threads
         starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
         self.scores = np.empty((len(starts), n_rows), dtype=np.int64)
         self.scores[:] = starts
@@ -104,6 +105,11 @@ class Holding:
         self._index = 0
         self._round = self._order
         self._round_leaves = self.leaves
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
 
     @property
     def n_trees(self) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._threads import Threads
 from dpboost.boosting.holding import Holding
 from dpboost.data.binner import Binner
 from dpboost.data.labels import encode_classes
@@ -35,7 +36,8 @@ class TaughtRows:
     extras : RowExtras
     first_row : int, default=0
         Number of the first row among the rows of all places.
-    n_threads : int, default=1
+    threads : Threads, optional
+        Of the kernels; one by default.
     """
 
     table: Table | None
@@ -44,7 +46,12 @@ class TaughtRows:
     indices: NDArray[np.int64]
     extras: RowExtras
     first_row: int = 0
-    n_threads: int = 1
+    threads: Threads = field(default_factory=lambda: Threads(1))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
 
     def weights(self, weighting: Weighting | None) -> NDArray[np.int32] | None:
         """Return the weight of each row in units of 2^-16 of the largest one."""
@@ -81,7 +88,7 @@ class Teach:
             indices=indices,
             extras=rows.extras,
             first_row=rows.first_row,
-            n_threads=rows.n_threads,
+            threads=rows.threads,
         )
 
 
@@ -110,7 +117,7 @@ class BinRows:
             rows.present,
             self.loss,
             Layout.of(self.binner),
-            rows.n_threads,
+            rows.threads,
             weights=rows.weights(self.weighting),
             init_scores=rows.extras.scores_for(self.loss.n_outputs),
             first_row=rows.first_row,

@@ -12,6 +12,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from dpboost._threads import Threads
 from dpboost.boosting.holding import Holding
 from dpboost.boosting.start_questions import ClassSizes, MeanAndRows, RowCount
 from dpboost.dask.partials import Answer, Partial, merge
@@ -129,7 +130,7 @@ class Cell:
             if self.position < message.first:
                 return None
             self._whole = False
-            self._rows.n_threads = n_threads
+            self._rows.threads = Threads(n_threads)
             for order in message.orders[self.position - message.first :]:
                 self._rows = order.carry_out(self._rows)
                 self.position += 1

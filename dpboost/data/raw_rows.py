@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._threads import Threads
 from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
 from dpboost.data.row_extras import RowExtras
@@ -40,8 +41,8 @@ class RawRows:
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
         Number of the first row among the rows of all places.
-    n_threads : int, default=1
-        Threads of the kernels.
+    threads : Threads, optional
+        Of the kernels; one by default.
     """
 
     table: Table
@@ -50,7 +51,12 @@ class RawRows:
     counted: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None))
     read_again: Callable[[ResolvedSchema], Table] | None = None
     first_row: int = 0
-    n_threads: int = 1
+    threads: Threads = field(default_factory=lambda: Threads(1))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
 
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return a column of numbers."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._threads import Threads
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.data.labels import check_same_length
 from dpboost.federated import messages as m
@@ -100,7 +101,7 @@ class Party:
             agreement=agreement,
             draw_coins=self._ledger.row_coins,
             first_row=first_row,
-            n_threads=n_threads,
+            threads=Threads(n_threads),
         )
         self._rows: Any = self._held
         self._session: bytes | None = None

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost._threads import Threads
 from dpboost.algorithms import ALGORITHMS
 from dpboost.boosting.holding import Holding
 from dpboost.boosting.rows import TrainingRows
@@ -63,7 +64,9 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
         n_threads=2,
     )
     present = np.ones(bins.shape[1], dtype=bool)
-    rows = TrainingRows(LocalSource(Holding(bins, labels, present, loss, layout(), 2)), layout())
+    rows = TrainingRows(
+        LocalSource(Holding(bins, labels, present, loss, layout(), Threads(2))), layout()
+    )
     loop = algorithm.build(setting)
     return loop.boost(rows, budget=math.inf, ledger=books, on_tree=lambda: None)
 
@@ -205,7 +208,8 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         n_threads=1,
     )
     rows = TrainingRows(
-        LocalSource(Holding(bins, labels, np.ones(400, dtype=bool), loss, layout(), 1)), layout()
+        LocalSource(Holding(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))),
+        layout(),
     )
     books = ledger(Fraction(12))
     trees = algorithm.build(setting).boost(

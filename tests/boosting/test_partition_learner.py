@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost._threads import Threads
 from dpboost.boosting.feature_queue import FeatureQueue, Preference
 from dpboost.boosting.forest import Forest
 from dpboost.boosting.holding import Holding
@@ -85,7 +86,7 @@ def training_rows(loss, n_threads=1, present=None):
     )
     present = np.ones(N_ROWS, bool) if present is None else present
     return TrainingRows(
-        LocalSource(Holding(bins, labels, present, loss, layout, n_threads)), layout
+        LocalSource(Holding(bins, labels, present, loss, layout, Threads(n_threads))), layout
     )
 
 

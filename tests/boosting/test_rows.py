@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost._threads import Threads
 from dpboost.boosting.holding import Holding
 from dpboost.boosting.rows import TrainingRows
 from dpboost.boosting.schedule import EnsemblePlan
@@ -71,7 +72,7 @@ class Apart:
 
 def training_rows(bins, labels, present=None, loss=LOSS):
     present = np.ones(bins.shape[1], bool) if present is None else present
-    return TrainingRows(Apart(Holding(bins, labels, present, loss, LAYOUT, 1)), LAYOUT)
+    return TrainingRows(Apart(Holding(bins, labels, present, loss, LAYOUT, Threads(1))), LAYOUT)
 
 
 def histogram(rows, index, books, gradient_bound=1.0):

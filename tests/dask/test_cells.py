@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
+from dpboost._threads import Threads  # noqa: E402
 from dpboost.boosting.orders import Deal  # noqa: E402
 from dpboost.dask.cells import Asked, Cell, DealByKey, Message, ask  # noqa: E402
 from dpboost.random import Entropy  # noqa: E402
@@ -31,7 +32,7 @@ class Note:
 class Rows:
     def __init__(self):
         self.notes = []
-        self.n_threads = 1
+        self.threads = Threads(1)
 
 
 class Count:
@@ -68,7 +69,7 @@ def test_orders_are_carried_out_once_and_in_their_order():
     assert told(cell, 0, ORDERS[:2], n_threads=3) == [2]
     assert told(cell, 1, ORDERS[1:], n_threads=3) == [3]
     assert cell._rows.notes == ["a", "b", "c"]
-    assert cell._rows.n_threads == 3
+    assert cell._rows.threads.now() == 3
     assert cell.position == 3
 
 
