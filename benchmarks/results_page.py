@@ -21,7 +21,7 @@ _GROUPS = (
     ("Local privacy: the LPDT paper", ("lpdt",)),
     ("Rows at several parties", ("federated",)),
     ("Rows on several machines", ("cluster", "dask", "rows")),
-    ("The engine", ("parity", "kernels")),
+    ("The engine", ("parity", "kernels", "busy")),
 )
 _OTHERS = "Others"
 _COMMAND = re.compile(r"(?:Command:|Written by) `([^`]+)`")

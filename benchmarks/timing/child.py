@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import subprocess
 import sys
 import time
 import warnings
@@ -19,6 +20,7 @@ from benchmarks.timing.tables import MAKERS, TimedTable
 # 255 bins, depth 6 and 64 leaves on both sides.
 _SHAPE = {"max_depth": 6, "max_bin": 255}
 _EPSILON = 1.0
+_SECONDS_TO_START = 0.5
 _STATUS = Path("/proc/self/status")
 
 
@@ -93,6 +95,33 @@ def predict(
     ]
 
 
+def beside(table: str, method: str, threads: int, others: int) -> list[dict[str, float]]:
+    """Fit with a library's own defaults while other processes are busy; 0 threads: its choice."""
+    made = MAKERS["real"](table)
+    estimator = _plain_estimator(method, threads or None, made)
+    estimator.fit(made.X, made.y)
+    endless = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(endless) for _ in range(others)]
+    try:
+        time.sleep(_SECONDS_TO_START if others else 0)
+        gc.collect()
+        before = _reset_peak()
+        start = time.perf_counter(), time.process_time()
+        estimator.fit(made.X, made.y)
+        return [
+            {
+                "seconds": time.perf_counter() - start[0],
+                "cpu_seconds": time.process_time() - start[1],
+                "peak_mb": _status("VmHWM") - before,
+                "input_mb": made.n_bytes / 2**20,
+            }
+        ]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 def import_package() -> list[dict[str, float]]:
     """Import dpboost after LightGBM; `child` itself imports neither."""
     import lightgbm  # noqa: F401
@@ -133,6 +162,18 @@ def _estimator(method: str, trees: int, threads: int, made: TimedTable) -> Any:
     )
 
 
+def _plain_estimator(method: str, threads: int | None, made: TimedTable) -> Any:
+    if method == "LightGBM":
+        import lightgbm
+
+        return lightgbm.LGBMClassifier(n_jobs=threads, verbosity=-1)
+    import dpboost
+
+    return dpboost.DPBoostClassifier(
+        recipe=method, epsilon=_EPSILON, schema=made.schema, n_jobs=threads, verbosity=0
+    )
+
+
 def _reset_peak() -> float:
     """Let the largest resident size count from now on; return the size now, in megabytes."""
     try:
@@ -154,6 +195,7 @@ def _status(name: str) -> float:
 TASKS: dict[str, Callable[..., list[dict[str, float]]]] = {
     "fit": fit,
     "predict": predict,
+    "beside": beside,
     "import": import_package,
 }
 

@@ -44,6 +44,11 @@ TIMED_RUNS: MappingProxyType[str, TimedRun] = MappingProxyType(
                 description="Time of a fit against rows, features, trees and threads.",
             ),
             TimedRun(
+                name="busy",
+                description="Default fits of Adult while other processes keep the processors busy, "
+                "beside fits with one thread and LightGBM's.",
+            ),
+            TimedRun(
                 name="kernels",
                 description="Time and instructions of the hot kernels by row, cell, candidate or "
                 "value, beside what the memory of the machine allows.",

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.timing import child, kernel_cases, kernels, measure, runs, scaling, speed, tables
+from benchmarks.timing import (
+    busy,
+    child,
+    kernel_cases,
+    kernels,
+    measure,
+    runs,
+    scaling,
+    speed,
+    tables,
+)
 from benchmarks.timing.measure import Figure, Task
 
 
@@ -106,6 +116,40 @@ def test_scaling_has_a_table_and_a_panel_for_each_sweep(ran, tmp_path):
     assert sum(name == "rows 10000000" for name, *_ in ran) == 2
     assert not any(name == "rows 10000000" and method == "LightGBM" for name, method, *_ in ran)
     assert scaling.draw(found)[:4] == b"\x89PNG"
+
+
+def test_the_page_of_busy_machines_sets_the_default_against_one_thread(tmp_path, monkeypatch):
+    seconds = {("best", 0): 1.2, ("dpboost", 0): 1.6, ("LightGBM", 0): 9.0}
+
+    def run(item):
+        return [figure(item, 0, seconds.get((item.method, item.threads), 1.0))]
+
+    monkeypatch.setattr(measure, "_figures", run)
+    monkeypatch.setattr(measure, "_digest", lambda item: "a")
+    text = "\n".join(busy.page(busy.measure(tmp_path / "p.csv", quick=False, repeats=1)))
+    assert "| 6 busy processes | `best` | 1.200 | 2.400 | 1.000 | 2.000 | 1.20 | yes |" in text
+    assert "| none | `dpboost` | 1.600 | 3.200 | 1.000 | 2.000 | 1.60 | no |" in text
+    assert "| 6 busy processes | LightGBM | 9.000 | 18.000 | 1.000 | 2.000 | 9.00 |  |" in text
+
+
+@pytest.mark.parametrize("method", ["best", "LightGBM"])
+def test_a_fit_beside_busy_processes_is_measured_and_leaves_none(monkeypatch, method):
+    started = []
+    true = child.subprocess.Popen
+
+    def start(command):
+        started.append(true(command))
+        return started[-1]
+
+    monkeypatch.setattr(child.subprocess, "Popen", start)
+    monkeypatch.setattr(child, "MAKERS", {"real": small})
+    (found,) = child.beside("adult", method, 0, 2)
+    assert found["seconds"] > 0
+    assert [process.poll() is not None for process in started] == [True, True]
+
+
+def small(name):
+    return tables.MAKERS["dense"](300, 4)
 
 
 def test_a_timed_run_writes_its_files(ran, tmp_path):

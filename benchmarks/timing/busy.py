@@ -1,0 +1,67 @@
+"""Default fits while other processes keep every processor busy, beside fits with one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.summary import table
+from benchmarks.timing.measure import Figure, Task, median, run_all, task, to_csv
+
+__all__ = ["measure", "page", "to_csv"]
+
+LIGHTGBM = "LightGBM"
+# One where a parameter says so, 0 where the library decides.
+_DEFAULT = 0
+_METHODS = ("best", "dpboost", LIGHTGBM)
+_OTHERS = (0, 6)
+_REPEATS = 7
+_TARGET = 1.5
+
+
+def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[Figure]:
+    """Measure everything, libraries and numbers of threads in turn."""
+    number = repeats or (1 if quick else _REPEATS)
+    tasks = [
+        _task(others, method, threads, repeat)
+        for repeat in range(number)
+        for others in _OTHERS
+        for method in _METHODS
+        for threads in (_DEFAULT, 1)
+    ]
+    return run_all(tasks, partial)
+
+
+def _task(others: int, method: str, threads: int, repeat: int) -> Task:
+    more = {"table": "adult", "method": method, "threads": threads, "others": others}
+    return task("beside", _name(others), method, threads, repeat, (0,), more)
+
+
+def _name(others: int) -> str:
+    return f"{others} busy processes" if others else "none"
+
+
+def page(figures: Sequence[Figure]) -> list[str]:
+    """Return the table of wall and CPU times."""
+    lines = []
+    for others in _OTHERS:
+        for method in _METHODS:
+            cells = [_name(others), method if method == LIGHTGBM else f"`{method}`"]
+            walls = []
+            for threads in (_DEFAULT, 1):
+                wanted = {"table": _name(others), "method": method, "threads": threads}
+                walls.append(median(figures, **wanted))
+                cells += [f"{walls[-1]:.3f}", f"{median(figures, 'cpu_seconds', **wanted):.3f}"]
+            ratio = walls[0] / walls[1]
+            verdict = "" if method == LIGHTGBM else "yes" if ratio <= _TARGET else "no"
+            lines.append([*cells, f"{ratio:.2f}", verdict])
+    header = ["beside", "method", "default: wall (s)", "default: CPU (s)"]
+    header += ["one thread: wall (s)", "one thread: CPU (s)", "ratio", f"<= {_TARGET:g}"]
+    return [
+        "## Seconds of a fit of Adult",
+        "",
+        "Each library with its own defaults, `n_jobs` left out and `n_jobs=1`; medians. Every fit "
+        "is the second one of a process of its own, in turn. The busy processes are endless loops.",
+        "",
+        *table(header, lines),
+    ]
