@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from dpboost._files import write_atomically
 from dpboost._schema_checks import (
     MAX_VALUE_BINS,
     Category,
@@ -200,10 +201,9 @@ class Schema:
         return cls.from_dict(content)
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema to a JSON file that `from_json` reads."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.to_dict(), file, indent=2, ensure_ascii=False)
-            file.write("\n")
+        """Write the schema to a JSON file that `from_json` reads; an old one stays on failure."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        write_atomically(path, text.encode())
 
     @classmethod
     def from_public_sample(

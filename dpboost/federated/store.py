@@ -77,6 +77,13 @@ class PartyStore:
             file.flush()
             os.fsync(file.fileno())
         new.replace(self._folder / _STATE)
+        if hasattr(os, "O_DIRECTORY"):  # only there on Unix
+            # The new name too has to outlive a power cut, or what was sent would not be charged.
+            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import lightgbm
 from lightgbm.basic import _LIB, LightGBMError, _safe_call
 
+from dpboost._files import write_atomically
 from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
 from dpboost.lightgbm.text import model_text
 from dpboost.lightgbm.validate import check_model_text
@@ -210,9 +211,14 @@ class Booster(lightgbm.Booster):
         -------
         Booster
             This one.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; an old one is then as it was.
         """
         text = self.model_to_string(num_iteration, start_iteration, importance_type)
-        Path(filename).write_bytes(text.encode())
+        write_atomically(filename, text.encode())
         return self
 
     def __deepcopy__(self, *args: Any, **kwargs: Any) -> Booster:

@@ -1,5 +1,7 @@
 import os
+import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from dpboost.federated import Coordinator, RefusedError
 from dpboost.federated import messages as m
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from tests.faults import failing, room_for
 from tests.federated.asked import ClassCounts
 from tests.federated.channels import Processes, agreement, tables
 
@@ -52,7 +55,7 @@ def test_a_party_that_is_killed_before_it_has_written_has_charged_nothing(tmp_pa
 
     def killed(descriptor):
         calls.append(descriptor)
-        if len(calls) == 2:
+        if len(calls) == 3:  # the first party's file, its folder, the second party's file
             raise KeyboardInterrupt
         written(descriptor)
 
@@ -103,3 +106,43 @@ def test_nobody_else_may_read_it(tmp_path):
     for path in (tmp_path / "0").iterdir():
         if path.name == "party.state":
             assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("fault", ["room", "fsync", "replace"])
+def test_a_disk_without_room_sends_nothing_and_charges_nothing(tmp_path, fault):
+    coordinator, processes = opened(tmp_path, resends=1)
+    release(coordinator)
+    exchange = processes.exchange
+    failures = []
+
+    def survive(message, to):
+        replies = {}
+        for index in to:
+            if index == 1 and not failures:
+                with limits[fault](), pytest.raises(OSError, match=r"large|space|File"):
+                    exchange(message, [index])
+                failures.append(books(processes)[index])
+            else:
+                replies |= exchange(message, [index])
+        return replies
+
+    limits = {
+        "room": lambda: room_for(300),
+        "fsync": lambda: failing(os, "fsync"),
+        "replace": lambda: failing(Path, "replace"),
+    }
+    processes.exchange = survive
+    assert np.array_equal(release(coordinator), expected())
+    assert failures == [100]
+    assert books(processes) == [200, 200, 200]
+
+
+def test_a_state_that_was_cut_is_not_taken_up(tmp_path):
+    coordinator, processes = opened(tmp_path)
+    release(coordinator)
+    (path,) = tmp_path.glob("**/*1*/party.state")
+    whole = path.read_bytes()
+    for size in (0, 1, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises((EOFError, pickle.UnpicklingError)):
+            books(processes)
