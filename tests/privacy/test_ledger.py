@@ -21,6 +21,7 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.ledger import BudgetExceededError, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.unit import for_group
 from dpboost.random import Entropy, RowCoins
 
 DELTA = Fraction(1, 10**6)
@@ -293,6 +294,17 @@ def test_gaussian_accounting_refuses_when_a_row_touches_too_many_entries(open_le
     with pytest.raises(UnsupportedReleaseError, match="one too many for Gaussian"):
         touch(1)
     assert ledger.n_draws == 2
+
+
+def test_the_whole_budget_never_reads_as_more_than_was_asked_for(open_ledger):
+    # The curve and its inverse both round upwards, which shows at this point.
+    accountant = for_group(GDPAccountant(), 7)
+    ledger = open_ledger(delta=Fraction(1, 2), epsilon=25.549, accountant=accountant)
+    value = a_sum(kind="l2", constant=2**30, coordinates=1)
+    ledger.release(DiscreteGaussian(rho=ledger.capacity / 2), value, label="x")
+    assert ledger.spent == ledger.capacity
+    assert accountant.epsilon(ledger.spent, ledger.delta) > 25.549
+    assert ledger.epsilon_spent == 25.549
 
 
 # -- no privacy ---------------------------------------------------------------------------------
