@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Kind = Literal["range", "l1", "l2"]
 _KINDS = ("range", "l1", "l2")
 
+#: Largest bound: twice as much still fits in the integers of the values.
+MOST_CHANGE = 2**62 - 1
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -32,8 +35,8 @@ class Bound:
         shape ``(n_nodes, n_candidates)``, the largest change of any candidate minus the smallest
         change of any candidate of a node, summed over the nodes.
     constant : int
-        The bound in the integer units of the value, at least 1; rounded up where it was not an
-        integer.
+        The bound in the integer units of the value, at least 1 and below 2**62; rounded up where
+        it was not an integer.
     reason : str
         The proof in one line, for the report.
     coordinates : int or None
@@ -48,9 +51,9 @@ class Bound:
 
     def __post_init__(self) -> None:
         check_choice("kind", "Bound", self.kind, _KINDS)
-        check_integer("constant", "Bound", self.constant, low=1)
+        check_integer("constant", "Bound", self.constant, low=1, high=MOST_CHANGE)
         if self.coordinates is not None:
-            check_integer("coordinates", "Bound", self.coordinates, low=1)
+            check_integer("coordinates", "Bound", self.coordinates, low=1, high=MOST_CHANGE)
 
 
 class SensitiveValueError(TypeError):

@@ -6,18 +6,21 @@ Questions hold public numbers only, can be pickled, and have answers that add up
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.privacy import constants
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
 from dpboost.privacy.source import Question
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.sketch import Splits
+
+#: What a row counts in a node with one histogram, in units; more in none.
+MOST_WORTH = 2**9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +82,7 @@ class ClassCounts:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node and of one class."""
         check_nodes(self.nodes)
+        check_integer("n_classes", "a question", self.n_classes, low=1)
         return constants.counts(neighbours)
 
 
@@ -119,11 +123,12 @@ class ClassHistograms:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one cell of each offered feature."""
         check_nodes(self.nodes)
+        check_cells(self.cell_offsets, self.n_classes)
         if self.offered is None:
             return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
-        shape = (len(self.nodes), len(self.cell_offsets) - 1)
+        check_array(self.offered, np.bool_, (len(self.nodes), len(self.cell_offsets) - 1))
         numbers = set(self.offered.sum(axis=1).tolist())
-        if self.offered.dtype != bool or self.offered.shape != shape or len(numbers) != 1:
+        if len(numbers) != 1:
             raise InvalidParameterError("Every node of a question must offer as many features.")
         return constants.counts(neighbours, histograms=numbers.pop())
 
@@ -189,9 +194,12 @@ class FeatureHistograms:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
-        if self.features.ndim != 2 or len(self.features) != len(self.nodes):
+        check_cells(self.cell_offsets, self.n_classes)
+        if np.ndim(self.features) != 2:
             raise InvalidParameterError("Every node of a question must name as many features.")
-        if self.features.min() < 0:
+        check_array(self.features, np.int32, (len(self.nodes), np.shape(self.features)[1]))
+        known = (self.features >= 0) & (self.features < len(self.cell_offsets) - 1)
+        if not known.all():
             raise InvalidParameterError("A question is about features that the rows do not have.")
         return constants.counts(neighbours, histograms=self.features.shape[1])
 
@@ -237,9 +245,12 @@ class GroupedCells:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
-        shape = (len(self.nodes), int(self.cell_offsets[-1]))
-        if self.groups.shape != shape or self.worth.shape != self.nodes.shape:
-            raise InvalidParameterError("A question must say of every cell what it asks.")
+        check_cells(self.cell_offsets, self.n_classes)
+        check_array(self.groups, np.int32, (len(self.nodes), int(self.cell_offsets[-1])))
+        check_array(self.worth, np.int64, (len(self.nodes),))
+        n_groups = check_integer("n_groups", "a question", self.n_groups, low=1)
+        if not ((self.groups >= -1) & (self.groups < n_groups)).all():
+            raise InvalidParameterError("A cell of a question is in a group that is not there.")
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
         return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
 
@@ -251,8 +262,29 @@ def branch_of(question: Question) -> tuple[str, ...]:
 
 def check_nodes(nodes: NDArray[np.int32]) -> None:
     """Raise unless these are numbers of different nodes: of one listed twice rows count twice."""
-    if nodes.dtype != np.int32 or nodes.ndim != 1 or len(set(nodes.tolist())) < nodes.size:
+    check_array(nodes, np.int32, (np.size(nodes),))
+    if len(set(nodes.tolist())) < len(nodes) or (nodes < 0).any():
         raise InvalidParameterError("The nodes of a question must be different numbers.")
+
+
+def check_cells(cell_offsets: NDArray[np.int32], n_classes: int) -> None:
+    """Raise unless every feature has cells of its own, of some classes."""
+    check_array(cell_offsets, np.int32, (np.size(cell_offsets),))
+    first_is_zero = len(cell_offsets) > 1 and cell_offsets[0] == 0
+    if not first_is_zero or not (cell_offsets[1:] > cell_offsets[:-1]).all():
+        raise InvalidParameterError("Every feature of a question must have cells.")
+    check_integer("n_classes", "a question", n_classes, low=1)
+
+
+def check_array(values: Any, dtype: type, shape: tuple[int, ...]) -> None:
+    """Raise unless this is an array of exactly this dtype and shape.
+
+    What is computed with numbers of another width may wrap, or be rounded, where nobody looks.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype != dtype or values.shape != shape:
+        raise InvalidParameterError(
+            f"An array of a question must be of {np.dtype(dtype)} and of shape {shape}."
+        )
 
 
 def weighted_histograms(
@@ -265,7 +297,7 @@ def weighted_histograms(
     histograms : ndarray of shape (n_nodes,)
         Histograms of each node.
     worth : ndarray of shape (n_nodes,)
-        What a row adds to its cell.
+        What a row adds to its cell, at most `MOST_WORTH`.
     neighbours : Neighbours
 
     Returns
@@ -275,12 +307,16 @@ def weighted_histograms(
         group, to which a row then adds more than once. A replaced row may leave one node for
         another: the sum of two such changes is at most twice the largest.
     """
-    if histograms.min() < 1 or worth.min() < 1:
+    numbers, units = histograms.tolist(), worth.tolist()
+    if not numbers or min(numbers) < 1 or min(units) < 1:
         raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
+    if max(units) > MOST_WORTH:
+        raise InvalidParameterError(f"A row is worth at most {MOST_WORTH} units in a question.")
     rows = neighbours.rows
-    most = rows * int((histograms * worth).max())
+    # Python's integers do not wrap.
+    most = rows * max(number * unit for number, unit in zip(numbers, units, strict=True))
     reason = "a row is in one node, and in one cell of each of its histograms"
-    coordinates = rows * int(histograms.max())
+    coordinates = rows * max(numbers)
     return Bound("l1", most, reason, coordinates), Bound("l2", most, reason, coordinates)
 
 

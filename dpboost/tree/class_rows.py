@@ -137,6 +137,8 @@ class ClassRows:
     def check_branch(self, branch: tuple[str, ...], nodes: NDArray[np.int32]) -> None:
         """Raise unless nodes lie below the end of a path of children from the root."""
         self._check_disjoint(nodes)
+        if not isinstance(branch, tuple) or not all(isinstance(name, str) for name in branch):
+            raise InvalidParameterError("A question names a part that is no path of the tree.")
         above = 0
         for name in branch:
             child = int(name)

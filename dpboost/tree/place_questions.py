@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.privacy import impurities
 from dpboost.privacy.impurities import Impurity
 from dpboost.privacy.relation import Neighbours
 from dpboost.privacy.sensitive import Bound
-from dpboost.tree.class_questions import check_nodes
+from dpboost.tree.class_questions import check_array, check_nodes
 from dpboost.tree.class_rows import ClassRows
 from dpboost.tree.class_scores import candidate_scores, clips
 
@@ -46,6 +46,8 @@ class SplitScores:
 
     def answer(self, rows: ClassRows) -> NDArray[np.int64]:
         """Score the splits."""
+        if self.n_candidates != rows.candidates.n_candidates:
+            raise InvalidParameterError("A question is about other splits than agreed.")
         measure = Impurity(self.measure)
         caps, scales = clips(measure, self.row_limits, rows.n_classes)
         return candidate_scores(
@@ -62,8 +64,9 @@ class SplitScores:
     def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
         """Return the bound: an added row lowers each score of one node by at most its range."""
         check_nodes(self.nodes)
-        if self.row_limits.shape != self.nodes.shape:
-            raise InvalidParameterError("A question needs a number of rows for each node.")
+        check_array(self.row_limits, np.int64, (len(self.nodes),))
+        check_integer("measure", "a question", self.measure, low=0, high=len(Impurity) - 1)
+        check_integer("n_candidates", "a question", self.n_candidates, low=1)
         return (impurities.split_score(neighbours),)
 
 

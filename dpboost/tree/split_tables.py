@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.tree.candidates import THRESHOLD, Candidates
-from dpboost.tree.class_questions import GroupedCells
-
-#: What a row counts in a node with one histogram.
-_MOST_WORTH = 2**9
+from dpboost.tree.class_questions import MOST_WORTH, GroupedCells
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +75,7 @@ class SplitTables:
             cell_offsets=cells,
             n_groups=n_groups,
             n_classes=n_classes,
-            worth=_MOST_WORTH // histograms if (histograms > 1).any() else np.ones_like(histograms),
+            worth=MOST_WORTH // histograms if (histograms > 1).any() else np.ones_like(histograms),
         )
         return cls(question=question, left=left)
 

@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpboost._validation import InvalidParameterError
 from dpboost.privacy.impurities import Impurity
 from dpboost.privacy.relation import Neighbours
 from dpboost.tree.candidates import CATEGORY, THRESHOLD, Candidates
 from dpboost.tree.class_questions import (
+    MOST_WORTH,
     CellSizes,
     ClassCounts,
     ClassHistograms,
@@ -209,6 +212,42 @@ LIES = [
     ("groups", {"worth": np.array([2])}),
     ("groups", {"groups": QUESTIONS["groups"].groups[:, :-1]}),
     ("scores", {"row_limits": np.array([64])}),
+    # 3 * 6148914691236517206 is 2 in 64 bits.
+    ("groups", {"worth": np.array([6148914691236517206, 1])}),
+    ("groups", {"worth": np.array([MOST_WORTH + 1, 1])}),
+    ("groups", {"worth": np.array([2, 4], dtype=np.int8)}),
+    ("groups", {"worth": np.array([2, 4], dtype=np.uint64)}),
+    ("groups", {"worth": np.array([2.5, 4.0])}),
+    ("groups", {"worth": np.array([2, 4], dtype=object)}),
+    ("groups", {"worth": [2, 4]}),
+    ("groups", {"groups": QUESTIONS["groups"].groups.astype(np.int8)}),
+    ("groups", {"groups": QUESTIONS["groups"].groups - 1}),
+    ("groups", {"n_groups": 3}),
+    ("groups", {"n_groups": 4.0}),
+    ("groups", {"n_groups": True}),
+    ("groups", {"n_classes": -2}),
+    ("groups", {"cell_offsets": CELLS.astype(np.uint8)}),
+    ("groups", {"cell_offsets": np.array([0, 7, 4, 11], dtype=np.int32)}),
+    ("groups", {"cell_offsets": np.array([0, 4, 4, 11], dtype=np.int32)}),
+    ("groups", {"cell_offsets": np.array([4, 7, 11], dtype=np.int32)}),
+    ("histograms", {"cell_offsets": np.zeros(1, dtype=np.int32)}),
+    ("histograms", {"cell_offsets": CELLS.astype(np.float64)}),
+    ("histograms", {"n_classes": 2.0}),
+    ("cell sizes", {"offered": QUESTIONS["cell sizes"].offered.view(np.uint8)}),
+    ("some features", {"features": np.array([[1, 3], [0, 1]], dtype=np.int32)}),
+    ("some features", {"features": np.array([[1, 2], [0, 1]], dtype=np.uint8)}),
+    ("some features", {"features": np.zeros((2, 0), dtype=np.int32)}),
+    ("sizes", {"nodes": NODES.astype(np.uint8)}),
+    ("sizes", {"nodes": NODES.astype(object)}),
+    ("sizes", {"nodes": [1, 3]}),
+    ("sizes", {"nodes": np.array([-1, 3], dtype=np.int32)}),
+    ("class counts", {"n_classes": np.array([2])}),
+    ("bounds", {"n_features": 3.0}),
+    ("bounds", {"n_features": 2**62}),
+    ("scores", {"row_limits": np.array([64.0, 64.0])}),
+    ("scores", {"measure": 1.0}),
+    ("scores", {"measure": 9}),
+    ("scores", {"n_candidates": -8}),
 ]
 
 
@@ -217,6 +256,110 @@ def test_fields_that_do_not_fit_together_are_refused(name, change):
     """A party believes nothing but the fields, and kernels believe the party."""
     with pytest.raises(InvalidParameterError):
         replace(QUESTIONS[name], **change).bounds(ADD)
+
+
+# -- brute force over all objects that may be built ------------------------------------------------
+
+DISJOINT = [[0], [1], [2], [3], [4], [1, 2], [3, 4], [1, 3], [1, 4], [1, 3, 4]]
+BRUTE = settings(deadline=None, derandomize=True, max_examples=50)
+ALL_ROWS = [(row, c) for row in every_row() for c in range(N_CLASSES)]
+
+
+@st.composite
+def extreme(draw, kind):
+    """A question of a kind with any valid fields, the largest and the smallest among them."""
+    nodes = np.array(draw(st.permutations(draw(st.sampled_from(DISJOINT)))), dtype=np.int32)
+    common = {"nodes": nodes, "n_classes": N_CLASSES}
+    if kind is ClassCounts:
+        return ClassCounts(**common)
+    if kind is NodeSizes:
+        return NodeSizes(nodes=nodes)
+    if kind is ImpurityBounds:
+        return ImpurityBounds(nodes=nodes, n_features=N_FEATURES)
+    common["cell_offsets"] = CELLS
+    some = st.sets(st.integers(0, N_FEATURES - 1), min_size=1)
+    if kind in (ClassHistograms, CellSizes):
+        number = len(draw(some))
+        offered = np.zeros((len(nodes), N_FEATURES), dtype=bool)
+        for node in range(len(nodes)):
+            offered[node, draw(st.permutations(range(N_FEATURES)))[:number]] = True
+        return kind(**common, offered=draw(st.sampled_from([offered, None])))
+    if kind is FeatureHistograms:
+        # A feature may be named twice.
+        number = draw(st.integers(1, 5))
+        named = st.lists(st.integers(0, N_FEATURES - 1), min_size=number, max_size=number)
+        features = np.array([draw(named) for _ in nodes], dtype=np.int32)
+        return FeatureHistograms(**common, features=features)
+    n_groups = draw(st.sampled_from([1, 2, 4, 30]))
+    groups = np.full((len(nodes), CELLS[-1]), -1, dtype=np.int32)
+    for node in range(len(nodes)):
+        for feature in draw(some):
+            for cell in range(CELLS[feature], CELLS[feature + 1]):
+                groups[node, cell] = draw(st.integers(-1, n_groups - 1))
+            groups[node, CELLS[feature]] = n_groups - 1
+    units = st.sampled_from([1, 2, MOST_WORTH - 1, MOST_WORTH])
+    worth = np.array([draw(units) for _ in nodes], dtype=np.int64)
+    return GroupedCells(**common, groups=groups, n_groups=n_groups, worth=worth)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        NodeSizes,
+        ClassCounts,
+        ClassHistograms,
+        CellSizes,
+        FeatureHistograms,
+        GroupedCells,
+        ImpurityBounds,
+    ],
+)
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@BRUTE
+@given(data=st.data())
+def test_no_valid_question_moves_further_than_its_bounds(kind, relation, data):
+    question = data.draw(extreme(kind))
+    bounds = {bound.kind: bound for bound in question.bounds(relation)}
+    rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=6))
+    news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
+
+    def answer(own):
+        bins, classes = [row for row, _ in own], [c for _, c in own]
+        return question.answer(place(bins, classes, MADE)).astype(object).ravel()
+
+    answers = [answer([*rows, new]) for new in news]
+    others = [answer(rows)] if relation is ADD else answers
+    for moved in (one - other for one in answers for other in others):
+        assert sum(abs(moved)) <= bounds["l1"].constant
+        assert np.count_nonzero(moved) <= bounds["l1"].coordinates
+        if "l2" in bounds:
+            assert sum(moved * moved) <= bounds["l2"].constant ** 2
+    assert all(bound.constant < 2**62 for bound in bounds.values())
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@BRUTE
+@given(data=st.data())
+def test_no_valid_scores_move_further_than_their_range(relation, data):
+    nodes = np.array(data.draw(st.sampled_from(DISJOINT)), dtype=np.int32)
+    limits = st.sampled_from([64, 65, 2**20, 2**31 - 1, 2**31])
+    question = SplitScores(
+        nodes=nodes,
+        measure=data.draw(st.integers(0, len(Impurity) - 1)),
+        row_limits=np.array([data.draw(limits) for _ in nodes], dtype=np.int64),
+        n_candidates=LAYOUT.n_candidates,
+    )
+    (bound,) = question.bounds(relation)
+    rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=40))
+    news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
+
+    def answer(own):
+        return question.answer(place([row for row, _ in own], [c for _, c in own], MADE))
+
+    answers = [answer([*rows, new]) for new in news]
+    others = [answer(rows)] if relation is ADD else answers
+    for moved in (one - other for one in answers for other in others):
+        assert (moved.max(axis=1) - moved.min(axis=1)).sum() <= bound.constant
 
 
 def test_features_that_share_a_group_are_counted_twice():
@@ -247,6 +390,8 @@ def test_splits_that_rows_cannot_follow_are_refused(change):
 def test_other_numbers_of_features_are_refused():
     with pytest.raises(InvalidParameterError, match="agreed"):
         ImpurityBounds(nodes=NODES, n_features=2).answer(place(*table(20), MADE))
+    with pytest.raises(InvalidParameterError, match="agreed"):
+        replace(QUESTIONS["scores"], n_candidates=1).answer(place(*table(20), MADE))
     with pytest.raises(InvalidParameterError, match="as many features"):
         replace(QUESTIONS["cell sizes"], offered=np.array([[True] * 3, [False] * 3])).bounds(ADD)
     with pytest.raises(InvalidParameterError, match="a unit"):
@@ -276,6 +421,9 @@ def test_a_branch_is_a_path_above_the_nodes(question):
         ([3, 4], ("9",)),
         ([3, 4], ("02",)),
         ([3, 4], (" 2",)),
+        ([3, 4], "2"),
+        ([3, 4], (2,)),
+        ([3, 4], {"2": 0}),
     ]:
         asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
         with pytest.raises(InvalidParameterError, match="names a part"):
