@@ -131,11 +131,11 @@ class Holding:
             return
         assert coins is not None
         rounds = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
-        self._order = np.empty(n_rows, dtype=np.int32)
+        order = np.empty(n_rows, dtype=np.int32)
         # One round more than there are, for the rows that no round uses.
         starts = np.empty(len(shares) + 2, dtype=np.intp)
-        roundrows.order_rows(rounds, self._order, starts, self.n_threads)
-        self._starts = starts[:-1]
+        roundrows.order_rows(rounds, order, starts, self.n_threads)
+        self._order, self._starts = order, starts[:-1]
 
     def take(self, index: int) -> None:
         """Go over to the rows of round ``index`` of the ensemble."""

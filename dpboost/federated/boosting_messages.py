@@ -20,7 +20,7 @@ from dpboost.boosting.start_questions import ClassSizes, MeanAndRows
 from dpboost.data.binner import Binner
 from dpboost.data.bins import MAX_CELLS, AffineBins
 from dpboost.data.noisy_bins import N_CELLS, FineCounts
-from dpboost.federated.boosting_rows import BoostingRows, Meant, check
+from dpboost.federated.boosting_rows import BoostingRows, Meant, MeantLeaves, check
 from dpboost.federated.held_rows import HeldRows
 from dpboost.federated.level_questions import LeafTotals, LevelSums
 from dpboost.federated.partitions import Nodes
@@ -45,6 +45,7 @@ class AskMagnitudes:
     def at(self, rows: HeldRows) -> Magnitudes:
         """Return the question that is meant."""
         listed = self.columns if isinstance(self.columns, tuple) else (self.columns,)
+        check(len(set(listed)) == len(listed) > 0)
         for column in listed:
             own = self.columns is None or (type(column) is int)
             check(own and 0 <= (column or 0) < rows.table.n_features)
@@ -74,6 +75,7 @@ class AskFineCounts:
 
     def at(self, rows: BoostingRows) -> Meant:
         """Return the question that is meant."""
+        check(isinstance(self.bounds, dict))
         places = list(self.bounds)
         check(bool(places) and all(type(place) is int for place in places))
         check(places == sorted(set(places)))
@@ -96,8 +98,9 @@ class AskLeafSums:
     gradient_limit: float
     hessian_share: float
 
-    def at(self, rows: BoostingRows) -> Meant:
+    def at(self, rows: BoostingRows) -> MeantLeaves:
         """Return the question that is meant, with the scale of the party's own loss."""
+        check(type(self.gradient_limit) is float and type(self.hessian_share) is float)
         check(0 < self.gradient_limit <= 1 and 0 < self.hessian_share < 1)
         loss = rows.loss
         scale = SumScale(
@@ -109,9 +112,10 @@ class AskLeafSums:
             norm="l2" if rows.agreement.delta > 0 else "l1",
         )
         check(rows.holding is not None and rows.stage is not None)
+        check(isinstance(self.nodes, Nodes))
         partition = self.nodes.partition(rows.n_bins)
-        rows.last_leaves = partition.n_leaves
-        return Meant(question=LeafSums(partition=partition, scale=scale, n_outputs=loss.n_outputs))
+        question = LeafSums(partition=partition, scale=scale, n_outputs=loss.n_outputs)
+        return MeantLeaves(question=question)
 
 
 @dataclass(frozen=True, kw_only=True)

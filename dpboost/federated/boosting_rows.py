@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,10 @@ from dpboost.tree.structure import Tree
 
 # Largest released leaf value in score units: sums over all rounds stay far from the ends of int64.
 VALUE_LIMIT = 1 << 40
+# Rounds of an ensemble, and bits of the common denominator of their shares: sums of fractions
+# that have none in common take for ever.
+MOST_ROUNDS = 1 << 16
+MOST_SHARE_BITS = 1 << 15
 
 
 class BoostingRows:
@@ -64,6 +69,7 @@ class BoostingRows:
         self.n_nodes = 0
         self._n_deals = 0
         self._n_rounds: int | None = None
+        self._taken = False
 
     @property
     def agreement(self) -> Agreement:
@@ -95,11 +101,14 @@ class BoostingRows:
 
     def deal(self, shares: tuple[Fraction, ...] | None) -> None:
         """Deal rows for an ensemble by this party's own coins."""
+        check_shares(shares)
         coins = None if shares is None else self.held.draw_coins()
         self.holding.deal(shares, coins)
         self.stage, self.branch = f"ensemble {self._n_deals}", ()
         self._n_deals += 1
         self._n_rounds = None if shares is None else len(shares)
+        # The rows that the holding has at hand are still those of a round of the last deal.
+        self._taken = False
         self.n_nodes = self.last_leaves = 0
 
     def take(self, index: int) -> None:
@@ -108,12 +117,14 @@ class BoostingRows:
         check(self._n_rounds is None or index < self._n_rounds)
         self.holding.take(index)
         self.branch = () if self._n_rounds is None else (f"tree {index}",)
+        self._taken = True
         self.n_nodes = self.last_leaves = 0
 
     def enter_nodes(self, gradient_bound: float) -> None:
         """Put the rows of the round into the root of a tree."""
         bound = getattr(self.loss, "gradient_bound", None)
-        check(bound is not None and gradient_bound == bound and not len(self.holding.weights))
+        check(bound is not None and type(gradient_bound) is float and gradient_bound == bound)
+        check(self._taken and not len(self.holding.weights))
         self.holding.enter_nodes(gradient_bound)
         self.n_nodes = 1
 
@@ -121,17 +132,24 @@ class BoostingRows:
         """Send the rows of every node on."""
         n_features = len(self.n_bins)
         check(self.n_nodes > 0 and feature.shape == split_bin.shape == (self.n_nodes,))
+        check(feature.dtype == np.int32 and split_bin.dtype == np.uint8)
         check(bool(((feature >= 0) & (feature < n_features)).all()))
-        self.holding.nodes.split(
-            feature.astype(np.int32, copy=False), split_bin.astype(np.uint8, copy=False)
-        )
+        self.holding.nodes.split(feature, split_bin)
         self.n_nodes *= 2
+
+    def leaf_sums(self, question: Any) -> NDArray[np.int64]:
+        """Answer what is asked of the leaves of a partition, whose values may be added next."""
+        check(self._taken)
+        self.last_leaves = 0
+        answer: NDArray[np.int64] = question.answer(self.holding)
+        self.last_leaves = question.partition.n_leaves
+        return answer
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the leaf values of the partition that was asked about last."""
         check(values.dtype == np.int64 and self.last_leaves > 0)
         check(values.shape == (self.loss.n_outputs, self.last_leaves))
-        check(bool((np.abs(values) <= VALUE_LIMIT).all()))
+        check_values(values)
         self.holding.add(np.ascontiguousarray(values))
         self.last_leaves = 0
 
@@ -153,11 +171,29 @@ def check(holds: bool) -> None:
         raise UnusableMessageError("A message does not fit what was told before.")
 
 
+def check_values(values: NDArray[np.int64]) -> None:
+    """Raise unless leaf values are so small that no sum of them leaves int64."""
+    # The least int64 has no absolute value.
+    check(bool(((values >= -VALUE_LIMIT) & (values <= VALUE_LIMIT)).all()))
+
+
+def check_shares(shares: Any) -> None:
+    """Raise unless these are fractions of rows whose sum is soon found."""
+    if shares is None:
+        return
+    check(isinstance(shares, tuple) and 1 <= len(shares) <= MOST_ROUNDS)
+    common = 1
+    for share in shares:
+        check(isinstance(share, Fraction))
+        common = math.lcm(common, share.denominator)
+        check(common.bit_length() <= MOST_SHARE_BITS)
+
+
 def check_tree(tree: Any, n_features: int) -> None:
     """Raise unless kernels can follow a tree: every node and leaf reached once, from above."""
     check(isinstance(tree, Tree))
     check(tree.leaf_value.dtype == np.int64 and tree.leaf_value.ndim == 1)
-    check(bool((np.abs(tree.leaf_value) <= VALUE_LIMIT).all()))
+    check_values(tree.leaf_value)
     check_structure(tree, tree.n_leaves, n_features)
 
 
@@ -203,3 +239,12 @@ class Meant:
     def bounds(self, neighbours: Any) -> Any:
         """Return the sensitivities."""
         return self.question.bounds(neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeantLeaves(Meant):
+    """A question about the leaves of a partition, to which an order may add values."""
+
+    def answer(self, rows: BoostingRows) -> NDArray[np.int64]:
+        """Return the answer of the party."""
+        return rows.leaf_sums(self.question)

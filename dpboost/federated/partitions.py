@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from dpboost.federated.boosting_rows import check, check_structure
 from dpboost.tree.partitions import BINS, MAX_FEATURES, Partition
 
-# Entries of a look-up table; its leaves are numbered in 16 bits.
+# Entries of a look-up table, and ways at nodes that are looked up to make it.
 MOST_ENTRIES = 1 << 24
-MOST_LEAVES = 1 << 16
+MOST_WAYS = 1 << 30
+# The kernels have room for so many leaves: no partition of a recipe is deeper than 12.
+MOST_LEAVES = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,9 +61,10 @@ class Nodes:
         features = self.features
         n_leaves = len(self.feature) + 1
         check(isinstance(features, np.ndarray) and features.dtype == np.int32)
+        check(features.ndim == 1)
         check(1 <= len(features) <= MAX_FEATURES and len(set(features.tolist())) == len(features))
         check(bool(((features >= 0) & (features < len(n_bins))).all()))
-        check(n_leaves < MOST_LEAVES)
+        check(n_leaves <= MOST_LEAVES)
         check_structure(self, n_leaves, len(n_bins))
         check(set(self.feature.tolist()) <= set(features.tolist()))
         goes_left = np.unpackbits(
@@ -79,7 +82,7 @@ class Nodes:
             steps[line, : n_bins[feature] + 1] = group.reshape(-1) * stride
             groups.append((stride, distinct))
             stride *= distinct.shape[1]
-            check(stride <= MOST_ENTRIES)
+            check(stride <= MOST_ENTRIES and stride * len(self.feature) <= MOST_WAYS)
         return Partition(
             features=features,
             steps=steps,

@@ -11,6 +11,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.learning import Knowledge
 from dpboost.federated import guarantees, wire
 from dpboost.federated.agreement import Agreement
+from dpboost.federated.boosting_rows import check
 from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.party import HeldRows
 from dpboost.privacy_request import PrivacyRequest
@@ -46,6 +47,7 @@ class PlantTree:
 
     def carry_out(self, rows: HeldRows) -> ClassRows:
         """Return the rows as a tree looks at them, by the terms that the party has approved."""
+        check(isinstance(rows, HeldRows))
         agreement = rows.agreement
         recipe, hyper = agreed_recipe(agreement, "PlantTree")
         schema = agreement.declared.resolve(agreement.features)
