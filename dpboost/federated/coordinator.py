@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._validation import check_integer
 from dpboost.federated import messages as m
 from dpboost.federated import wire
 from dpboost.federated.agreement import Agreement
@@ -45,6 +46,8 @@ class Coordinator:
         Reaches the parties.
     resends : int, default=2
         How often a message is sent again, with the same bytes, before a party counts as lost.
+    max_message_bytes : int, default=64 MiB
+        Longer replies are refused before they are read.
 
     Raises
     ------
@@ -60,7 +63,17 @@ class Coordinator:
     of every party, released by its own gate, as an array with a first axis of parties.
     """
 
-    def __init__(self, agreement: Agreement, channel: Channel, *, resends: int = 2) -> None:
+    def __init__(
+        self,
+        agreement: Agreement,
+        channel: Channel,
+        *,
+        resends: int = 2,
+        max_message_bytes: int = wire.MOST_BYTES,
+    ) -> None:
+        self._most_bytes = check_integer(
+            "max_message_bytes", "Coordinator", max_message_bytes, low=wire.LEAST_BYTES
+        )
         if channel.n_parties != agreement.n_parties:
             raise RefusedError("The channel does not reach as many parties as have agreed.")
         self._agreement = agreement
@@ -243,7 +256,7 @@ class Coordinator:
             if not waiting:
                 break
             for index, reply in self._channel.exchange(message, waiting).items():
-                replies[index] = _read(reply, index, expected)
+                replies[index] = _read(reply, index, expected, self._most_bytes)
         lost = [index for index in self._present if index not in replies]
         if lost and (least is None or len(replies) < least):
             raise PartyLostError(
@@ -272,10 +285,15 @@ class Answered:
     missing: tuple[int, ...]
 
 
-def _read(reply: bytes, index: int, expected: type[T]) -> T:
+def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
     """Return the reply of a party, or raise when it is not the expected one."""
+    if len(reply) > most_bytes:
+        raise RefusedError(
+            f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter of "
+            f"Coordinator allows, {most_bytes}."
+        )
     try:
-        content: Any = wire.decode(reply, object)
+        content: Any = wire.decode(reply, object, most_bytes)
     except wire.MalformedMessageError as error:
         raise RefusedError(f"The reply of party {index} is malformed.") from error
     if isinstance(content, m.Refused):
@@ -326,11 +344,22 @@ class _Each:
         """Stack the outcomes of the parties."""
         asked = [_asked(entry, distant, each=True) for entry, distant in drawn]
         outcomes = []
-        for parts in self._coordinator._ask(asked).parts:
-            if not all(isinstance(part, m.Released) for part in parts):
+        for (entry, distant), parts in zip(drawn, self._coordinator._ask(asked).parts, strict=True):
+            if not all(_is_outcome(part, entry.mechanism, distant.shape) for part in parts):
                 raise RefusedError("An answer is not the outcome that was asked for.")
             outcomes.append(np.stack([part.outcome for part in parts]))
         return outcomes
+
+
+def _is_outcome(part: Any, mechanism: Mechanism, shape: tuple[int, ...]) -> bool:
+    """Return whether a mechanism may have drawn this from a value of a shape."""
+    if not isinstance(part, m.Released):
+        return False
+    outcome = part.outcome
+    if mechanism.needs != "range":
+        return outcome.shape == shape and outcome.dtype == np.int64
+    chosen = outcome.shape == shape[:1] and outcome.dtype == np.int32
+    return chosen and bool(((outcome >= 0) & (outcome < shape[1])).all())
 
 
 def _asked(entry: Entry, distant: Distant, *, each: bool) -> m.Asked:

@@ -23,6 +23,27 @@ QUESTION = "question"
 CODES = (MALFORMED, OTHER_TERMS, OTHER_SESSION, LATE, EARLY, CHANGED, KEYS, BUDGET, QUESTION)
 
 
+# Characters of the name of a release, which a party keeps in its books.
+_MOST_LABEL = 1000
+
+
+def _check_party(party: Any) -> None:
+    """Raise unless this is the number of a party."""
+    if type(party) is not int or party < 0:
+        raise ValueError("party")
+
+
+def _check_session(session: Any) -> None:
+    """Raise unless this names a session."""
+    if not isinstance(session, bytes) or len(session) != 16:
+        raise ValueError("session")
+
+
+def _is_tuple_of(kind: type, parts: Any) -> bool:
+    """Return whether this is a tuple of objects of one kind."""
+    return isinstance(parts, tuple) and all(isinstance(part, kind) for part in parts)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Turn:
     """The place of a message in a session: nobody answers one place with two contents.
@@ -42,9 +63,8 @@ class Turn:
     attempt: int = 0
 
     def __post_init__(self) -> None:
+        _check_session(self.session)
         numbers = (self.number, self.attempt)
-        if not isinstance(self.session, bytes) or len(self.session) != 16:
-            raise ValueError("session")
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
             raise ValueError("number")
 
@@ -65,8 +85,7 @@ class Invite:
     terms: bytes
 
     def __post_init__(self) -> None:
-        if not isinstance(self.session, bytes) or len(self.session) != 16:
-            raise ValueError("session")
+        _check_session(self.session)
         if not isinstance(self.terms, bytes):
             raise ValueError("terms")
 
@@ -78,6 +97,11 @@ class Introduce:
     session: bytes
     keys: tuple[bytes, ...]
     signatures: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        _check_session(self.session)
+        if not _is_tuple_of(bytes, self.keys) or not _is_tuple_of(bytes, self.signatures):
+            raise ValueError("keys")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +123,12 @@ class Asked:
     question: Any
     label: str
     each: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or len(self.label) > _MOST_LABEL:
+            raise ValueError("label")
+        if type(self.each) is not bool:
+            raise ValueError("each")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +153,7 @@ class Ask:
             raise ValueError("turn")
         if not all(hasattr(order, "carry_out") for order in self.orders):
             raise ValueError("orders")
-        if not all(isinstance(asked, Asked) for asked in self.asked):
+        if not _is_tuple_of(Asked, self.asked):
             raise ValueError("asked")
 
 
@@ -138,12 +168,20 @@ class Joined:
     key: bytes
     signature: bytes
 
+    def __post_init__(self) -> None:
+        _check_party(self.party)
+        if not _is_tuple_of(bytes, (self.key, self.signature)):
+            raise ValueError("key")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
     """A message was taken in; says nothing about rows."""
 
     party: int
+
+    def __post_init__(self) -> None:
+        _check_party(self.party)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +218,11 @@ class Answers:
     parts: tuple[Masked | Released, ...]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(part, (Masked, Released)) for part in self.parts):
+        _check_party(self.party)
+        if not isinstance(self.turn, Turn):
+            raise ValueError("turn")
+        own = isinstance(self.parts, tuple)
+        if not own or not all(isinstance(part, (Masked, Released)) for part in self.parts):
             raise TypeError("Only masked words and released outcomes leave a party.")
 
 
@@ -192,7 +234,8 @@ class Refused:
     code: str
 
     def __post_init__(self) -> None:
-        if self.code not in CODES:
+        _check_party(self.party)
+        if not isinstance(self.code, str) or self.code not in CODES:
             raise ValueError("code")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,27 @@ from dpboost.federated.keys import (
 from dpboost.federated.question import branch_of
 from dpboost.federated.unmasking import Endorsed, Present, Seeds, Unmask, Veil, part_nonce
 from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
+from dpboost.privacy.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Mechanism,
+    PermuteAndFlip,
+)
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.shares import MaskedShare, OneTimePad
+
+_MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
+_MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Present, Unmask)
+
+
+class _Prepared(NamedTuple):
+    """A release that can be charged and drawn: nothing about it is left to be checked."""
+
+    mechanism: Mechanism
+    sensitive: Sensitive
+    branch: tuple[str, ...]
+    asked: m.Asked
 
 
 class _RefusalError(Exception):
@@ -57,6 +77,9 @@ class Party:
         Number of the first row among those of all parties; matters only to noise from a seed.
     n_threads : int, default=1
         Threads of the kernels.
+    max_message_bytes : int, default=64 MiB
+        Longer messages are refused before they are read, and so are questions whose answer would
+        be longer.
 
     Raises
     ------
@@ -81,6 +104,7 @@ class Party:
         identity: Identity | None = None,
         first_row: int = 0,
         n_threads: int = 1,
+        max_message_bytes: int = wire.MOST_BYTES,
     ) -> None:
         self._index = check_integer("index", "Party", index, low=0, high=agreement.n_parties - 1)
         own = identity.public if identity is not None else None
@@ -88,6 +112,9 @@ class Party:
             raise InvalidParameterError(
                 f"The 'identity' of party {index} must hold the key that the agreement lists."
             )
+        self._most_bytes = check_integer(
+            "max_message_bytes", "Party", max_message_bytes, low=wire.LEAST_BYTES
+        )
         table = read_rows(X, agreement)
         labels = read_labels(y, agreement)
         check_same_length(table.n_rows, labels)
@@ -189,7 +216,7 @@ class Party:
 
     def _handle(self, message: bytes, digest: bytes) -> Any:
         try:
-            content = wire.decode(message, object)
+            content: Any = wire.decode(message, _MESSAGES, self._most_bytes)
         except wire.MalformedMessageError:
             raise _RefusalError(m.MALFORMED) from None
         if isinstance(content, m.Hello):
@@ -204,9 +231,7 @@ class Party:
             return self._answer(content, digest)
         if isinstance(content, Present):
             return self._endorse(content)
-        if isinstance(content, Unmask):
-            return self._unmask(content)
-        raise _RefusalError(m.MALFORMED)
+        return self._unmask(content)
 
     def _join(self, invite: m.Invite) -> m.Joined:
         if invite.terms != self._agreement.digest:
@@ -254,10 +279,11 @@ class Party:
         """Carry out the orders of a message, once whatever the number of its attempts."""
         if self._turn is not None and self._turn.number == ask.turn.number:
             return
+        told = wire.encode(ask.orders)
         # Whatever happens now, this place of the session is taken, and every later mask depends
         # on what was told: where parties were told different things, no sum comes out.
         self._turn = ask.turn
-        self._chain = hashlib.sha256(self._chain + wire.encode(ask.orders)).digest()
+        self._chain = hashlib.sha256(self._chain + told).digest()
         try:
             for order in ask.orders:
                 self._rows = order.carry_out(self._rows)
@@ -269,30 +295,37 @@ class Party:
     def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
         nonce = self._chain + digest
         self._turn = ask.turn
+        try:
+            # All of them before the first is charged: one that is none costs nothing.
+            prepared = [self._prepare(asked, nonce, place) for place, asked in enumerate(ask.asked)]
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
         self._veil = None
         if self._agreement.dropouts:
             self._veil = Veil(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
         try:
-            parts = tuple(
-                self._release(asked, nonce, place) for place, asked in enumerate(ask.asked)
-            )
+            parts = tuple(self._release(one) for one in prepared)
         except BudgetExceededError:
             raise _RefusalError(m.BUDGET) from None
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
         return m.Answers(party=self._index, turn=ask.turn, parts=parts)
 
-    def _release(self, asked: m.Asked, nonce: bytes, place: int) -> m.Masked | m.Released:
-        """Charge this party's own ledger, then draw."""
+    def _prepare(self, asked: m.Asked, nonce: bytes, place: int) -> _Prepared:
+        """Check a question and answer it, on the private side."""
         question = asked.question
+        if not isinstance(asked.mechanism, _MECHANISMS):
+            raise ScopeError("A question says how it is answered.")
         if hasattr(question, "at"):
             question = question.at(self._rows)
         bounds = question.bounds(self._agreement.relation)
+        if asked.mechanism.needs != "range":
+            self._check_size(question.shape)
         answer = question.answer(self._rows)
         if not asked.each and answer.shape != tuple(question.shape):
             raise ScopeError("An answer has the shape that its question says.")
         sensitive = Sensitive(answer, bounds, unit=question.unit)
-        mechanism = asked.mechanism
+        mechanism: Any = asked.mechanism
         if not asked.each:
             mechanism = MaskedShare(
                 base=mechanism,
@@ -300,15 +333,30 @@ class Party:
                 pad=OneTimePad(lambda size: self._mask(nonce, place, size)),
                 whole=None if self._agreement.noise_seed is None else self._index == 0,
             )
+        self._ledger.check(mechanism, sensitive, label=asked.label)
+        return _Prepared(mechanism, sensitive, branch_of(question), asked)
+
+    def _check_size(self, shape: tuple[int, ...]) -> None:
+        """Raise where an answer of this shape would be too long a message."""
+        if not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise ScopeError("A question says of which shape its answer is.")
+        # As text every three bytes take four.
+        if 4 * 8 * math.prod(shape) > 3 * self._most_bytes:
+            raise ScopeError("An answer must be a message.")
+
+    def _release(self, prepared: _Prepared) -> m.Masked | m.Released:
+        """Charge this party's own ledger, then draw."""
         with ExitStack() as scopes:
             # What part of the rows this is about is for the rows to say, not for the message.
             stage = getattr(self._rows, "stage", None)
             if stage is not None:
                 scopes.enter_context(self._ledger.sequential(stage))
-            parts = (*branch_of(self._rows), *branch_of(question))
+            parts = (*branch_of(self._rows), *prepared.branch)
             scopes.enter_context(self._ledger.branch(parts))
-            outcome = self._ledger.release(mechanism, sensitive, label=asked.label)
-        return m.Released(outcome=outcome) if asked.each else m.Masked(words=outcome)
+            outcome = self._ledger.release(
+                prepared.mechanism, prepared.sensitive, label=prepared.asked.label
+            )
+        return m.Released(outcome=outcome) if prepared.asked.each else m.Masked(words=outcome)
 
     def _mask(self, nonce: bytes, place: int, size: int) -> NDArray[np.uint64]:
         """Return all masks of one array of a message."""

@@ -80,7 +80,8 @@ class Unmask:
     def __post_init__(self) -> None:
         if not isinstance(self.present, Present):
             raise ValueError("present")
-        if not all(isinstance(one, bytes) for one in self.signatures):
+        signatures = self.signatures
+        if not isinstance(signatures, tuple) or not all(type(one) is bytes for one in signatures):
             raise ValueError("signatures")
 
 
@@ -90,6 +91,10 @@ class Endorsed:
 
     party: int
     signature: bytes
+
+    def __post_init__(self) -> None:
+        if type(self.party) is not int or type(self.signature) is not bytes:
+            raise ValueError("endorsed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +116,8 @@ class Seeds:
     shared: tuple[tuple[bytes, ...], ...]
 
     def __post_init__(self) -> None:
+        if type(self.party) is not int or not isinstance(self.shared, tuple):
+            raise ValueError("seeds")
         keys = [self.own, *(key for keys in self.shared for key in keys)]
         if not all(isinstance(key, bytes) and len(key) == SEED_BYTES for key in keys):
             raise ValueError("keys")

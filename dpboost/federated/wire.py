@@ -22,6 +22,22 @@ from dpboost.privacy.relation import Neighbours
 
 #: Of the format; a message of another version is refused.
 VERSION = 1
+#: Bytes of the longest message, unless a party or a coordinator is told another number.
+MOST_BYTES = 64 * 2**20
+#: Bytes that a party or a coordinator must take at least.
+LEAST_BYTES = 2**16
+# A message of this many bytes has at most one value in each of so many of them: what is read
+# takes a few times the memory of what was sent, and no more.
+_BYTES_PER_VALUE = 16
+# Digits of an integer: as many as Python writes.
+_MOST_DIGITS = 4300
+# Characters of a float; the longest one that Python writes has 24.
+_MOST_CHARACTERS = 32
+_MOST_DEPTH = 32
+_MOST_AXES = 4
+# Keys of a dict that are numbers are smaller than this: large ones can be made to collide.
+_LARGEST_KEY = 2**31
+_MOST_LENGTH = 2**31
 # The arrays that public values are made of.
 DTYPES = ("<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1", "<f8", "<f4")
 
@@ -78,16 +94,29 @@ def encode(message: Any) -> bytes:
     return json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def decode(content: bytes, expected: type[T]) -> T:
+def decode(
+    content: bytes, expected: type[T] | tuple[type[T], ...], most_bytes: int = MOST_BYTES
+) -> T:
     """Return the object that `encode` wrote.
+
+    Time and memory are a small multiple of the length of the content, whatever it is.
+
+    Parameters
+    ----------
+    content : bytes
+    expected : type or tuple of type
+        Kinds of the object.
+    most_bytes : int, default=64 MiB
+        A longer message is refused before it is read, and so is one of this length with more
+        than a value in every 16 bytes.
 
     Raises
     ------
     MalformedMessageError
-        If the bytes are anything but an object of the expected kind.
+        If the bytes are anything but an object of the expected kind within the limits.
     """
     try:
-        plain = json.loads(content)
+        plain = _read(content, most_bytes)
         if not isinstance(plain, dict) or set(plain) != {"version", "message"}:
             raise MalformedMessageError("not a message")
         if plain["version"] != VERSION:
@@ -95,11 +124,44 @@ def decode(content: bytes, expected: type[T]) -> T:
         value = _value(plain["message"])
     except MalformedMessageError:
         raise
-    except (ValueError, TypeError, KeyError, RecursionError, ArithmeticError) as error:
+    except Exception as error:
+        # Constructors of known kinds check what was read, and may stumble over it in any way.
         raise MalformedMessageError("not a message") from error
     if not isinstance(value, expected):
         raise MalformedMessageError("another kind of message")
     return value
+
+
+def _read(content: bytes, most_bytes: int) -> Any:
+    """Return strict JSON within the limits of length, number of values and digits."""
+    if len(content) > most_bytes:
+        raise MalformedMessageError("too long")
+    # Every value but the first follows one of these; in text they count as well.
+    n_values = sum(content.count(mark) for mark in (b",", b"[", b"{"))
+    if n_values > most_bytes // _BYTES_PER_VALUE:
+        raise MalformedMessageError("too many values")
+    return json.loads(
+        content.decode(), parse_int=_integer, parse_float=_float, parse_constant=_constant
+    )
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise MalformedMessageError("too many digits")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    if len(text) > _MOST_CHARACTERS:
+        raise MalformedMessageError("too many digits")
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedMessageError("too large")
+    return number
+
+
+def _constant(text: str) -> None:
+    raise MalformedMessageError(f"{text} is no JSON")
 
 
 def _plain(value: Any) -> Any:
@@ -135,15 +197,17 @@ def _plain_array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"array": little.dtype.str, "shape": list(value.shape), "base64": content}
 
 
-def _value(plain: Any) -> Any:
-    """Return what :func:`_plain` was given."""
+def _value(plain: Any, depth: int = _MOST_DEPTH) -> Any:
+    """Return what :func:`_plain` was given; at most ``depth`` values lie inside one another."""
     if plain is None or isinstance(plain, (bool, int, float, str)):
         return plain
+    if depth == 0:
+        raise MalformedMessageError("too deep")
     if isinstance(plain, list):
-        return tuple(_value(part) for part in plain)
+        return tuple([_value(part, depth - 1) for part in plain])
     (head, *_) = plain
-    if head == "kind" or "kind" in plain:
-        return _known_object(plain)
+    if "kind" in plain:
+        return _known_object(plain, depth)
     if "array" in plain:
         return _array(plain)
     if len(plain) != 1:
@@ -152,17 +216,42 @@ def _value(plain: Any) -> Any:
     if head == "float":
         return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
     if head == "fraction":
-        return Fraction(*content)
+        return _fraction(content)
     if head == "neighbours":
         return Neighbours(content)
     if head == "bytes":
         return _decoded(content)
     if head == "dict":
-        return {_value(key): _value(part) for key, part in content}
+        return _dict(content, depth)
     raise MalformedMessageError("not a value")
 
 
-def _known_object(plain: dict[str, Any]) -> Any:
+def _fraction(content: Any) -> Fraction:
+    """Return a quotient of two integers in lowest terms: text may be short and yet have no end."""
+    numerator, denominator = content
+    if type(numerator) is not int or type(denominator) is not int:
+        raise MalformedMessageError("not a fraction")
+    value = Fraction(numerator, denominator)
+    if value.denominator != denominator:
+        raise MalformedMessageError("not in lowest terms")
+    return value
+
+
+def _dict(content: Any, depth: int) -> dict[Any, Any]:
+    if not isinstance(content, list):
+        raise MalformedMessageError("not a dict")
+    found = {}
+    for key, part in content:
+        small = type(key) is int and abs(key) < _LARGEST_KEY
+        if not small and not isinstance(key, str):
+            raise MalformedMessageError("not a key")
+        found[key] = _value(part, depth - 1)
+    if len(found) != len(content):
+        raise MalformedMessageError("a key came twice")
+    return found
+
+
+def _known_object(plain: dict[str, Any], depth: int) -> Any:
     if set(plain) != {"kind", "fields"} or plain["kind"] not in _KINDS:
         raise MalformedMessageError("not a known kind")
     kind = _KINDS[plain["kind"]]
@@ -170,16 +259,21 @@ def _known_object(plain: dict[str, Any]) -> Any:
     own = fields(kind)
     if set(parts) != {part.name for part in own}:
         raise MalformedMessageError("other fields")
-    return kind(**{part.name: _value(parts[part.name]) for part in own})
+    return kind(**{part.name: _value(parts[part.name], depth - 1) for part in own})
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray[Any, Any]:
     if set(plain) != {"array", "shape", "base64"} or plain["array"] not in DTYPES:
         raise MalformedMessageError("not an array")
-    shape = tuple(plain["shape"])
-    if not all(type(length) is int and length >= 0 for length in shape):
+    shape = plain["shape"]
+    if not isinstance(shape, list) or len(shape) > _MOST_AXES:
+        raise MalformedMessageError("not a shape")
+    if not all(type(length) is int and 0 <= length < _MOST_LENGTH for length in shape):
         raise MalformedMessageError("not a shape")
     values = np.frombuffer(_decoded(plain["base64"]), dtype=plain["array"])
+    if values.dtype == bool and (values.view(np.uint8) > 1).any():
+        # A byte that is neither false nor true is both, by what is computed with it.
+        raise MalformedMessageError("not booleans")
     return values.reshape(shape).astype(values.dtype.newbyteorder("="))
 
 

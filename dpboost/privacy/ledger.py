@@ -269,6 +269,23 @@ class Ledger:
             return sensitive.holder.fetch([(entry, sensitive)])[0]
         return self._draw(entry, _reveal(sensitive))
 
+    def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
+        """Raise what `release` would raise, but for the budget; nothing is booked or drawn.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+        sensitive : Sensitive
+        label : str
+
+        Raises
+        ------
+        InvalidParameterError
+            If value, bound and mechanism do not fit together, or the accountant does not know
+            the mechanism.
+        """
+        self._entry(mechanism, sensitive, label, NOTHING.delta)
+
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
         """Book releases of values that lie elsewhere, then fetch their outcomes at once.
 
@@ -304,6 +321,14 @@ class Ledger:
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
     ) -> Entry:
         """Check a release and book it."""
+        entry = self._entry(mechanism, sensitive, label, delta)
+        self._book(entry)
+        return entry
+
+    def _entry(
+        self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
+    ) -> Entry:
+        """Check a release and return the line that would be booked."""
         self._check_usable()
         if not isinstance(sensitive, Sensitive):
             raise InvalidParameterError(
@@ -327,7 +352,7 @@ class Ledger:
             failure,
             self._accountant.slack(mechanism, bound, value.size),
         )
-        entry = Entry(
+        return Entry(
             label=label,
             scope=self._scope.path,
             mechanism=mechanism,
@@ -335,8 +360,6 @@ class Ledger:
             unit=sensitive.unit,
             charge=charge,
         )
-        self._book(entry)
-        return entry
 
     def resume(self, root: Scope) -> None:
         """Go on with the books of an earlier process, which `root` returned there.

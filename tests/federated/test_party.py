@@ -1,3 +1,5 @@
+import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -6,7 +8,9 @@ import pytest
 from dpboost._validation import InvalidParameterError
 from dpboost.federated import Coordinator, Identity, Party, RefusedError, simulate, wire
 from dpboost.federated import messages as m
-from dpboost.privacy.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dpboost.federated.trees import PlantTree
+from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, PermuteAndFlip
+from dpboost.tree.class_questions import GroupedCells
 from tests.federated.asked import ClassCounts, Keep, OwnScores
 from tests.federated.channels import Recorder, agreement, parties_of, tables
 
@@ -75,7 +79,6 @@ def test_a_session_that_was_never_used_can_be_opened_anew():
         lambda keys: (bytes(32), *keys[1:]),
         lambda keys: (keys[0], b"short", keys[2]),
         lambda keys: (keys[0], bytes(32), keys[2]),
-        lambda keys: "keys",
     ],
 )
 def test_refuses_keys_that_are_not_those_of_the_parties(wrong):
@@ -147,6 +150,168 @@ def test_malformed_messages_are_refused_and_the_run_goes_on(content):
     parties, session, _ = session_of(agreement())
     assert code_of(parties[0].receive(content)) == m.MALFORMED
     answered(parties[0].receive(ask(session)))
+
+
+def changed(message, path, value):
+    """Return a message of which one part was written by somebody else."""
+    plain = json.loads(message)
+    holder = plain["message"]
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    return json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
+
+
+ARRAY = wire._plain(np.arange(16, dtype=np.uint8))
+NO_KEYS = {"dict": [["a", 0], ["b", 0], ["c", 0]]}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("fields", "keys"), NO_KEYS),
+        (("fields", "keys"), [5, 5, 5]),
+        (("fields", "keys"), "keys"),
+        (("fields", "keys"), ARRAY),
+        (("fields", "session"), ARRAY),
+        (("fields", "session"), None),
+        (("fields", "signatures"), [1, 2, 3]),
+        (("fields", "signatures"), 7),
+        (("fields", "signatures"), NO_KEYS),
+        (("fields", "keys", 0), {"fraction": ["1e99999999"]}),
+    ],
+)
+def test_keys_of_another_form_are_refused_and_those_of_the_parties_still_taken(path, value):
+    terms = agreement()
+    _, _, channel = session_of(terms)
+    party = parties_of(terms, tables([4, 5, 6]))[0]
+    invite, introduction = channel.sent[:2]
+    own = wire.decode(party.receive(invite), m.Joined).key
+    keys = (own, *wire.decode(introduction, m.Introduce).keys[1:])
+    session = wire.decode(invite, m.Invite).session
+    good = wire.encode(m.Introduce(session=session, keys=keys, signatures=(b"",) * 3))
+    assert code_of(party.receive(changed(good, path, value))) == m.MALFORMED
+    wire.decode(party.receive(good), m.Done)
+    answered(party.receive(ask(session)))
+
+
+TURN = ("fields", "turn", "fields")
+ASKED = ("fields", "asked", 0, "fields")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ((*TURN, "session"), ARRAY),
+        ((*TURN, "number"), 2**63),
+        ((*TURN, "number"), 1e300),
+        (("fields", "turn"), None),
+        (("fields", "orders"), ["1e5000"]),
+        (("fields", "orders"), [{"fraction": ["1e5000"]}]),
+        (("fields", "orders"), [{"fraction": ["1e5000", 1]}]),
+        (("fields", "orders"), NO_KEYS),
+        (
+            ("fields", "orders"),
+            [{"kind": "boosting DealRows", "fields": {"shares": [{"fraction": ["1e5000"]}]}}],
+        ),
+        (("fields", "asked"), {"dict": []}),
+        ((*ASKED, "each"), 1),
+        ((*ASKED, "label"), 7),
+        ((*ASKED, "label"), "x" * 1001),
+        ((*ASKED, "mechanism", "fields", "epsilon"), {"fraction": ["1e99999999"]}),
+        ((*ASKED, "mechanism", "fields", "epsilon"), {"fraction": [2, 2]}),
+        ((*ASKED, "mechanism", "fields", "epsilon"), {"fraction": [-1, 1]}),
+        ((*ASKED, "mechanism", "fields", "epsilon"), 0),
+        ((*ASKED, "question"), {"array": "|b1", "shape": [1], "base64": "Ag=="}),
+    ],
+)
+def test_what_cannot_be_read_takes_no_turn_and_costs_nothing(number, path, value):
+    parties, session, _ = session_of(agreement())
+    party = parties[0]
+    for before in range(number):
+        answered(party.receive(ask(session, before)))
+    spent, chain = party.ledger.spent, party._chain
+    wrong = changed(ask(session, number, orders=(Keep(word="a"),)), path, value)
+    assert code_of(party.receive(wrong)) == m.MALFORMED
+    assert (party.ledger.spent, party._chain) == (spent, chain)
+    # The turn is still to be had.
+    answered(party.receive(ask(session, number)))
+
+
+def test_a_long_message_is_refused_before_it_is_read():
+    (X, y), *_ = tables([4])
+    party = Party(0, X, y, agreement=agreement(), max_message_bytes=2**16)
+    hello = wire.encode(m.Hello())
+    wire.decode(party.receive(hello + b" " * (2**16 - len(hello))), m.Done)
+    assert code_of(party.receive(hello + b" " * (2**16 + 1 - len(hello)))) == m.MALFORMED
+    with pytest.raises(InvalidParameterError, match="max_message_bytes"):
+        Party(0, X, y, agreement=agreement(), max_message_bytes=10)
+
+
+def test_a_question_whose_answer_is_too_long_costs_nothing():
+    parties, session, _ = session_of(agreement())
+    party = parties[0]
+    for number, n_classes in enumerate((2**40, 2**23, -1)):
+        large = ask(session, number, question=ClassCounts(n_classes=n_classes))
+        assert code_of(party.receive(large)) == m.QUESTION
+    assert party.ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"question": ClassCounts(n_classes=3, units=0)},
+        {"question": ClassCounts(n_classes=3, units=2**62)},
+        {"question": Keep(word="no question")},
+        {"question": OwnScores(n_candidates=3)},
+        {"mechanism": Keep(word="no mechanism")},
+        {"mechanism": DiscreteLaplace(epsilon=Fraction(1, 10**30))},
+        {"mechanism": DiscreteGaussian(rho=Fraction(1, 10**30))},
+        {"mechanism": PermuteAndFlip(epsilon=Fraction(1))},
+        {"label": ""},
+    ],
+)
+def test_nothing_of_a_message_is_charged_when_a_part_of_it_is_none(second):
+    parties, session, _ = session_of(agreement())
+    good = {"mechanism": ONE, "question": ClassCounts(n_classes=3), "label": "counts"}
+    asked = (m.Asked(**good), m.Asked(**(good | second)))
+    turn = m.Turn(session=session, number=0)
+    message = wire.encode(m.Ask(turn=turn, orders=(), asked=asked))
+    assert code_of(parties[0].receive(message)) == m.QUESTION
+    assert parties[0].ledger.spent == 0
+    assert not parties[0].ledger.entries
+
+
+def test_a_coordinator_that_lets_the_bound_wrap_is_refused():
+    terms = agreement(
+        2,
+        recipe="noisy_counts",
+        hyper={"max_bin": 4},
+        features=("age", "dose", "risk"),
+        schema={"bounds": dict.fromkeys(("age", "dose", "risk"), (0, 1)), "classes": [0, 1]},
+    )
+    given = [(np.zeros((n, 3)), np.zeros(n)) for n in (50, 0)]
+    parties, session, _ = session_of(terms, given)
+    question = GroupedCells(
+        nodes=np.zeros(1, dtype=np.int32),
+        groups=np.repeat(np.arange(3, dtype=np.int32), 5)[np.newaxis],
+        cell_offsets=np.array([0, 5, 10, 15], dtype=np.int32),
+        n_groups=3,
+        n_classes=2,
+        # Three times this is 2 in 64 bits.
+        worth=np.array([6148914691236517206]),
+    )
+    for number, worth in enumerate(([6148914691236517206], [512])):
+        one = replace(question, worth=np.array(worth))
+        orders = () if number else (PlantTree(),)
+        reply = parties[0].receive(ask(session, number, orders=orders, question=one))
+        if number == 0:
+            assert code_of(reply) == m.QUESTION
+            assert parties[0].ledger.spent == 0
+        else:
+            answered(reply)
+            assert parties[0].ledger.entries[0].bound.constant == 3 * 512
 
 
 def test_a_duplicate_gets_the_same_bytes_and_is_charged_once():
