@@ -44,7 +44,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy_request import PrivacyRequest
 from dpboost.private_estimator import PRIVACY_PARAMETERS
-from dpboost.reading import Reading, read
+from dpboost.reading import Reading, nominal_columns, read
 from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.schema import Schema
 from dpboost.users import read_users, sample_rows, take_rows
@@ -190,12 +190,14 @@ class _Run:
         )
         self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
+        named = train_set.categorical_feature
+        columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
         check_learnable(
             self.privacy.schema.resolve(self.table.feature_names),
             ColumnFacts.of(self.table),
             task="classification" if hasattr(self.estimator, "predict_proba") else "regression",
             assume_public=self.privacy.assume_public,
-            nominal=frozenset(),
+            nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
             delta=self.privacy.delta,
         )

@@ -247,8 +247,10 @@ def test_without_delta_undeclared_lists_are_refused_before_anything_is_drawn(
     for more in ({}, {"categorical_feature": ["code"]}):
         with pytest.raises(InvalidParameterError, match=r"Undeclared: 'job'.*Schema\(categ"):
             DPBoostRegressor(**options).fit(X, halves(100), **beside, **more)
-    with pytest.raises(InvalidParameterError, match="Undeclared: 'job'"):
-        dpboost.cv({**options, "objective": "regression"}, dpboost.Dataset(X, halves(100)), 2)
+    for table, named, columns in ((X, "'job'", "auto"), (X[["code"]], "'code'", ["code"])):
+        data = dpboost.Dataset(table, halves(100), categorical_feature=columns, **beside)
+        with pytest.raises(InvalidParameterError, match=f"Undeclared: {named}"):
+            dpboost.cv({**options, "objective": "regression"}, data, 2)
 
 
 SECRET = "secret-4711"

@@ -27,7 +27,6 @@ from dpboost.privacy_request import PrivacyRequest, warn_of_request
 from dpboost.reading import (
     Reading,
     check_labels,
-    known_categories,
     known_classes,
     nominal_columns,
 )
@@ -102,7 +101,7 @@ objective, monitor
     facts = _look(client, parts, reader)
     places = _places(facts)
     columns = _common_columns(facts)
-    lists = _common_lists(facts, columns, privacy)
+    lists = _common_lists(facts, columns)
     extras = _extras(facts, objective)
     labels = _labels(facts, task)
     check_labels(labels, task, algorithm, privacy, objective, extras)
@@ -188,11 +187,9 @@ def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
     return first
 
 
-def _common_lists(
-    facts: list[PartFacts], columns: ColumnFacts, privacy: PrivacyRequest
-) -> Mapping[int, Sequence[Any]]:
+def _common_lists(facts: list[PartFacts], columns: ColumnFacts) -> Mapping[int, Sequence[Any]]:
     """Return the lists of categories that are assumed public, which all partitions must share."""
-    found = [known_categories(own.lists, privacy) for own in facts if own.columns is not None]
+    found = [own.lists for own in facts if own.columns is not None]
     for other in found[1:]:
         for place, values in found[0].items():
             if other[place] != values:

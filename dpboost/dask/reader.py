@@ -66,7 +66,7 @@ class PartFacts:
     columns : ColumnFacts or None
         None where there are no rows.
     lists : dict of int to list
-        Categories that the column types of this partition list.
+        Categories that the column types of this partition list, where these are assumed public.
     classes : tuple
         Labels that occur, of a classification.
     n_outputs : int
@@ -144,7 +144,7 @@ class Reader:
             n_rows=n_rows,
             fingerprint=found,
             columns=ColumnFacts.of(rows.table),
-            lists=rows.table.categorical,
+            lists=rows.table.categorical if self.reading.lists_assumed else {},
             classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
             n_outputs=0 if scores is None else len(scores),
         )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,6 +87,9 @@ def test_what_the_client_has_to_know():
     assert facts.n_outputs == 2
     assert facts.columns.feature_names == ("x", "kind")
     assert facts.columns.categorical == {1}
+    assert facts.lists == {}
+    assumed = Reading(lists_assumed=True)
+    facts = replace(reader(), reading=assumed).look(Part(X=FRAME, y=Y))
     assert facts.lists == {1: ["a", "b"]}
     empty = reader().look(Part(X=X[:0], y=Y[:0]))
     assert (empty.n_rows, empty.columns) == (0, None)
