@@ -34,7 +34,9 @@ class DPBoostRegressor(PrivateEstimator, lightgbm.LGBMRegressor):
 
     * ``regression`` (the default): half-width of the label bounds, times ``gradient_clip``;
     * ``regression_l1``, ``huber``, ``fair``, ``quantile``: 1, ``alpha``, ``fair_c`` and the larger
-      of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``);
+      of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``). The first and
+      the last also release where labels lie inside their bounds, for 1 to 5 % of the budget;
+      ``schema_`` then has that range;
     * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
     * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
       logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.

@@ -43,8 +43,11 @@ LEAST_PER_COLUMN = {
 DELTA_SHARE = Fraction(1, 10)
 # Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
 # histograms, four at most, that say where inside their bounds they are.
-MAGNITUDES_SHARE = Fraction(1, 4)
-LOOK_SHARE = Fraction(3, 16)
+MAGNITUDES_SHARE = Fraction(1, 2)
+LOOK_SHARE = Fraction(1, 8)
+# Bounds of one sign of which one is at most so many times the other hold labels far from zero:
+# magnitudes alone say little of where these are.
+FAR_FROM_ZERO = 4.0
 # How far labels are looked for, in units of the largest magnitude that has passed.
 BEYOND_MAGNITUDES = 4.0
 # Where nothing is known of the labels, not even after asking.
@@ -380,9 +383,10 @@ def _learn(
 def _learn_label_bounds(
     declared: tuple[float, float] | None, source: Source, budget: Budget, ledger: Ledger
 ) -> tuple[float, float]:
-    """Release where labels lie, inside declared bounds or inside those of their magnitudes.
+    """Release where labels lie: inside declared bounds, or by their magnitudes.
 
-    Where no magnitude passes, or they are all zero, public bounds take the place of both.
+    Where these put them far from zero, equal cells say more. Where no magnitude passes, or they
+    are all zero, public bounds take the place of all that.
     """
     each = budget * LOOK_SHARE
     if declared is not None:
@@ -393,8 +397,11 @@ def _learn_label_bounds(
     )
     if bounds is None or bounds[0] == bounds[1]:
         return FALLBACK_LABEL_BOUNDS
+    nearest, largest = sorted(map(abs, bounds))
+    if bounds[0] < 0 < bounds[1] or largest > FAR_FROM_ZERO * nearest:
+        return bounds
     # Cells that did not pass may hold many rows together.
-    wide = BEYOND_MAGNITUDES * max(map(abs, bounds))
+    wide = BEYOND_MAGNITUDES * largest
     inside = release_label_range(ledger, source, -wide, wide, budget=each, label="label bounds")
     return inside or bounds
 

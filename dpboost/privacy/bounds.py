@@ -38,6 +38,12 @@ N_CELLS = 2 * _PER_SIGN + 1
 #: Probability, at most, that any empty cell is taken for an occupied one: in one column.
 FALSE_ALARM = Fraction(1, 10**6)
 
+#: Beside occupied cells of labels, those of either sign of at most four times the magnitude pass
+#: more easily: any empty one of them with this probability at most.
+STRAY_NEIGHBOUR = Fraction(1, 20)
+NEIGHBOURS_ABOVE = 2
+NEIGHBOURS_BELOW = 7
+
 #: Equal cells of a range, a power of two, and how many they are merged to at the least.
 RANGE_CELLS = 256
 LEAST_RANGE_CELLS = 4
@@ -184,7 +190,10 @@ def release_bounds(
     t; this is post-processing. With m = 257 cells, t is such that the noise of one cell reaches it
     with probability 1e-6 / m at most: by the law of discrete Laplace noise, or the bound
     exp(-t^2 / (2 sigma^2)) of discrete Gaussian noise. So all the empty cells of a column together
-    raise a false alarm with probability at most 1e-6.
+    raise a false alarm with probability at most 1e-6. Where a cell of labels has passed, cells of
+    like magnitude of either sign, from 1/128 to 4 times that of the outermost one, pass at a lower
+    threshold, which noise reaches in any of them with probability 1/20: a few rows at the ends of
+    a range are then not left out, and whatever noise adds is near.
     """
     occupied = _occupied_cells(ledger, source, column, budget, label)
     if occupied.size == 0:
@@ -370,5 +379,14 @@ def _occupied_cells(
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)
     sensitive = source.sensitive(magnitudes(ledger, columns, budget), ledger.neighbours)
-    threshold = noise.tail(sensitive.bound(noise.needs), FALSE_ALARM / N_CELLS)
-    return np.flatnonzero(ledger.release(noise, sensitive, label=label) >= threshold)
+    bound = sensitive.bound(noise.needs)
+    released = ledger.release(noise, sensitive, label=label)
+    occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))
+    if columns is not None or occupied.size == 0:
+        return occupied
+    steps = np.abs(np.arange(N_CELLS) - _PER_SIGN)
+    outermost = steps[occupied].max()
+    near = (steps >= outermost - NEIGHBOURS_BELOW) & (steps <= outermost + NEIGHBOURS_ABOVE)
+    near &= steps > 0
+    easily = noise.tail(bound, STRAY_NEIGHBOUR / (2 * (NEIGHBOURS_BELOW + NEIGHBOURS_ABOVE + 1)))
+    return np.union1d(occupied, np.flatnonzero(near & (released >= easily)))

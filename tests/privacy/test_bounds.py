@@ -207,6 +207,24 @@ def test_thresholds_are_those_of_the_law(open_ledger, monkeypatch):
     monkeypatch.setattr(DiscreteLaplace, "tail", tail)
     release_bounds(open_ledger(), labelled(np.ones(9)), None, budget=1, label="x")
     assert asked == [Fraction(1, 10**6) / N_CELLS]
+    asked.clear()
+    release_bounds(open_ledger(), labelled(np.ones(9000)), None, budget=1, label="x")
+    # A lower one, for cells beside one that has passed.
+    assert asked == [Fraction(1, 10**6) / N_CELLS, Fraction(1, 20) / 20]
+
+
+def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
+    """Noise of scale 10: 195 rows for a cell alone, 53 beside it."""
+    for other, seen in ((-3.0, True), (60.0, True), (70.0, False), (0.05, False), (-1e9, False)):
+        values = np.concatenate([np.full(5000, 9.0), np.full(110, other)])
+        low, high = release_bounds(
+            open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="x"
+        )
+        assert (low <= other <= high) is seen
+        column = release_bounds(
+            open_ledger(), tabled(values[:, np.newaxis]), 0, budget=Fraction(1, 10), label="x"
+        )
+        assert column == (8, 16)
 
 
 def test_noise_of_merged_cells_is_rarely_taken_for_rows():
