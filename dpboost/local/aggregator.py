@@ -136,8 +136,14 @@ class LPDTAggregator:
         Raises
         ------
         InvalidParameterError
-            If it belongs to another partition, epsilon or mechanism.
+            If it is this one, whose reports would count twice, or belongs to another partition,
+            epsilon or mechanism.
         """
+        if other is self:
+            raise InvalidParameterError(
+                "The 'other' parameter of LPDTAggregator.merge must be another aggregator: merged "
+                "with itself, every report would count twice."
+            )
         if not isinstance(other, LPDTAggregator) or other._plan.header != self._plan.header:
             raise InvalidParameterError(
                 "The 'other' parameter of LPDTAggregator.merge must be an aggregator of the same "

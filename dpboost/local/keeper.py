@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 from dpboost._validation import InvalidParameterError, refuse
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.plan import ReportPlan
+from dpboost.local.report_file import ReportFile
 
 
 class ReportKeeper:
     """Draws the report of a record once and returns the same one ever after.
 
+    Threads may share one keeper, and processes one file.
+
     Parameters
     ----------
     partition : LPDTPartition
     epsilon : float
-        Budget of a report.
+        Budget of a report, 1e-6 to 40.
     mechanism : {"signed_cell", "unary", "response", "paper"}
-    kept : dict of str to bytes, optional
-        Reports drawn earlier for this collection, as `kept` gave them.
+    path : str or path, optional
+        File of this collection's reports, on a local disk; made if it does not exist. None keeps
+        them in memory, as long as this object lives: who draws again afterwards spends epsilon
+        again.
 
-    Attributes
-    ----------
-    kept : dict of str to bytes
-        To be stored on the device: who loses it and draws again spends epsilon again.
+    Raises
+    ------
+    InvalidParameterError
+        For a bad parameter, an infinite epsilon, and a file that holds something else or reports
+        of another collection.
+    OSError
+        If the file can be neither read nor made.
 
     Privacy
     -------
-    However often a record is reported to this collection, epsilon is spent once. Another
-    partition is another collection, whose epsilon comes on top.
+    However often a record is reported to this collection, epsilon is spent once: a report is
+    written and synced before it is returned, so that a process or device that stops at any moment
+    returns what it returned before. Another partition is another collection, whose epsilon comes
+    on top. The file holds the names of the records.
 
     Examples
     --------
@@ -49,16 +61,19 @@ class ReportKeeper:
         epsilon: Any,
         *,
         mechanism: str = "signed_cell",
-        kept: dict[str, bytes] | None = None,
+        path: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(partition, LPDTPartition):
             raise refuse("partition", "ReportKeeper", "an LPDTPartition", partition)
-        self._plan = ReportPlan.of(partition, epsilon, mechanism)
-        self.kept = dict(kept or {})
-        for report in self.kept.values():
+        self._plan = ReportPlan.of_device(partition, epsilon, mechanism, "ReportKeeper")
+        self._lock = threading.Lock()
+        self._drawn: dict[str, bytes] = {}
+        self._file = None if path is None else ReportFile(path)
+        for report in self._file.reports() if self._file else ():
             if len(report) != self._plan.report_bytes or not report.startswith(self._plan.header):
                 raise InvalidParameterError(
-                    "The 'kept' parameter of ReportKeeper holds a report of another collection."
+                    f"The 'path' parameter of ReportKeeper is {str(path)!r}, which holds a report "
+                    "of another collection. Give each collection a file of its own."
                 )
 
     def report(self, record: str, x: Any, y: Any) -> bytes:
@@ -74,9 +89,20 @@ class ReportKeeper:
         Returns
         -------
         bytes
+            On disk already, where there is a file.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad input, before anything is drawn.
+        sqlite3.Error
+            If the file cannot be written; the report is then lost, unseen.
         """
         if not isinstance(record, str) or not record:
             raise refuse("record", "ReportKeeper.report", "a string that is not empty", record)
-        if record not in self.kept:
-            self.kept[record] = self._plan.encode_one(x, y)
-        return self.kept[record]
+        with self._lock:
+            if self._file is not None:
+                return self._file.first(record, lambda: self._plan.encode_one(x, y))
+            if record not in self._drawn:
+                self._drawn[record] = self._plan.encode_one(x, y)
+            return self._drawn[record]

@@ -257,7 +257,8 @@ class LPDTPartition:
         Raises
         ------
         InvalidParameterError
-            For a bad parameter, a missing label, or another number of features.
+            For a bad parameter, an infinite epsilon, a missing label, or another number of
+            features.
 
         Privacy
         -------
@@ -265,7 +266,8 @@ class LPDTPartition:
         e^epsilon with the record. **Every call costs epsilon.** Two reports of
         one record tell twice as much: use `ReportKeeper`, which draws once.
         """
-        return ReportPlan.of(self, epsilon, mechanism).encode_one(x, y)
+        plan = ReportPlan.of_device(self, epsilon, mechanism, "LPDTPartition.encode")
+        return plan.encode_one(x, y)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the partition as plain lists, dicts, text and numbers, fit for JSON."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._validation import InvalidParameterError
 from dpboost.data.labels import check_same_length
 from dpboost.data.table import Table
 from dpboost.local.mechanisms import find_randomiser
@@ -71,6 +73,26 @@ class ReportPlan:
             randomiser=randomiser,
             header=bytes([REPORT_FORMAT]) + fingerprint,
         )
+
+    @classmethod
+    def of_device(
+        cls, partition: LPDTPartition, epsilon: Any, mechanism: str, owner: str
+    ) -> ReportPlan:
+        """Return the plan of a device, whose reports leave it: without noise they may not.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a bad epsilon or mechanism, and for an infinite epsilon.
+        """
+        plan = cls.of(partition, epsilon, mechanism)
+        if not isinstance(plan.randomiser.epsilon, Fraction):
+            raise InvalidParameterError(
+                f"The 'epsilon' parameter of {owner} must be finite: without noise a report is the "
+                "record's cell and label. To see a model without noise, simulate the devices by "
+                "LPDTRegressor or LPDTClassifier."
+            )
+        return plan
 
     @property
     def report_bytes(self) -> int:

@@ -118,6 +118,15 @@ def test_only_the_same_collection_merges(partition):
         server.merge(None)
 
 
+def test_an_aggregator_does_not_merge_with_itself(partition, rows):
+    server = LPDTAggregator(partition, 2.0)
+    server.add_many(reports_of(partition, rows, "signed_cell"))
+    before = pickle.dumps(server)
+    with pytest.raises(InvalidParameterError, match="with itself"):
+        server.merge(server)
+    assert pickle.dumps(server) == before
+
+
 def test_a_server_without_reports_has_no_model(partition):
     with pytest.raises(InvalidParameterError, match="no report yet"):
         LPDTAggregator(partition, 1.0).to_model()
@@ -127,11 +136,3 @@ def test_a_server_without_reports_has_no_model(partition):
 def test_a_partition_is_needed(kind):
     with pytest.raises(InvalidParameterError, match="'partition'"):
         kind("partition.json", 1.0)
-
-
-def test_a_keeper_refuses_reports_of_another_collection(partition):
-    report = partition.encode([0.1, 0.2], 0.3, epsilon=1.0)
-    with pytest.raises(InvalidParameterError, match="another collection"):
-        ReportKeeper(partition, 2.0, kept={"a": report})
-    with pytest.raises(InvalidParameterError, match="'record'"):
-        ReportKeeper(partition, 2.0).report(7, [0.1, 0.2], 0.3)

@@ -61,15 +61,15 @@ def test_every_report_is_booked_at_epsilon(mechanism, monkeypatch):
     assert booked == [(Fraction(3, 2), Fraction(3, 2), "replace", (1, width))]
 
 
-def test_a_device_draws_anew_and_a_keeper_does_not():
+def test_a_device_draws_anew_and_a_keeper_does_not(tmp_path):
     partition = grown()
-    keeper = ReportKeeper(partition, 1.0, mechanism="unary")
+    keeper = ReportKeeper(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     x, y = [0.2, 0.4], 0.3
     drawn = {partition.encode(x, y, 1.0, mechanism="unary") for _ in range(64)}
     kept = {keeper.report("a", x, y) for _ in range(64)}
     assert len(drawn) > 1
     assert len(kept) == 1
-    again = ReportKeeper(partition, 1.0, mechanism="unary", kept=keeper.kept)
+    again = ReportKeeper(partition, 1.0, mechanism="unary", path=tmp_path / "reports")
     assert again.report("a", [0.9, 0.9], 1.0) in kept
 
 
