@@ -8,10 +8,10 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from lightgbm.sklearn import _EvalFunctionWrapper
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
+from dpboost._lightgbm import metric_function
 from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.evaluation import Evaluator, PublicSet
 from dpboost.reading import Reading
@@ -241,7 +241,7 @@ def _metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..
     asked += list(metric) if isinstance(metric, (list, tuple, set)) else [metric]
     names = [each.strip() for each in asked if isinstance(each, str)]
     functions: list[Callable[..., Any]] = [
-        each if isinstance(each, Feval) else _EvalFunctionWrapper(each)
+        each if isinstance(each, Feval) else metric_function(each)
         for each in asked
         if callable(each)
     ]

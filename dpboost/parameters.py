@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from lightgbm.basic import _ConfigAliases
 
+from dpboost._lightgbm import parameter_aliases
 from dpboost._treatments import Treatment, is_neutral, treatment_of
 from dpboost._validation import InvalidParameterError
 from dpboost._warnings import warn_user
@@ -29,7 +29,7 @@ class ParameterWarning(UserWarning):
 def canonical_names() -> dict[str, str]:
     """Return LightGBM's canonical name of every name it knows, as the installed one lists them."""
     names: dict[str, str] = {}
-    for canonical, aliases in _ConfigAliases._get_all_param_aliases().items():
+    for canonical, aliases in parameter_aliases().items():
         names[canonical] = canonical
         names.update(dict.fromkeys(aliases, canonical))
     return names

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dpboost._lightgbm import FittedModel
 from dpboost._threads import effective_n_threads
 from dpboost._validation import check_integer, refuse
 from dpboost.data.batches import Batches, is_batched
@@ -61,18 +62,17 @@ PRIVACY_PARAMETERS = (
 )
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(FittedModel, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str
     # Where the fit is one of several under one budget: its share, and how many there are.
     _part: tuple[Fraction, int] | None = None
     noise_seed: int | None
-    _objective: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of this estimator, with those of LightGBM that were given."""
-        return {**BaseEstimator.get_params(self, deep=deep), **self._other_params}
+        return {**BaseEstimator.get_params(self, deep=deep), **self._extra_params()}
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
@@ -82,7 +82,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _set_extra(self, extra: dict[str, Any]) -> None:
         """Keep parameters of LightGBM, unchanged; they are read by ``fit``."""
-        self._other_params.update(extra)
+        self._extra_params().update(extra)
         for name, value in extra.items():
             setattr(self, name, value)
 
@@ -215,7 +215,7 @@ class PrivateEstimator(BaseEstimator):
         owner = type(self).__name__
         own = BaseEstimator.get_params(self, deep=False)
         own.pop("client", None)  # of the estimators of a cluster
-        resolved = resolve(own, self._other_params, defaults=_defaults(type(self)), owner=owner)
+        resolved = resolve(own, self._extra_params(), defaults=_defaults(type(self)), owner=owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
@@ -258,7 +258,7 @@ class PrivateEstimator(BaseEstimator):
             X,
             y,
             fit=resolved.fit,
-            parameters=parameters | self._other_params,
+            parameters=parameters | self._extra_params(),
             task=self._task,
             owner=owner,
         )
@@ -279,7 +279,7 @@ class PrivateEstimator(BaseEstimator):
         )
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
-            self._objective = objective.function
+            self._set_objective(objective.function)
 
     def _like(self, X: Any) -> Any:
         """Return a table with the columns of the rows of the fit."""
@@ -307,29 +307,25 @@ class PrivateEstimator(BaseEstimator):
             setattr(self, f"{name}_", getattr(hyper, name))
         parameters = _text_parameters(fitted)
         if earlier is None:
-            self._Booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
+            booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
         else:
             text = model_text(fitted.ensemble, parameters=parameters)
-            self._Booster = Booster(model_str=earlier.prepend(text))
+            booster = Booster(model_str=earlier.prepend(text))
         self.ensemble_ = fitted.ensemble
         self.schema_: ResolvedSchema = fitted.knowledge.schema
         self.privacy_report_: PrivacyReport = fitted.report
-        self._n_features = fitted.ensemble.binner.n_features
-        self._n_features_in = self._n_features
-        self._objective = fitted.ensemble.objective.split(" ")[0]
-        self._evals_result: dict[str, Any] = evaluator.results if evaluator else {}
-        self._best_iteration = evaluator.best_iteration if evaluator else 0
-        if earlier is not None and self._best_iteration > 0:
-            self._best_iteration += earlier.n_rounds
-        self._best_score: dict[str, Any] = evaluator.best_score if evaluator else {}
-        self._Booster.best_iteration = self._best_iteration
-        self._Booster.best_score = self._best_score
-        self._fitted_with_feature_names = has_names
-        self.fitted_ = True
-
-    def _process_params(self, stage: str) -> dict[str, Any]:
-        """Return what LightGBM's predictor may know: none of our parameters is one of its own."""
-        return {"verbosity": -1}
+        best_iteration = evaluator.best_iteration if evaluator else 0
+        if earlier is not None and best_iteration > 0:
+            best_iteration += earlier.n_rounds
+        self._set_fitted(
+            booster,
+            n_features=fitted.ensemble.binner.n_features,
+            objective=fitted.ensemble.objective.split(" ")[0],
+            evals_result=evaluator.results if evaluator else {},
+            best_iteration=best_iteration,
+            best_score=evaluator.best_score if evaluator else {},
+            has_names=has_names,
+        )
 
     def _large_table(self, X: Any, options: dict[str, Any]) -> Table | None:
         """Return the rows of a large prediction, None where LightGBM predicts.
@@ -338,13 +334,13 @@ class PrivateEstimator(BaseEstimator):
         The kernel of the ensemble goes tree by tree and returns the same doubles.
         """
         asked = {name: value for name, value in options.items() if value}
-        if asked or not getattr(self, "fitted_", False) or self._best_iteration:
+        if asked or not getattr(self, "fitted_", False) or self.best_iteration_:
             return None
         shape = X.shape if hasattr(X, "dtype") or is_frame(X) else ()
         n_rows = shape[0] if len(shape) == 2 else 0
         ensemble = self.ensemble_
-        whole = self._Booster.num_trees() == len(ensemble.trees)
-        if not whole or callable(self._objective) or n_rows * len(ensemble.trees) < LARGE:
+        whole = self.booster_.num_trees() == len(ensemble.trees)
+        if not whole or callable(self.objective_) or n_rows * len(ensemble.trees) < LARGE:
             return None
         return read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
 

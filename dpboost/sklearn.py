@@ -7,7 +7,6 @@ from typing import Any
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import LabelEncoder
 
 from dpboost import _estimator_docs
 from dpboost._threads import effective_n_threads
@@ -193,11 +192,7 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
         """Set the classes as well."""
         super()._store(fitted, evaluator, earlier, has_names=has_names)
         classes = np.asarray(fitted.knowledge.schema.classes)
-        # As its ``fit`` leaves it, which would look into the columns of every kind of table first.
-        self._le = LabelEncoder()
-        self._le.classes_ = self._classes = np.unique(classes)
-        self._class_map = {label: index for index, label in enumerate(self._classes)}
-        self._n_classes = len(classes)
+        self._set_classes(classes)
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
         """Predict class probabilities with the LightGBM model.
@@ -226,7 +221,7 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
         probability = np.asarray(
             lightgbm.LGBMClassifier.predict_proba(self, self._conformed(X), raw_score, **options)
         )
-        if self._n_classes == 1 and not (
+        if self.n_classes_ == 1 and not (
             raw_score or options.get("pred_leaf") or options.get("pred_contrib")
         ):
             return np.ones((len(probability), 1))

@@ -42,7 +42,7 @@ class TrainingBooster(Booster):
         self.learning_rate: float | None = None
         self.best_iteration = 0
         self.best_score: dict[str, Any] = {}
-        self._train_data_name = "training"
+        self.set_train_data_name("training")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_released" not in self.__dict__:

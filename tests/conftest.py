@@ -1,15 +1,30 @@
-"""Settings of the whole suite."""
+"""Settings of the whole suite: tiers of tests, workers, kernels that are up to date."""
 
 from __future__ import annotations
 
+import os
 from importlib import util
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Before anything loads OpenMP: the workers share the processors already.
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
 
 from dpboost import _kernels
 
-ROOT = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+
+# Whatever is not listed is of the tier `unit`.
+TIERS = {
+    "audit": ("audit/", "privacy/test_mutations.py", "privacy/test_tree_mutations.py"),
+    "integration": ("clients/", "dask/", "federated/test_flower.py", "test_examples.py"),
+    "benchmarks": ("benchmarks/",),
+    "fuzz": ("fuzz/",),
+    "install": ("install/",),
+}
 
 
 def stale_kernels() -> list[str]:
@@ -34,3 +49,32 @@ def pytest_configure(config: pytest.Config) -> None:
             f"kernels {', '.join(stale)} are older than their sources; "
             "run `python -m pip install -e .` again"
         )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """As many workers as processors this process may use, hyper-threads included."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def tier_of(path: Path) -> str:
+    """Return the tier of a test by its folder or file."""
+    place = path.relative_to(TESTS).as_posix()
+    return next((name for name, places in TIERS.items() if place.startswith(places)), "unit")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by its tier, and the first of a file outside of `unit` as its smoke."""
+    seen = set()
+    for item in items:
+        if " at 0x" in item.nodeid:
+            # Workers of pytest-xdist would disagree about the tests that there are.
+            raise pytest.UsageError(f"{item.nodeid}: its name is an address; give it an id")
+        tier = tier_of(item.path)
+        item.add_marker(tier)
+        if tier not in ("unit", "install") and item.path not in seen:
+            seen.add(item.path)
+            item.add_marker("smoke")

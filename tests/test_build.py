@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,44 @@ def test_the_supported_pythons_are_named_alike():
     assert PROJECT["project"]["requires-python"] == f">={lowest}"
     assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
     assert PROJECT["tool"]["mypy"]["python_version"] == lowest
+
+
+def requirements(*extras):
+    """Lines of the dependencies and of some extras."""
+    optional = PROJECT["project"]["optional-dependencies"]
+    return [
+        *PROJECT["project"]["dependencies"],
+        *(line for name in extras for line in optional[name]),
+    ]
+
+
+def test_the_lowest_versions_are_the_declared_ones():
+    lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    lowest = {line.replace("==", ">=") for line in lines if not line.startswith("#")}
+    asked = requirements("pandas", "arrow", "polars", "dask", "plot")
+    assert lowest == {re.sub(r"\[.*\]|,.*", "", line) for line in asked}
+
+
+def test_an_extra_for_all_names_every_extra_of_users():
+    optional = PROJECT["project"]["optional-dependencies"]
+    (line,) = optional["all"]
+    named = re.fullmatch(r"dpboost\[(.*)\]", line)[1].split(",")
+    own = {"all", "audit-peers", "benchmarks", "lint", "lleaves", "oracle", "test"}
+    assert set(named) == set(optional) - own
+
+
+def test_lightgbm_has_an_upper_pin():
+    (line,) = (line for line in requirements() if line.startswith("lightgbm"))
+    assert re.fullmatch(r"lightgbm>=[\d.]+,<[\d.]+", line)
+
+
+def test_an_extra_that_a_message_names_is_there():
+    named = {
+        name
+        for folder in ("dpboost", "examples", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for extras in re.findall(r"dpboost\[([\w,-]+)\]", path.read_text(encoding="utf-8"))
+        for name in extras.split(",")
+    }
+    assert {"dask", "pandas"} <= named
+    assert named <= set(PROJECT["project"]["optional-dependencies"])

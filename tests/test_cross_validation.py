@@ -233,7 +233,7 @@ def test_callbacks_before_a_round_run_in_every_fit():
         ({"params": {"epsilon": -1}}, "epsilon"),
         ({"params": {"recipe": "none"}}, "recipe"),
     ],
-    ids=str,
+    ids=lambda value: "_".join(value) if isinstance(value, dict) else "refused",
 )
 def test_what_would_tell_is_refused_before_a_draw(options, message, monkeypatch):
     monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))

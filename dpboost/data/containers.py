@@ -167,7 +167,8 @@ def _pandas(room: str) -> Any:
         pd = None
     if pd is None:
         raise InvalidParameterError(
-            f"Reading a table of {room} needs pandas: install it, or pass a numpy array."
+            f"Reading a table of {room} needs pandas: pip install 'dpboost[pandas]', or pass a "
+            "numpy array."
         )
     return pd
 

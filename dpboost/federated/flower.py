@@ -1,4 +1,4 @@
-"""Parties and coordinator as apps of Flower (``pip install 'dpboost[flower]'``).
+"""Parties and coordinator as apps of Flower (``pip install 'dpboost[federated]'``).
 
 Flower starts a process for every message to a client, so a party lives on its holder's disk
 between messages (`PartyStore`). One message asks all that a level or a tree needs.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import lightgbm
-from lightgbm.basic import _LIB, LightGBMError, _safe_call
+from lightgbm.basic import LightGBMError
 
 from dpboost._files import write_atomically
+from dpboost._lightgbm import LoadedBooster, use_one_thread
 from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
 from dpboost.lightgbm.text import model_text
 from dpboost.lightgbm.validate import check_model_text
@@ -27,15 +26,8 @@ _TRAIN = (
 )
 
 
-def _use_one_thread() -> None:
-    """Keep LightGBM's parser and predictor from entering OpenMP regions, which would hang."""
-    limit = getattr(_LIB, "LGBM_SetMaxThreads", None)
-    if limit is not None:
-        limit(ctypes.c_int(1))
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_use_one_thread)
+    os.register_at_fork(after_in_child=use_one_thread)  # its OpenMP regions would hang there
 
 
 class _OwnText(str):
@@ -44,7 +36,7 @@ class _OwnText(str):
     __slots__ = ()
 
 
-class Booster(lightgbm.Booster):
+class Booster(LoadedBooster):
     """A released model: predicts, explains and saves like LightGBM, and cannot be trained.
 
     The privacy report travels with the model as one line of its text, which LightGBM ignores
@@ -95,8 +87,6 @@ class Booster(lightgbm.Booster):
             # Not universal newlines: offsets in the text count the bytes that are there.
             model_str = Path(model_file).read_bytes().decode("utf-8", errors="surrogateescape")
         super().__init__(params=params, model_str=model_str)
-        # LightGBM 4.6 reads the parameters of a file, but not those of a string.
-        self.params = self._get_loaded_param()
 
     @classmethod
     def of_ensemble(
@@ -123,16 +113,6 @@ class Booster(lightgbm.Booster):
             As `model_text` does.
         """
         return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
-
-    def _get_loaded_param(self) -> dict[str, Any]:
-        """Return the parameters of the model, by a buffer of their size: LightGBM's is 1 MB."""
-        read, size = _LIB.LGBM_BoosterGetLoadedParam, ctypes.c_int64(0)
-        buffer = ctypes.create_string_buffer(1)
-        _safe_call(read(self._handle, ctypes.c_int64(1), ctypes.byref(size), buffer))
-        buffer = ctypes.create_string_buffer(size.value)
-        _safe_call(read(self._handle, size, ctypes.byref(size), buffer))
-        parameters: dict[str, Any] = json.loads(buffer.value)
-        return parameters
 
     @property
     def privacy_report(self) -> dict[str, Any] | None:

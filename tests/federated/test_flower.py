@@ -20,7 +20,7 @@ from dpboost.federated.store import PartyStore
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.text import model_text
 
-pytest.importorskip("flwr", reason="the extra 'flower' is not installed")
+pytest.importorskip("flwr", reason="the extra 'federated' is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "examples" / "06_federated_flower"
