@@ -59,8 +59,9 @@ class SameRows:
         for batch in batches:
             for name, own in hashes.items():
                 own.add(getattr(batch, name))
-            # A source that is read once shows by its first batch, looked at before, that it
-            # shuffles. Where only some columns are read batches may be of other lengths.
+            # A source that needs only one pass shows by its first batch, looked at before for its
+            # columns, that it shuffles; what comes after is then what it gives, and is taken.
+            # Where only some columns are read batches may be of other lengths.
             if n_rows == 0 and whole:
                 self._compare("first", hashes)
             n_rows += batch.n_rows

@@ -54,6 +54,7 @@ class Source:
         if self.n_passes == self.odd:
             pairs = self.change(pairs)
         self.n_passes += 1
+        self.last = pairs
         for rows, labels in pairs:
             if rows is None:
                 raise BrokenError
@@ -141,8 +142,14 @@ def test_a_source_that_changes_is_refused_or_gives_its_model(
     if found is None:
         assert not unchanged
         return
-    table = pd.DataFrame(X, columns=NAMES) if frames else X
-    assert found == outcome(lambda: text(Dataset(table, Y) if labelled else table, labels, known))
+    rows, own = X, Y
+    if schema == "edges":
+        # Read once: the rows are what the source gave, but for a first batch that was seen before.
+        np.testing.assert_array_equal(source.last[0][0], source.pairs[0][0])
+        rows = np.concatenate([each for each, _ in source.last])
+        own = np.concatenate([each for _, each in source.last]) if labelled else Y
+    table = pd.DataFrame(rows, columns=NAMES) if frames else rows
+    assert found == outcome(lambda: text(Dataset(table, own) if labelled else table, labels, known))
 
 
 @given(
