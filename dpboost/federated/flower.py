@@ -11,9 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flwr.app import ConfigRecord, Context, Message, RecordDict
-from flwr.clientapp import ClientApp
-from flwr.serverapp import Grid, ServerApp
+try:
+    from flwr.app import ConfigRecord, Context, Message, RecordDict
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp import Grid, ServerApp
+except ImportError as error:
+    raise ImportError(
+        "dpboost.federated.flower needs Flower: install dpboost with the extra 'federated', "
+        "pip install 'dpboost[federated]'."
+    ) from error
 
 from dpboost.federated import messages as m
 from dpboost.federated import wire

@@ -57,6 +57,10 @@ def counts_of(node_statistics):
 KEPT_HISTOGRAMS = (node_rows, "MOST_ROWS", -1)
 
 
+# Checks of other runs than the replays of a witness.
+OTHER_RUNS = ("fresh noise", "failure chance")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
     """A bug, where to plant it, and what must notice.
@@ -81,6 +85,14 @@ class Mutation:
     recipe: str = "dpboost"
     settings: dict[str, Any] | None = None
     coin: float | None = None
+
+    def setting(self) -> str:
+        """Return what the audit runs on: where it is the same, so is the run without a bug."""
+        return repr(replace(self, name="", patches=list, check=self._audited()))
+
+    def _audited(self) -> str:
+        """Return the check where it decides what is run, otherwise nothing."""
+        return self.check if self.check in OTHER_RUNS else ""
 
     def found(self, *, planted: bool) -> set[str]:
         """Names of the checks that fail, with or without the bug."""

@@ -37,6 +37,10 @@ ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 Patches = list[tuple[Any, str, Any]]
 
 
+# Checks of other runs than the replays of a witness.
+OTHER_RUNS = ("fresh noise",)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TreeMutation:
     """A bug, where to plant it, and what must notice.
@@ -60,6 +64,14 @@ class TreeMutation:
     check: str
     neighbours: Neighbours = ADD
     steering: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def setting(self) -> str:
+        """Return what the audit runs on: where it is the same, so is the run without a bug."""
+        return repr(replace(self, name="", patches=list, check=self._audited()))
+
+    def _audited(self) -> str:
+        """Return the check where it decides what is run, otherwise nothing."""
+        return self.check if self.check in OTHER_RUNS else ""
 
     def found(self, *, planted: bool) -> set[str]:
         """Names of the checks that fail, with or without the bug."""
