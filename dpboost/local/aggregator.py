@@ -18,10 +18,12 @@ from dpboost.local.labels import score_grid
 from dpboost.local.leaves import Estimates, prior_mean, raw_scores, shrunk_means
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.plan import ReportPlan
+from dpboost.local.randomiser import MalformedReportError
 from dpboost.privacy.report import PrivacyReport, ReleaseSummary
 from dpboost.tree.structure import Tree
 
 _JOINED_AT_ONCE = 1 << 14
+_BYTES = bytes | bytearray | memoryview
 
 
 class LPDTAggregator:
@@ -95,6 +97,8 @@ class LPDTAggregator:
         MalformedReportError
             If it was not made for this collection; nothing is then added.
         """
+        if not isinstance(report, _BYTES):
+            raise MalformedReportError(f"A report is bytes. Got {type(report).__name__}.")
         self.add_many(np.frombuffer(report, dtype=np.uint8)[np.newaxis])
 
     def add_many(self, reports: NDArray[np.uint8] | Iterable[bytes]) -> None:
@@ -118,7 +122,7 @@ class LPDTAggregator:
             return
         block: list[bytes] = []
         for report in reports:
-            if len(report) != self._plan.report_bytes:
+            if not isinstance(report, _BYTES) or len(report) != self._plan.report_bytes:
                 self.add(report)  # refuses it
             block.append(report)
             if len(block) == _JOINED_AT_ONCE:

@@ -14,9 +14,9 @@ from dpboost._validation import InvalidParameterError, check_integer
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.text import check_writable, model_text
+from dpboost.lightgbm.text import model_text
 from dpboost.local.aggregator import LPDTAggregator
-from dpboost.local.labels import ClassLabels, score_grid
+from dpboost.local.labels import ClassLabels
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.plan import ReportPlan
 from dpboost.local.probability import check_epsilon
@@ -58,7 +58,6 @@ class _LPDT(BaseEstimator):
             classes=classes,
             schema=self.schema,
         )
-        check_writable(partition.binner, objective=score_grid(partition.labels)[0])
         plan = ReportPlan.of(partition, epsilon, self.mechanism)
         server = LPDTAggregator(partition, epsilon, mechanism=self.mechanism)
         table, labels = partition.read(X), partition.labels.read(y)

@@ -17,8 +17,9 @@ from dpboost.data.columns import is_frame
 from dpboost.data.labels import check_same_length
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
+from dpboost.lightgbm.text import check_writable
 from dpboost.local.growth import RULES, Growth
-from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict
+from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict, score_grid
 from dpboost.local.mechanisms import MECHANISMS
 from dpboost.local.plan import ReportPlan
 from dpboost.local.probability import check_epsilon
@@ -63,6 +64,13 @@ class LPDTPartition:
     tree: Tree
     labels: Labels
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what no model could be written for, before any device reports."""
+        names = self.binner.feature_names
+        if not all(isinstance(name, str) for name in names):
+            raise refuse("feature_names", "LPDTPartition", "text", names)
+        check_writable(self.binner, objective=score_grid(self.labels)[0])
 
     @property
     def n_cells(self) -> int:

@@ -103,6 +103,11 @@ def test_malformed_reports_are_refused_and_change_nothing(partition, rows):
             server.add_many(batch)
     with pytest.raises(MalformedReportError):
         server.add_many([good, good[:-2]])
+    for odd in (None, good.hex(), 7, list(good)):
+        with pytest.raises(MalformedReportError, match=type(odd).__name__):
+            server.add(odd)
+        with pytest.raises(MalformedReportError, match=type(odd).__name__):
+            server.add_many([good, odd])
     assert pickle.dumps(server) == before
 
 
