@@ -193,7 +193,9 @@ def _powers(n_steps: int, exponent: float) -> NDArray[np.float64]:
     context = Context(prec=30)
     step = Decimal(exponent) * Decimal(2) ** (TABLE_SHIFT - SCORE_BITS)
     powers = [float(context.exp(i * step)) for i in range(-n_steps, 1)]
-    return np.array(powers)
+    found = np.array(powers)
+    found.setflags(write=False)  # the same array for every fit
+    return found
 
 
 def _lines(
