@@ -21,6 +21,15 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 DEBUG = os.environ.get("DPBOOST_DEBUG", "0") == "1"
+# Kernels that end the process on an error of memory or arithmetic, for .ci/sanitize: the names of
+# gcc's and clang's sanitizers, as in "address,undefined".
+SANITIZE = os.environ.get("DPBOOST_SANITIZE", "")
+SANITIZE_FLAGS = [
+    f"-fsanitize={SANITIZE}",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+    "-g",
+]
 SOURCES = sorted(Path("cython_ext").glob("*.pyx"))
 GENERATED = Path("build/cython")
 SHARED = "dpboost._kernels._shared"
@@ -150,7 +159,9 @@ class BuildKernels(build_ext):
         is_msvc = self.compiler.compiler_type == "msvc"
         flags, more_link_flags = (MSVC_FLAGS, []) if is_msvc else (GNU_FLAGS, GNU_LINK_FLAGS)
         compile_flags, link_flags = openmp_flags(self.compiler)
-        fast = not is_msvc and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
+        if SANITIZE:
+            compile_flags, link_flags = compile_flags + SANITIZE_FLAGS, link_flags + SANITIZE_FLAGS
+        fast = not is_msvc and not SANITIZE and builds(self.compiler, FAST_PROBE, [FAST_FLAG], [])
         if not fast:
             sys.stderr.write("dpboost: no second build of the kernels for x86-64-v3\n")
             self.extensions = [item for item in self.extensions if not is_fast(item)]
