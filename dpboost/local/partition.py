@@ -67,9 +67,6 @@ class LPDTPartition:
 
     def __post_init__(self) -> None:
         """Refuse what no model could be written for, before any device reports."""
-        names = self.binner.feature_names
-        if not all(isinstance(name, str) for name in names):
-            raise refuse("feature_names", "LPDTPartition", "text", names)
         check_writable(self.binner, objective=score_grid(self.labels)[0])
 
     @property
