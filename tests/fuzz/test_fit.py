@@ -6,11 +6,11 @@ import json
 import math
 import re
 import warnings
+from importlib import util
 
 import lightgbm
 import numpy as np
 import pandas as pd
-import pyarrow
 import pytest
 import scipy.sparse
 from hypothesis import given, note
@@ -47,6 +47,8 @@ def as_frame(X):
 
 
 def as_arrow(X):
+    import pyarrow
+
     return pyarrow.table({f"Column_{k}": X[:, k] for k in range(X.shape[1])})
 
 
@@ -63,8 +65,9 @@ CONTAINERS = {
     "big endian": lambda X: X.astype(">f8"),
     "list": lambda X: X.tolist(),
     "frame": as_frame,
-    "arrow": as_arrow,
 }
+if util.find_spec("pyarrow"):
+    CONTAINERS["arrow"] = as_arrow
 SPARSE = {
     "csr": scipy.sparse.csr_matrix,
     "csc": scipy.sparse.csc_matrix,
