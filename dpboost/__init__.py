@@ -7,8 +7,8 @@ from typing import Any
 
 from lightgbm import Sequence, register_logger
 
-from dpboost._validation import InvalidParameterError
-from dpboost.callbacks import (
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.callback import (
     EarlyStopException,
     early_stopping,
     log_evaluation,
@@ -16,13 +16,13 @@ from dpboost.callbacks import (
     reset_parameter,
 )
 from dpboost.cross_validation import CVBooster, CVResults, cv
-from dpboost.data.learning import AssumedPublicWarning, UndeclaredWarning
 from dpboost.dataset import Dataset
 from dpboost.engine import train
-from dpboost.evaluation import PublicRowsWarning
+from dpboost.estimators.tree import DPTreeClassifier
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.evaluation import PublicRowsWarning
+from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
-from dpboost.parameters import ParameterWarning
 from dpboost.plotting import (
     create_tree_digraph,
     plot_importance,
@@ -32,10 +32,10 @@ from dpboost.plotting import (
 )
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import NotPrivateWarning
 from dpboost.schema import Schema
-from dpboost.single_tree import DPTreeClassifier
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.training.privacy_params import NotPrivateWarning
+from dpboost.training.public_schema import AssumedPublicWarning, UndeclaredWarning
 
 LGBMRegressor = DPBoostRegressor
 LGBMClassifier = DPBoostClassifier

@@ -25,29 +25,34 @@ import numpy as np
 from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, check_integer
-from dpboost.algorithms import ALGORITHMS
-from dpboost.boosting.start import ROW_UNITS
-from dpboost.cv_callbacks import CVBooster, mean_lines, run_callbacks, without_early_stopping
-from dpboost.data.column_facts import ColumnFacts
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.labels import read_class_labels, read_regression_labels
-from dpboost.data.learning import DELTA_SHARE, check_learnable
+from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
-from dpboost.fit_options import Feval
-from dpboost.objective import read_weights
-from dpboost.parameters import canonical_names, value_of
-from dpboost.privacy.arithmetic import Budget
+from dpboost.estimators.base import PRIVACY_PARAMETERS
+from dpboost.estimators.fit_arguments import Feval
+from dpboost.lightgbm.cv_callbacks import (
+    CVBooster,
+    mean_lines,
+    run_callbacks,
+    without_early_stopping,
+)
+from dpboost.lightgbm.parameters import canonical_names, value_of
 from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import PrivacyRequest
-from dpboost.private_estimator import PRIVACY_PARAMETERS
-from dpboost.reading import Reading, nominal_columns, read
-from dpboost.row_losses import LEAST_ROWS, NAMES, loss_sums, row_loss
+from dpboost.recipes import ALGORITHMS
 from dpboost.schema import Schema
-from dpboost.users import read_users, sample_rows, take_rows
+from dpboost.training.inputs import Reading, nominal_columns, read
+from dpboost.training.metrics import LEAST_ROWS, NAMES, loss_sums, row_loss
+from dpboost.training.objective import read_weights
+from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.public_schema import DELTA_SHARE, check_learnable
+from dpboost.training.start_value import ROW_UNITS
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import lightgbm
 import numpy as np
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.containers import unpack
-from dpboost.users import take_rows
+from dpboost.data.users import take_rows
 
 
 class Dataset(lightgbm.Dataset):

@@ -10,16 +10,16 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
-from dpboost.dataset_objective import DatasetObjective
-from dpboost.fit_options import Feval
+from dpboost.estimators.fit_arguments import Feval
 from dpboost.lightgbm.booster import Booster
-from dpboost.parameters import canonical_names, value_of
+from dpboost.lightgbm.parameters import canonical_names, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.training.dataset_objective import DatasetObjective
 
 _BINARY = ("binary",)
 _MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")
@@ -61,7 +61,7 @@ def train(
     keep_training_booster : bool
         No effect: the returned model holds no rows.
     callbacks : list of callable, optional
-        LightGBM's callbacks: see :mod:`dpboost.callbacks`.
+        LightGBM's callbacks: see :mod:`dpboost.callback`.
 
     Returns
     -------

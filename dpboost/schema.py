@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dpboost._files import write_atomically
-from dpboost._schema_checks import (
+from dpboost._utils.files import write_atomically
+from dpboost._utils.schema_checks import (
     MAX_VALUE_BINS,
     Category,
     Column,
@@ -23,8 +23,8 @@ from dpboost._schema_checks import (
     from_pairs,
     interval,
 )
-from dpboost._sparse_checks import checked_sparse
-from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 
 __all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
 

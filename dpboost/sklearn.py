@@ -8,14 +8,14 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost import _estimator_docs
-from dpboost._threads import effective_n_threads
-from dpboost.algorithms import ALGORITHMS
-from dpboost.data.learning import ASSUMED_BY_DEFAULT
-from dpboost.evaluation import Evaluator
-from dpboost.lightgbm.continued import EarlierModel
-from dpboost.private_estimator import PrivateEstimator, assign
-from dpboost.training import Fitted
+from dpboost._utils.threads import effective_n_threads
+from dpboost.estimators import docs
+from dpboost.estimators.base import PrivateEstimator, assign
+from dpboost.lightgbm.evaluation import Evaluator
+from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.recipes import ALGORITHMS
+from dpboost.training.fit import Fitted
+from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 __all__ = ["DPBoostClassifier", "DPBoostRegressor"]
 
@@ -234,26 +234,26 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
 
 _DOCUMENTED = {
     DPBoostRegressor: (
-        _estimator_docs.OBJECTIVE.format(
+        docs.OBJECTIVE.format(
             objectives="None or ``regression``, ``regression_l1``, ``huber``, ``fair``, "
             "``quantile``,\n        ``poisson``, ``gamma``, ``tweedie``, ``cross_entropy``, "
             "``binary``.",
             score_bounds="the label bounds",
         )
-        + _estimator_docs.REGRESSION_OBJECTIVES
+        + docs.REGRESSION_OBJECTIVES
     ),
     DPBoostClassifier: (
-        _estimator_docs.OBJECTIVE.format(
+        docs.OBJECTIVE.format(
             objectives="None or ``binary``, ``multiclass``, ``multiclassova``, ``cross_entropy``.",
             score_bounds="-6 and 6",
         )
-        + _estimator_docs.CLASS_WEIGHTS
+        + docs.CLASS_WEIGHTS
     ),
 }
 for _estimator, _more in _DOCUMENTED.items():
     _text = _estimator.__doc__ or ""
     _place = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
     _estimator.__doc__ = (
-        f"{_text[:_place]}{_estimator_docs.PARAMETERS}{_more}{_estimator_docs.KWARGS}\n"
-        f"{_estimator_docs.ATTRIBUTES}\n{_text[_place:]}"
+        f"{_text[:_place]}{docs.PARAMETERS}{_more}{docs.KWARGS}\n"
+        f"{docs.ATTRIBUTES}\n{_text[_place:]}"
     )

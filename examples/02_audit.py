@@ -15,7 +15,7 @@ import numpy as np
 
 from dpboost import DPBoostRegressor, Schema
 from dpboost.audit import estimate_epsilon, estimator_fit, pair_of, replay_pair
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 SCHEMA = Schema(bounds={0: (0, 1)}, label_bounds=(-1, 1))
 

@@ -220,14 +220,16 @@ def _kept(client: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _fit_private(run: Run, client: Any, X: Any, y: Any, watcher: Watcher) -> dict[str, float]:
     """Fit a private model, and look at the clock and the interface after every round."""
-    from dpboost.dask import DaskDPBoostRegressor, cells, source
+    from dpboost.dask import DaskDPBoostRegressor, dask_rows, worker_state
 
     marks: list[tuple[float, float, int, float]] = []
     messages: list[int] = []
     sums: list[int] = []
-    _record(cells.Message, "pack", lambda packed: messages.append(len(packed)))
+    _record(worker_state.Message, "pack", lambda packed: messages.append(len(packed)))
     _record(
-        source.DaskSource, "_round", lambda partial: sums.append(len(pickle.dumps(partial.answer)))
+        dask_rows.DaskSource,
+        "_round",
+        lambda partial: sums.append(len(pickle.dumps(partial.answer))),
     )
     schema = {"bounds": dict.fromkeys(range(run.features), (-1, 1)), "label_bounds": (-2.5, 2.5)}
     model = DaskDPBoostRegressor(

@@ -19,11 +19,11 @@ from benchmarks.dpboost_paper import published
 from benchmarks.dpboost_paper.sets import Data
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems.problem import take
-from dpboost.algorithms.dpboost import DPBOOST, gradient_boosting
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles
 from dpboost.data.table import read_table
-from dpboost.recipe import Setting
+from dpboost.recipes.dpboost import DPBOOST, gradient_boosting
+from dpboost.recipes.recipe import Setting
 
 DELTA = 1e-5
 TREES_PER_ENSEMBLE = 50

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.local.rows import LocalRow, mean_of
 from benchmarks.summary import table
 from dpboost import LPDTAggregator, LPDTPartition
-from dpboost.local.mechanisms import MECHANISMS
-from dpboost.local.plan import ReportPlan
+from dpboost.local.collection import ReportPlan
+from dpboost.local.registry import MECHANISMS
 
 N_REPORTS = 1_000_000
 _EPSILON = 2.0

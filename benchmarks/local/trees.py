@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from dpboost import LPDTAggregator, LPDTPartition
-from dpboost.local.leaves import raw_scores
-from dpboost.local.plan import ReportPlan
+from dpboost.local.collection import ReportPlan
+from dpboost.local.shrunken_cells import raw_scores
 
 Predict = Callable[[np.ndarray], np.ndarray]
 

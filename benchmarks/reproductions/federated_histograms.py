@@ -12,13 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.reproductions.measure import Claim, Measured
 from benchmarks.reproductions.mixture import Mixture
 from benchmarks.reproductions.places import accuracy_of, fit_places
-from dpboost.algorithms.noisy_histograms import HISTOGRAMS_SAVING, build_saving
-from dpboost.privacy import impurities
-from dpboost.privacy.relation import Neighbours
+from dpboost.growing.histogram_saving import SavedHistograms
+from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Bound
-from dpboost.tree.place_questions import ImpurityBounds
-from dpboost.tree.saved_histograms import SavedHistograms
-from dpboost.tree_recipe import TreeFacts, TreeHyperparameters
+from dpboost.privacy.sensitivity import impurities
+from dpboost.recipes.single_tree.noisy_histograms import HISTOGRAMS_SAVING, build_saving
+from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
+from dpboost.rows.site_queries import ImpurityBounds
 
 N_PARTIES = 5
 N_TEST = 2000

@@ -12,22 +12,26 @@ import numpy as np
 import dpboost
 from benchmarks.reproductions.dp_topdown import Table, load
 from benchmarks.reproductions.measure import Claim, Measured, accuracy
-from dpboost.algorithms.noisy_counts import NOISY_COUNTS, HistogramFinder, build_noisy_counts
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
-from dpboost.privacy import constants
+from dpboost.growing.released_splits import branch_counts, split_gain
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.tree.released_splits import branch_counts, split_gain
+from dpboost.privacy.sensitivity import constants
+from dpboost.recipes.single_tree.noisy_counts import (
+    NOISY_COUNTS,
+    HistogramFinder,
+    build_noisy_counts,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpboost.privacy.arithmetic import Budget
+    from dpboost.privacy.exact_arithmetic import Budget
     from dpboost.privacy.ledger import Ledger
-    from dpboost.privacy.relation import Neighbours
+    from dpboost.privacy.neighbours import Neighbours
     from dpboost.privacy.sensitive import Bound
-    from dpboost.tree.class_rows import ClassRows
-    from dpboost.tree.class_statistics import ClassStatistics
-    from dpboost.tree_recipe import TreeFacts, TreeHyperparameters
+    from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
+    from dpboost.rows.class_node_rows import ClassRows
+    from dpboost.rows.class_statistics import ClassStatistics
 
 N_PARTIES = 4
 

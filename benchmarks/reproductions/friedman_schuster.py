@@ -20,12 +20,12 @@ from benchmarks.reproductions.synthetic import (
     sample,
     single_split,
 )
-from dpboost.algorithms import friedman_schuster as ours
-from dpboost.privacy.arithmetic import Budget
+from dpboost.growing.class_selectors import Chooser
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.tree.class_selectors import Chooser
-from dpboost.tree.class_statistics import ClassStatistics
-from dpboost.tree_recipe import TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.recipes.single_tree import friedman_schuster as ours
+from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.rows.class_statistics import ClassStatistics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost import NotPrivateWarning, Schema
-from dpboost.algorithms.trees import TREE_ALGORITHMS
 from dpboost.data.labels import read_class_labels
-from dpboost.data.learning import Knowledge
 from dpboost.data.table import read_table
-from dpboost.federated.places import Places
-from dpboost.federated.trees import public_binner
+from dpboost.federated.training.pooled_rows import Places
+from dpboost.federated.training.single_tree import public_binner
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.relation import Neighbours
-from dpboost.privacy.source import Order, Sum
-from dpboost.privacy_request import PrivacyRequest
-from dpboost.tree.class_rows import ClassRows
-from dpboost.tree.place_questions import ImpurityBounds
-from dpboost.tree_fitting import FittedTree, public_classes, release_tree, rows_of_tree
-from dpboost.tree_recipe import TreeHyperparameters, TreeRecipe
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Order, Sum
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
+from dpboost.recipes.tree_recipe import TreeHyperparameters, TreeRecipe
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.site_queries import ImpurityBounds
+from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.public_schema import Knowledge
+from dpboost.training.tree_fit import FittedTree, public_classes, release_tree, rows_of_tree
 
 
 class _Pool(Places):

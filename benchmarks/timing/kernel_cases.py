@@ -38,7 +38,7 @@ def load(name: str, *, fast: bool = True) -> Any:
 
 def has_second(name: str) -> bool:
     """Tell whether a kernel has a second build and this machine can run it."""
-    machine = _from_folder("dpboost._kernels.machine", _FOLDER)
+    machine = _from_folder("dpboost._kernels.cpu_features", _FOLDER)
     return machine.has_v3() and any((_FOLDER / "v3").glob(f"{name}.*"))
 
 

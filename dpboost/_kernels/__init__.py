@@ -1,6 +1,6 @@
 """Compiled kernels: functions over typed views that know no epsilon and no policy.
 
-Only ``dpboost.privacy`` and ``dpboost.random`` may import the noise, selection, coin and entropy
+Only ``dpboost.privacy`` and ``dpboost.privacy.randomness`` may import the noise, selection, coin and entropy
 kernels; a test walks every file for imports that break this rule.
 
 Kernels that pass over rows are built twice, the second time for x86-64-v3 into the folder ``v3``,
@@ -18,7 +18,7 @@ What calls from several threads share:
   workspace lends again is free when no view of it is left, which reference counts tell exactly.
 * What is cached for all fits (tables of losses, children of complete trees) cannot be written to.
 
-The unit tests of kernels and of ``dpboost.random`` pass under pytest-run-parallel. Free-threaded
+The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel. Free-threaded
 Python is not declared, because no build there has been tested: importing a kernel brings the
 global lock back.
 """
@@ -28,13 +28,13 @@ from __future__ import annotations
 from importlib import util
 from pathlib import Path
 
-if util.find_spec("dpboost._kernels.machine") is None:
+if util.find_spec("dpboost._kernels.cpu_features") is None:
     raise ImportError(
         "The compiled kernels of dpboost are missing. In a checkout run "
         "`python -m pip install -e .` first; it needs a C compiler and the Python headers."
     )
 
-from dpboost._kernels import machine
+from dpboost._kernels import cpu_features
 
-if machine.has_v3():
+if cpu_features.has_v3():
     __path__.insert(0, str(Path(__file__).parent / "v3"))

@@ -7,13 +7,13 @@ bounds the epsilon of any estimator from below. The library does not import this
 from __future__ import annotations
 
 from dpboost.audit.blackbox import EpsilonEstimate, estimate_epsilon
-from dpboost.audit.climbing import climb
-from dpboost.audit.gaussian import hockey_stick
-from dpboost.audit.pairs import Pair, pair_of
-from dpboost.audit.recipes import black_box, replay_recipe, replay_witness
+from dpboost.audit.boosting_audit import black_box, replay_recipe, replay_witness
+from dpboost.audit.hill_climbing import climb
+from dpboost.audit.hockey_stick import hockey_stick
+from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Violation
-from dpboost.audit.visible import estimator_fit
 from dpboost.audit.witnesses import Witness, witnesses
 
 __all__ = [

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Sequence
 
 import dpboost
-from dpboost.algorithms import ALGORITHMS
-from dpboost.audit.recipes import (
+from dpboost.audit.boosting_audit import (
     ENSEMBLE,
     ONE_TREE,
     BoxAudit,
@@ -22,14 +21,15 @@ from dpboost.audit.recipes import (
     deltas,
     replay_recipe,
 )
-from dpboost.audit.tree_recipes import (
+from dpboost.audit.tree_audit import (
     TREE_RECIPES,
     replay_tree_recipe,
     tree_bank,
     tree_black_box,
 )
 from dpboost.audit.witnesses import DELTA
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes import ALGORITHMS
 
 # Recipes of DPTreeClassifier by the names that the command knows them by.
 TREES = {f"tree:{name}": name for name in TREE_RECIPES}

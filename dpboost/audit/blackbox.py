@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from dpboost._validation import InvalidParameterError, check_integer, check_real
+from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
 
 #: Rows whose predictions tell models apart, unless the caller says what does.
 N_PROBES = 8

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpboost.audit.laws import CallLoss, call_loss
-from dpboost.audit.pairs import Pair
+from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.output_distributions import CallLoss, call_loss
 from dpboost.audit.transcript import (
     DivergenceError,
     Line,
@@ -17,7 +17,7 @@ from dpboost.audit.transcript import (
     Violation,
 )
 from dpboost.privacy.ledger import Ledger, Scope
-from dpboost.random import Entropy
+from dpboost.privacy.randomness import Entropy
 
 #: Losses are sums of doubles: nothing below this is a violation.
 TOLERANCE = 1e-9

@@ -15,12 +15,12 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.alignment import Alignment, align
+from dpboost.audit.entry_matching import Alignment, align
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy_request import PrivacyRequest
-from dpboost.random import Entropy, RowCoins
+from dpboost.training.privacy_params import PrivacyRequest
 
 #: What an unmatched category of a stability histogram gets: far below any threshold.
 NOT_RELEASED = -(1 << 40)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.audit.pairs import pair_of
+from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.transcript import Steering
 from dpboost.audit.witnesses import Witness, witnesses
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 #: Splits on which the added row makes the other, common change.
 N_OTHERS = 40

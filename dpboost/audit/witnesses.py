@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.audit.pairs import Pair, opposite, pair_of
-from dpboost.data.learning import ASSUMED_BY_DEFAULT
-from dpboost.privacy.relation import Neighbours
+from dpboost.audit.neighbouring_pairs import Pair, opposite, pair_of
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 #: Candidates on which one added row makes the other, common change.
 N_OTHERS = 40

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpboost.boosting.rows import TrainingRows, TreeRows
 from dpboost.boosting.schedule import Schedule
-from dpboost.privacy.arithmetic import Budget
+from dpboost.boosting.training_rows import TrainingRows, TreeRows
 from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.tree.structure import Tree
+from dpboost.trees.tree import Tree
 
 
 class RoundLearner(Protocol):

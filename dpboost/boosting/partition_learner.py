@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.feature_queue import FeatureQueue
-from dpboost.boosting.rows import TreeRows
+from dpboost.boosting.feature_sampler import FeatureQueue
+from dpboost.boosting.training_rows import TreeRows
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, SumScale
+from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
-from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.tree.noisy_leaves import ShrunkenLeaf, SumScale
-from dpboost.tree.partitions import Partition, PartitionGrid
-from dpboost.tree.split_gains import split_gains
-from dpboost.tree.structure import Tree
+from dpboost.trees.random_partition import Partition, PartitionGrid
+from dpboost.trees.tree import Tree
 
 # Released hessian sums are written as weights in these units, so that small ones stay apart.
 WEIGHT_UNITS = 16

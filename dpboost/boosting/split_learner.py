@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dpboost.boosting.rows import TreeRows
+from dpboost.boosting.training_rows import TreeRows
+from dpboost.growing.clipped_leaves import ClippedLeaf
+from dpboost.growing.grower import LevelwiseGrower
 from dpboost.losses import SplitLoss
-from dpboost.privacy.arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.tree.grower import LevelwiseGrower
-from dpboost.tree.leaves import ClippedLeaf
-from dpboost.tree.structure import Tree
+from dpboost.trees.tree import Tree
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ except ImportError as error:
         "pip install 'dpboost[dask]'."
     ) from error
 
+from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.estimators import DaskDPBoostClassifier, DaskDPBoostRegressor
-from dpboost.dask.source import FitFailedError
 
 __all__ = [
     "DaskDPBoostClassifier",

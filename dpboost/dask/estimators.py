@@ -13,17 +13,17 @@ import numpy as np
 from distributed import Client, default_client
 from sklearn.exceptions import NotFittedError
 
-from dpboost._validation import InvalidParameterError, refuse
-from dpboost.dask.fitting import fit_partitions
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.dask.dask_rows import FitFailedError
+from dpboost.dask.fit import fit_partitions
 from dpboost.dask.partitions import Pieces, is_array, is_collection, is_dataframe, split
-from dpboost.dask.predicting import predict_collection
-from dpboost.dask.source import FitFailedError
-from dpboost.fit_options import FitOptions
-from dpboost.lightgbm.continued import EarlierModel
-from dpboost.reading import Reading, read
-from dpboost.row_arguments import RowArguments
+from dpboost.dask.prediction import predict_collection
+from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.row_arguments import RowArguments
+from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
-from dpboost.training import Fitted
+from dpboost.training.fit import Fitted
+from dpboost.training.inputs import Reading, read
 
 __all__ = ["DaskDPBoostClassifier", "DaskDPBoostRegressor"]
 

@@ -9,8 +9,8 @@ import dask
 import dask.array as da
 from dask.delayed import Delayed
 
-from dpboost._validation import InvalidParameterError
-from dpboost.dask.cells import gather
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.dask.worker_state import gather
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._sparse_checks import checked_sparse
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import COMPLEX, NOT_NUMBERS, to_float
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batch, Batches
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table

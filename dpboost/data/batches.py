@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array
 from dpboost.data.columns import is_categorical, is_frame
 from dpboost.data.containers import is_sequence, sequence_slices, unpack

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import binning
-from dpboost._validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.batched_table import BinnedTable
-from dpboost.data.bins import (
+from dpboost.data.csr_rows import StoredRows
+from dpboost.data.feature_bins import (
     AffineBins,
     CategoryBins,
     EdgeBins,
@@ -25,7 +26,6 @@ from dpboost.data.bins import (
     uniform_bins,
 )
 from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
-from dpboost.data.stored_rows import StoredRows
 from dpboost.data.table import Table, number_codes
 from dpboost.data.thresholds import find_thresholds
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
@@ -74,7 +74,7 @@ class Binner:
 
     Examples
     --------
-    >>> from dpboost.data.bins import uniform_bins
+    >>> from dpboost.data.feature_bins import uniform_bins
     >>> binner = Binner(features=[uniform_bins(0.0, 8.0, 4)], feature_names=["age"])
     >>> binner.thresholds(0)[:2]
     array([2., 4.])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 
 NOT_NUMBERS = (
     "The cells of the 'X' argument must be numbers or missing, but X holds a string or "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical
 from dpboost.data.binner import Binner
 from dpboost.data.columns import (

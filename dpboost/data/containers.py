@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._sparse_checks import checked_sparse
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import is_frame
 
 # Rows read at a time from a sequence that does not say how many it likes.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._sparse_checks import checked_sparse
+from dpboost._utils.sparse_checks import checked_sparse
 
 # Bytes of the key of a hash.
 KEY_BYTES = 32

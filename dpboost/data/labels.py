@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.columns import COMPLEX, object_number
 
 # Classes are looked for in pieces of the labels that stay in the cache.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._kernels import bycolumn
+from dpboost._kernels import csr_to_columns
 
 
 class RowIndex:
@@ -33,7 +33,7 @@ class RowIndex:
     def column_start(self) -> NDArray[np.intp]:
         """Where each column begins among the cells sorted by column, and where the last ends."""
         starts = np.empty(self._n_features + 1, dtype=np.intp)
-        bycolumn.column_starts(self._columns, starts)
+        csr_to_columns.column_starts(self._columns, starts)
         return starts
 
     def values_by_column(
@@ -44,19 +44,21 @@ class RowIndex:
         begin, end = self.column_start[[first, last]]
         out = np.empty(end - begin, dtype=values.dtype)
         place = self.column_start[:-1] - begin
-        bycolumn.values_by_column(self._columns, values, first, last, place, out)
+        csr_to_columns.values_by_column(self._columns, values, first, last, place, out)
         return out
 
     def rows_by_column(self) -> NDArray[np.int32]:
         """Return the rows of the cells, sorted by column and row."""
         rows = np.empty(len(self._columns), dtype=np.int32)
-        bycolumn.rows_by_column(self._row_start, self._columns, self.column_start[:-1].copy(), rows)
+        csr_to_columns.rows_by_column(
+            self._row_start, self._columns, self.column_start[:-1].copy(), rows
+        )
         return rows
 
     def bins_by_row(self, bins: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the bins of the cells by row, given by column."""
         out = np.empty_like(bins)
-        bycolumn.bins_by_row(self._columns, bins, self.column_start[:-1].copy(), out)
+        csr_to_columns.bins_by_row(self._columns, bins, self.column_start[:-1].copy(), out)
         return out
 
     def take(
@@ -77,7 +79,9 @@ class RowIndex:
         bins : ndarray of shape (n_taken,), uint8
         """
         starts = np.empty(self._n_features + 1, dtype=np.intp)
-        bycolumn.count_rows(self._row_start, self._columns, rows, starts)
+        csr_to_columns.count_rows(self._row_start, self._columns, rows, starts)
         taken = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.uint8)
-        bycolumn.take_rows(self._row_start, self._columns, bins, rows, starts[:-1].copy(), *taken)
+        csr_to_columns.take_rows(
+            self._row_start, self._columns, bins, rows, starts[:-1].copy(), *taken
+        )
         return starts, *taken

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
+from dpboost.data.column_names import column_names
 from dpboost.data.columns import (
     category_codes,
     category_list,
@@ -24,9 +25,8 @@ from dpboost.data.columns import (
     to_float,
 )
 from dpboost.data.containers import dataset_names, is_dataset, unpack
-from dpboost.data.names import column_names
+from dpboost.data.csr_rows import StoredRows
 from dpboost.data.sparse import StoredColumns
-from dpboost.data.stored_rows import StoredRows
 from dpboost.schema import ResolvedSchema, Schema
 
 # Values converted at a time where a table is not made of floats: 32 MB, enough that starting

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import binning
-from dpboost.data.bins import KernelMaps
+from dpboost.data.feature_bins import KernelMaps
 
 
 def find_thresholds(

@@ -4,16 +4,16 @@ Every party charges its own ledger, adds its share of the noise and a mask, and 
 the coordinator sees sums that are as private as the ones it would draw itself.
 """
 
-from dpboost.federated.agreement import Agreement
-from dpboost.federated.channel import Channel, LocalChannel, PartyLostError, RefusedError
-from dpboost.federated.coordinator import Coordinator
 from dpboost.federated.estimators import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
 )
-from dpboost.federated.held_rows import HeldRows
-from dpboost.federated.keys import Identity
-from dpboost.federated.party import Party
+from dpboost.federated.party.party import Party
+from dpboost.federated.party.party_rows import HeldRows
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.transport import Channel, LocalChannel, PartyLostError, RefusedError
+from dpboost.federated.secagg.keys import Identity
 from dpboost.federated.simulation import simulate
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 

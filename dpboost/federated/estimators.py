@@ -8,17 +8,17 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from dpboost._validation import check_integer, refuse
-from dpboost.algorithms import ALGORITHMS
-from dpboost.federated.agreement import Agreement
-from dpboost.federated.boosting import boost, check_agreement
-from dpboost.federated.channel import Channel
-from dpboost.federated.coordinator import Coordinator
-from dpboost.federated.guarantees import party_report
+from dpboost._utils.validation import check_integer, refuse
+from dpboost.estimators.base import DECIDED_BY_RECIPE
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
-from dpboost.federated.tables import party_columns, party_tables
-from dpboost.private_estimator import DECIDED_BY_RECIPE
-from dpboost.recipe import Hyperparameters
+from dpboost.federated.training.boosting import boost, check_agreement
+from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.training.threat_model import party_report
+from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.recipe import Hyperparameters
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 

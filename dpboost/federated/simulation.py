@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost.federated.agreement import Agreement
-from dpboost.federated.channel import LocalChannel
-from dpboost.federated.coordinator import Coordinator
-from dpboost.federated.keys import Identity
-from dpboost.federated.party import Party
+from dpboost.federated.party.party import Party
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.transport import LocalChannel
+from dpboost.federated.secagg.keys import Identity
 
 
 def simulate(

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost._validation import InvalidParameterError, check_choice, check_integer
-from dpboost.federated.agreement import Agreement
-from dpboost.federated.channel import Channel
-from dpboost.federated.coordinator import Coordinator
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
-from dpboost.federated.tables import party_columns, party_tables
-from dpboost.federated.trees import FEDERATED_RECIPES, check_agreement, fit_federated_tree
+from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.training.single_tree import (
+    FEDERATED_RECIPES,
+    check_agreement,
+    fit_federated_tree,
+)
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import PrivacyRequest
 from dpboost.schema import Schema
-from dpboost.tree_classifier import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.training.privacy_params import PrivacyRequest
 
 __all__ = ["FederatedTreeClassifier"]
 

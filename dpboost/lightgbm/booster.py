@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lightgbm.basic import LightGBMError
 
-from dpboost._files import write_atomically
-from dpboost._lightgbm import LoadedBooster, use_one_thread
-from dpboost.lightgbm.footer import REPORT_KEY, find_report, insert_report
-from dpboost.lightgbm.text import model_text
-from dpboost.lightgbm.validate import check_model_text
+from dpboost._utils.files import write_atomically
+from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
+from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
+from dpboost.lightgbm.model_text.validation import check_model_text
+from dpboost.lightgbm.model_text.writer import model_text
 
 if TYPE_CHECKING:
-    from dpboost.boosting.ensemble import Ensemble
+    from dpboost.trees.ensemble import Ensemble
 
 _TRAIN = (
     "{} would fit this model to rows without accounting for them, and its privacy report would "

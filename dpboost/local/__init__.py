@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpboost.local.aggregator import LPDTAggregator
 from dpboost.local.estimators import LPDTClassifier, LPDTRegressor
-from dpboost.local.keeper import ReportKeeper
+from dpboost.local.memoised_reports import ReportKeeper
 from dpboost.local.partition import LPDTPartition
-from dpboost.local.randomiser import MalformedReportError
+from dpboost.local.randomizer import MalformedReportError
 
 __all__ = [
     "LPDTAggregator",

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, refuse
-from dpboost.boosting.ensemble import Ensemble
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.text import model_text
+from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.local.collection import ReportPlan
 from dpboost.local.labels import score_grid
-from dpboost.local.leaves import Estimates, prior_mean, raw_scores, shrunk_means
 from dpboost.local.partition import LPDTPartition
-from dpboost.local.plan import ReportPlan
-from dpboost.local.randomiser import MalformedReportError
+from dpboost.local.randomizer import MalformedReportError
+from dpboost.local.shrunken_cells import Estimates, prior_mean, raw_scores, shrunk_means
 from dpboost.privacy.report import PrivacyReport, ReleaseSummary
-from dpboost.tree.structure import Tree
+from dpboost.trees.ensemble import Ensemble
+from dpboost.trees.tree import Tree
 
 _JOINED_AT_ONCE = 1 << 14
 _BYTES = bytes | bytearray | memoryview

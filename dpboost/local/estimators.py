@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost._validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.text import model_text
+from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.aggregator import LPDTAggregator
+from dpboost.local.collection import ReportPlan
+from dpboost.local.exact_probability import check_epsilon
 from dpboost.local.labels import ClassLabels
 from dpboost.local.partition import LPDTPartition
-from dpboost.local.plan import ReportPlan
-from dpboost.local.probability import check_epsilon
+from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy_request import NotPrivateWarning, warn_of_epsilon
-from dpboost.random import Entropy
 from dpboost.schema import Schema
+from dpboost.training.privacy_params import NotPrivateWarning, warn_of_epsilon
 
 #: Reports held at a time.
 _BYTES_AT_ONCE = 1 << 25

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.labels import encode_classes, read_class_labels, read_regression_labels
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.squared import SquaredLoss

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import predict
-from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.columns import is_frame
 from dpboost.data.labels import check_same_length
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
-from dpboost.lightgbm.text import check_writable
-from dpboost.local.growth import RULES, Growth
+from dpboost.lightgbm.model_text.writer import check_writable
+from dpboost.local.collection import ReportPlan
+from dpboost.local.default_sizes import Collection, choose_size
+from dpboost.local.exact_probability import check_epsilon
 from dpboost.local.labels import ClassLabels, Labels, NumericLabels, labels_from_dict, score_grid
-from dpboost.local.mechanisms import MECHANISMS
-from dpboost.local.plan import ReportPlan
-from dpboost.local.probability import check_epsilon
-from dpboost.local.public import public_bins, public_labels, read_public
-from dpboost.local.sizing import Collection, choose_size
+from dpboost.local.public_data import public_bins, public_labels, read_public
+from dpboost.local.registry import MECHANISMS
+from dpboost.local.tree_growth import RULES, Growth
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.tree.structure import Tree, pack_sets
+from dpboost.trees.tree import Tree, pack_sets
 
 FORMAT = 1
 

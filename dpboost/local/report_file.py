@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 
 _SECONDS_TO_WAIT = 60.0
 

@@ -8,16 +8,16 @@ mechanisms are told.
 from __future__ import annotations
 
 from dpboost.losses.custom import CustomLoss
+from dpboost.losses.fractional import ShareLoss
 from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
+from dpboost.losses.link_table import exponential_table, logistic_table
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.loglink import LogLinkLoss
+from dpboost.losses.one_vs_rest import SeparateLoss
 from dpboost.losses.robust import RobustLoss
-from dpboost.losses.separate import SeparateLoss
-from dpboost.losses.share import ShareLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.losses.surface import SurfaceLoss
-from dpboost.losses.table import exponential_table, logistic_table
+from dpboost.losses.tabulated import SurfaceLoss
 
 SplitLoss = SquaredLoss | LogisticLoss
 """Losses with one output and a constant hessian, for splits that are chosen node by node."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.squared import SquaredLoss, binary_exponent
-from dpboost.losses.surface import Surface, SurfaceLoss, units_of
+from dpboost.losses.tabulated import Surface, SurfaceLoss, units_of
 
 Objective = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
 

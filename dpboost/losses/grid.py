@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import check_real
+from dpboost._utils.validation import check_real
 
 GRADIENT_ONE = 1 << 16
 """Gradient 1 in integer units of the gradient grid."""

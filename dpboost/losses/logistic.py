@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import gradient, predict
-from dpboost._validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.grid import (
     GRADIENT_ONE,
     HESSIAN_UNIT,
@@ -18,9 +18,9 @@ from dpboost.losses.grid import (
     filter_units,
     gradient_units,
 )
+from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
-from dpboost.privacy.reach import Reach
+from dpboost.privacy.contribution import Reach
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
-from dpboost._validation import refuse
+from dpboost._utils.validation import refuse
 from dpboost.losses.grid import SCORE_BITS
-from dpboost.losses.surface import Surface, SurfaceLoss, units_of
-from dpboost.losses.table import TABLE_RANGE, TABLE_SHIFT
+from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT
+from dpboost.losses.tabulated import Surface, SurfaceLoss, units_of
 
 UNIT = 2.0**-SCORE_BITS
 LABEL_BITS = 16

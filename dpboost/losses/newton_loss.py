@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpboost._kernels import newton, rounds
+from dpboost._kernels import newton, training_pass
 from dpboost.losses import grid
 from dpboost.losses.grid import PassArrays
 
@@ -87,7 +87,7 @@ class NewtonLoss:
         The same words as :meth:`newton_words`, without a table of them.
         """
         numbers = self.kernel_numbers(gradient_limit)
-        getattr(rounds, self.kernel)(*arrays, n_threads, *numbers)
+        getattr(training_pass, self.kernel)(*arrays, n_threads, *numbers)
 
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float

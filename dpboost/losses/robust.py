@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost.losses.squared import SquaredLoss, binary_exponent
-from dpboost.losses.surface import Surface, SurfaceLoss
+from dpboost.losses.tabulated import Surface, SurfaceLoss
 
 # Residuals of more widths than this weigh as those of so many.
 WIDTHS = 16

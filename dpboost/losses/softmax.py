@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
-from dpboost._validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.link_table import exponential_table
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.losses.table import exponential_table
-from dpboost.privacy.reach import Reach
+from dpboost.privacy.contribution import Reach
 
 # A released share of a class is never taken for less, so that every start value is finite.
 LEAST_SHARE = 1e-4

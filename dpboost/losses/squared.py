@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import gradient
-from dpboost._validation import check_real, refuse
+from dpboost._utils.validation import check_real, refuse
 from dpboost.losses.grid import (
     COUNT_UNIT,
     GRADIENT_ONE,
@@ -20,7 +20,7 @@ from dpboost.losses.grid import (
     gradient_units,
 )
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.reach import Reach
+from dpboost.privacy.contribution import Reach
 
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
 LEAST_BITS = 10  # half-widths of fewer than 2^10 units are refused

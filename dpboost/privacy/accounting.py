@@ -18,8 +18,8 @@ from typing import ClassVar, Protocol, TypeVar
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
-from dpboost._validation import InvalidParameterError
-from dpboost.privacy.arithmetic import ZERO, Budget, shorten
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.exact_arithmetic import ZERO, Budget, shorten
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
 from dpboost.privacy.sensitive import Bound
 

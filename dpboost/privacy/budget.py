@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpboost._validation import check_integer, refuse
-from dpboost.privacy.arithmetic import Budget
+from dpboost._utils.validation import check_integer, refuse
+from dpboost.privacy.exact_arithmetic import Budget
 
 #: Part of the budget that goes to whatever public knowledge has to be learned instead.
 PREPARATION_SHARE = Fraction(1, 10)

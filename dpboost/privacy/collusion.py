@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln, kve, logsumexp
 
-from dpboost._validation import check_integer, check_real
+from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.ledger import Entry, Ledger, Scope
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
-from dpboost.privacy.shares import MaskedShare
+from dpboost.privacy.noise_shares import MaskedShare
 
 # Beyond so many units to an epsilon of one, the law of real numbers serves for that on integers.
 _FINE = 1 << 12

@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, check_choice, refuse
+from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
-from dpboost.privacy.arithmetic import Budget, as_budget, as_fraction
-from dpboost.privacy.books import NOTHING, Charge, Entry, Release, Scope, added, growth
+from dpboost.privacy.exact_arithmetic import Budget, as_budget, as_fraction
+from dpboost.privacy.ledger_records import NOTHING, Charge, Entry, Release, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.sensitive import Distant, Sensitive, _reveal
-from dpboost.random import Entropy, RowCoins
 
 __all__ = [
     "BudgetExceededError",

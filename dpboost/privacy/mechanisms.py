@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpboost._kernels import noise, runselection, selection
-from dpboost._validation import InvalidParameterError
-from dpboost.privacy.arithmetic import (
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.exact_arithmetic import (
     SIGMA_LIMIT,
     Budget,
     as_budget,
@@ -26,9 +26,9 @@ from dpboost.privacy.arithmetic import (
     root_down,
     root_up,
 )
+from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.sensitive import Bound, Kind
-from dpboost.random import Entropy
 
 # Scores that are written out at a time where a mechanism has to visit each of them: 128 MB.
 _SCORES_AT_ONCE = 1 << 24

@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from dpboost._validation import refuse
-from dpboost.privacy.arithmetic import Budget
+from dpboost._utils.validation import refuse
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Entry, Ledger, Scope
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 Fact = bool | int | float | str
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.privacy.score_runs import ScoreRuns
 
 if TYPE_CHECKING:

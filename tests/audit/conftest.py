@@ -9,9 +9,9 @@ import pytest
 
 from dpboost.audit.transcript import Recorder
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Bound, Sensitive
-from dpboost.random import Entropy
 
 DELTA = Fraction(1, 10**5)
 
@@ -22,7 +22,7 @@ def toy_fit(monkeypatch):
 
     Its ledger is opened where the library's fits open theirs.
     """
-    from dpboost.privacy_request import PrivacyRequest
+    from dpboost.training.privacy_params import PrivacyRequest
 
     def make(accountant, mechanisms, *, units=1, epsilon=2, delta=DELTA):
         def ledger(request):

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 from scipy.stats import beta
 
-from dpboost._validation import InvalidParameterError
-from dpboost.algorithms import ALGORITHMS
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit import estimate_epsilon
 from dpboost.audit.blackbox import (
     CHOICE_ERROR,
@@ -20,8 +19,9 @@ from dpboost.audit.blackbox import (
     _mu_bound,
     clopper_pearson,
 )
-from dpboost.audit.recipes import ALARM_CONFIDENCE, ENSEMBLE, ONE_TREE, black_box, deltas
+from dpboost.audit.boosting_audit import ALARM_CONFIDENCE, ENSEMBLE, ONE_TREE, black_box, deltas
 from dpboost.audit.witnesses import DELTA
+from dpboost.recipes import ALGORITHMS
 
 X = np.arange(6.0)[:, np.newaxis]
 Y = np.array([0.0, 0, 0, 0, 0, 1])

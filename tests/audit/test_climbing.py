@@ -6,9 +6,9 @@ import pytest
 
 from dpboost import DPBoostRegressor
 from dpboost.audit import climb, estimator_fit
-from dpboost.audit.climbing import largest_part
-from dpboost.privacy.relation import Neighbours
-from tests.privacy.mutations import MUTATIONS
+from dpboost.audit.hill_climbing import largest_part
+from dpboost.privacy.neighbours import Neighbours
+from tests.audit.mutations import MUTATIONS
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (0, 1)), "label_bounds": (-1, 1)}
 

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from dpboost.algorithms import ALGORITHMS
-from dpboost.audit import failure
-from dpboost.audit.failure import lone_category
-from dpboost.audit.recipes import ESTIMATORS, category_learner
+from dpboost.audit import delta_audit
+from dpboost.audit.boosting_audit import ESTIMATORS, category_learner
+from dpboost.audit.delta_audit import lone_category
 from dpboost.audit.transcript import KernelCall, Line
-from dpboost.data import learning
-from dpboost.data.learning import ASSUMPTIONS
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes import ALGORITHMS
+from dpboost.training import public_schema
+from dpboost.training.public_schema import ASSUMPTIONS
 
 pytest.importorskip("pandas")
 
@@ -35,9 +35,11 @@ def a_line(kernel, *integers):
 def test_chances_of_known_laws():
     k = np.arange(9, 400)
     laplace = -math.expm1(-0.1) / (1 + math.exp(-0.1)) * np.exp(-0.1 * k)
-    assert failure._chance(a_line("discrete_laplace", 1, 10), 10) == pytest.approx(laplace.sum())
+    assert delta_audit._chance(a_line("discrete_laplace", 1, 10), 10) == pytest.approx(
+        laplace.sum()
+    )
     sigma = 2**16
-    chance = failure._chance(a_line("discrete_gaussian", sigma), 3 * sigma + 1)
+    chance = delta_audit._chance(a_line("discrete_gaussian", sigma), 3 * sigma + 1)
     assert chance == pytest.approx(0.5 * math.erfc(3 / math.sqrt(2)), rel=1e-4)
 
 
@@ -52,11 +54,11 @@ def test_an_estimator_without_learned_categories_is_not_audited():
 
 
 def test_a_category_that_never_shows_is_not_audited(monkeypatch):
-    release = learning.release_categories
+    release = public_schema.release_categories
 
     def hidden(*arguments, **options):
         return dict.fromkeys(release(*arguments, **options), [])
 
-    monkeypatch.setattr(learning, "release_categories", hidden)
+    monkeypatch.setattr(public_schema, "release_categories", hidden)
     with pytest.raises(RuntimeError, match="does not show"):
         lone_category(category_learner("dpboost", Neighbours.ADD_REMOVE))

@@ -18,7 +18,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 UNITS = 2**16
 X, Y = np.zeros((7, 1)), np.zeros(7)

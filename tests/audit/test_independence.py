@@ -14,7 +14,7 @@ from scipy import stats
 import dpboost
 from dpboost import DPBoostRegressor
 from dpboost.audit.transcript import Recorder
-from dpboost.random import Entropy
+from dpboost.privacy.randomness import Entropy
 
 ALARM = 1e-6
 PACKAGE = Path(dpboost.__file__).parent

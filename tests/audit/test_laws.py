@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.audit.alignment import align
-from dpboost.audit.laws import call_loss, permute_and_flip, softmax
+from dpboost.audit.entry_matching import align
+from dpboost.audit.output_distributions import call_loss, permute_and_flip, softmax
 from dpboost.audit.transcript import DivergenceError, KernelCall
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dpboost.audit import __main__ as command
-from dpboost.audit import recipes
+from dpboost.audit import boosting_audit
 from dpboost.privacy.mechanisms import DiscreteLaplace
 
 
@@ -53,7 +53,7 @@ def test_a_broken_library_fails(capsys, monkeypatch):
 
 
 def test_a_violation_in_the_black_box_fails_too(capsys, monkeypatch):
-    monkeypatch.setattr(recipes.BoxAudit, "violated", True)
+    monkeypatch.setattr(boosting_audit.BoxAudit, "violated", True)
     monkeypatch.setattr(command, "bank", lambda **options: [])
     assert run(capsys)[0] == 1
 
@@ -63,7 +63,7 @@ def test_the_long_run_fits_as_often_as_it_takes(capsys, monkeypatch):
 
     def black_box(recipe, setting, *, n_runs, **options):
         asked.append((recipe, n_runs))
-        return recipes.black_box(recipe, setting, n_runs=10, **options)
+        return boosting_audit.black_box(recipe, setting, n_runs=10, **options)
 
     monkeypatch.setattr(command, "black_box", black_box)
     monkeypatch.setattr(command, "bank", lambda **options: [])

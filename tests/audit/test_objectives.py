@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
-from dpboost.audit.pairs import pair_of
+from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.released_surface import overhear
 from dpboost.audit.replay import replay_pair
-from dpboost.audit.visible import overhear
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 DELTA = 1e-6
 TEN_ROWS = 10 << 20
@@ -137,7 +137,7 @@ def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
     def units(self, weighting, classes):
         return np.rint(self.sample_weight * 65536).astype(np.int32)
 
-    monkeypatch.setattr("dpboost.data.row_extras.RowExtras.weight_units", units)
+    monkeypatch.setattr("dpboost.rows.row_attributes.RowExtras.weight_units", units)
     violations = [
         violation
         for audit in audits.__wrapped__("weights", DELTA, Neighbours.ADD_REMOVE)
@@ -147,8 +147,8 @@ def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
 
 
 def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
-    from dpboost.losses.surface import SurfaceLoss
-    from dpboost.privacy.reach import Reach
+    from dpboost.losses.tabulated import SurfaceLoss
+    from dpboost.privacy.contribution import Reach
 
     monkeypatch.setattr(SurfaceLoss, "gradient_reach", lambda self, clip: Reach.single(20_000))
     violations = [

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dpboost import DPBoostRegressor
-from dpboost.algorithms import ALGORITHMS
 from dpboost.audit import (
     estimator_fit,
     pair_of,
@@ -19,12 +18,13 @@ from dpboost.audit import (
     replay_witness,
     witnesses,
 )
-from dpboost.audit.recipes import ESTIMATORS, bank, deltas, stale_noise
+from dpboost.audit.boosting_audit import ESTIMATORS, bank, deltas, stale_noise
 from dpboost.audit.transcript import Recorder
 from dpboost.audit.witnesses import DELTA
-from dpboost.privacy.constants import clipped_leaf
-from dpboost.privacy.relation import Neighbours
-from dpboost.random import Entropy
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.constants import clipped_leaf
+from dpboost.recipes import ALGORITHMS
 
 CASES = [(recipe, delta) for recipe in ALGORITHMS.names for delta in deltas(recipe)]
 EACH = (
@@ -223,7 +223,7 @@ def test_errors_of_both_fits_are_told():
 def test_the_gate_is_put_back(record):
     from dpboost._kernels import noise, selection
     from dpboost.privacy import mechanisms
-    from dpboost.privacy_request import PrivacyRequest
+    from dpboost.training.privacy_params import PrivacyRequest
 
     before = PrivacyRequest.ledger
     record(a_fit(), np.zeros((5, 1)), np.full(5, 0.5))

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpboost.boosting.forest import Forest
 from dpboost.data.binner import Binner
 from dpboost.data.table import read_table
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.schema import Schema
-from dpboost.tree.structure import Tree, threshold_sets
+from dpboost.trees.forest import Forest
+from dpboost.trees.tree import Tree, threshold_sets
 from tests.tables import dense_bins
 
 N_ROWS = 2200

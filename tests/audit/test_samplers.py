@@ -15,8 +15,8 @@ from scipy import stats
 
 from dpboost._kernels import noise, selection
 from dpboost._kernels.entropy import SystemEntropy
-from dpboost.audit.laws import permute_and_flip, softmax
-from dpboost.random import Entropy
+from dpboost.audit.output_distributions import permute_and_flip, softmax
+from dpboost.privacy.randomness import Entropy
 
 ALARM = 1e-6
 N_DRAWS = 1_000_000

@@ -10,8 +10,8 @@ import pytest
 from dpboost import DPBoostClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.reach import Reach
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.contribution import Reach
+from dpboost.privacy.neighbours import Neighbours
 
 N_CLASSES = 4
 DELTA = 1e-6

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from dpboost.audit import replay_pair
-from dpboost.audit.tree_recipes import (
+from dpboost.audit.tree_audit import (
     TREE_RECIPES,
     replay_tree_recipe,
     stale_tree_noise,
@@ -15,7 +15,7 @@ from dpboost.audit.tree_recipes import (
     tree_black_box,
     tree_fit,
 )
-from dpboost.privacy.relation import Neighbours
+from dpboost.privacy.neighbours import Neighbours
 
 EACH = pytest.mark.parametrize("recipe", TREE_RECIPES)
 RELATIONS = pytest.mark.parametrize("neighbours", list(Neighbours))

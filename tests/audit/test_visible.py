@@ -14,11 +14,12 @@ import warnings
 import numpy as np
 import pytest
 
-from dpboost import DPBoostClassifier, DPBoostRegressor, progress
-from dpboost.algorithms import ALGORITHMS
+from dpboost import DPBoostClassifier, DPBoostRegressor
+from dpboost._utils import progress
 from dpboost.audit import estimator_fit, pair_of, replay_pair
-from dpboost.audit.recipes import ESTIMATORS, bank, estimator_of
-from dpboost.privacy.relation import Neighbours
+from dpboost.audit.boosting_audit import ESTIMATORS, bank, estimator_of
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes import ALGORITHMS
 
 FORMS = {
     "model text",

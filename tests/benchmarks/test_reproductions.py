@@ -30,9 +30,9 @@ from benchmarks.reproductions.synthetic import (
     sample,
     single_split,
 )
-from dpboost.privacy.relation import Neighbours
-from dpboost.tree.place_questions import ImpurityBounds
-from dpboost.tree_recipe import TreeHyperparameters
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.rows.site_queries import ImpurityBounds
 
 MIXED = Domain(n_nominal=3, n_numeric=2, n_values=3, n_classes=4)
 

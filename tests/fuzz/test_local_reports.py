@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dpboost import InvalidParameterError
 from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, ReportKeeper
-from dpboost.local.plan import HEADER_BYTES, ReportPlan
-from dpboost.random import Entropy
+from dpboost.local.collection import HEADER_BYTES, ReportPlan
+from dpboost.privacy.randomness import Entropy
 
 MECHANISMS = ["signed_cell", "unary", "response", "paper"]
 EPSILON = 2.0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dpboost import InvalidParameterError
 from dpboost.data.binner import Binner
-from dpboost.data.bins import uniform_bins
 from dpboost.data.conform import conform
+from dpboost.data.feature_bins import uniform_bins
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpboost.federated import Coordinator, LocalChannel, Party, RefusedError, wire
-from dpboost.federated import messages as m
-from dpboost.federated.boosting import boost
-from dpboost.federated.trees import fit_federated_tree
-from dpboost.federated.unmasking import Endorsed, Seeds
-from tests.federated.channels import Recorder, agreement, tables
+from dpboost.federated import Coordinator, LocalChannel, Party, RefusedError
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol import wire
+from dpboost.federated.secagg.dropout_recovery import Endorsed, Seeds
+from dpboost.federated.training.boosting import boost
+from dpboost.federated.training.single_tree import fit_federated_tree
+from tests.unit.federated.channels import Recorder, agreement, tables
 
 SCHEMA = {"bounds": {"age": (-3, 3), "dose": (-3, 3)}, "classes": [0, 1]}
 BOOSTED = {"n_estimators": 2, "max_depth": 2, "max_bin": 8, "trees_per_ensemble": 2}

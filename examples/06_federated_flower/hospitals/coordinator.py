@@ -6,7 +6,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid
 
 from dpboost.federated import Agreement, FederatedBoostingClassifier
-from dpboost.federated.flower import FlowerChannel, server_app
+from dpboost.federated.protocol.flower import FlowerChannel, server_app
 
 
 def run(grid: Grid, context: Context) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from flwr.app import Context
 
-from dpboost.federated.flower import client_app
+from dpboost.federated.protocol.flower import client_app
 
 
 def load(context: Context) -> tuple[Any, Any]:

@@ -1,0 +1,108 @@
+"""Checks of what a schema declares: each returns plain Python values or raises."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+
+Column: TypeAlias = str | int
+Category: TypeAlias = str | int | float | bool
+
+MAX_VALUE_BINS = 255
+
+
+def by_column(name: str, value: Any) -> dict[Column, Any]:
+    """Return ``value`` as a dict with text or non-negative positions as keys."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise refuse(name, "Schema", "a dict from column name or position to its value", value)
+    result: dict[Column, Any] = {}
+    for key, item in value.items():
+        if isinstance(key, str):
+            result[key] = item
+        elif isinstance(key, (int, np.integer)) and not isinstance(key, bool) and key >= 0:
+            result[int(key)] = item
+        else:
+            raise refuse(name, "Schema", "keyed by column names or positions from 0", key)
+    return result
+
+
+def from_pairs(name: str, pairs: Any) -> dict[Column, Any]:
+    """Return a list of ``[column, value]`` pairs as a dict."""
+    must = "a dict, or a list of [column, value] pairs"
+    if isinstance(pairs, str) or not isinstance(pairs, Sequence):
+        raise refuse(name, "Schema", must, pairs)
+    result: dict[Column, Any] = {}
+    for pair in pairs:
+        sound = isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], (str, int))
+        if isinstance(pair, str) or not sound:
+            raise refuse(name, "Schema", must, pair)
+        if pair[0] in result:
+            raise InvalidParameterError(f"The {name!r} of Schema declare {pair[0]!r} twice.")
+        result[pair[0]] = pair[1]
+    return result
+
+
+def finite_numbers(name: str, value: Any, must: str) -> list[float]:
+    """Return real, finite numbers as floats; ``must`` completes the error's sentence."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(name, "Schema", must, value)
+    result = []
+    for item in value:
+        if isinstance(item, (bool, np.bool_)) or not isinstance(item, numbers.Real):
+            raise refuse(name, "Schema", must, value)
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise refuse(name, "Schema", must, value)
+        result.append(number)
+    return result
+
+
+def interval(name: str, value: Any) -> tuple[float, float]:
+    """Return (lower, upper) with ``lower <= upper``."""
+    must = "(lower, upper), two finite numbers with lower <= upper"
+    pair = finite_numbers(name, value, must)
+    if len(pair) != 2 or pair[0] > pair[1]:
+        raise refuse(name, "Schema", must, value)
+    return pair[0], pair[1]
+
+
+def borders_between_bins(name: str, value: Any) -> tuple[float, ...]:
+    """Return strictly increasing borders, few enough for 255 bins."""
+    must = f"1 to {MAX_VALUE_BINS - 1} finite, strictly increasing numbers"
+    borders = finite_numbers(name, value, must)
+    increasing = all(left < right for left, right in zip(borders, borders[1:], strict=False))
+    if not 1 <= len(borders) < MAX_VALUE_BINS or not increasing:
+        raise refuse(name, "Schema", must, value)
+    return tuple(borders)
+
+
+def distinct_values(name: str, value: Any) -> tuple[Category, ...]:
+    """Return distinct text, numbers or booleans as plain Python values, in the given order."""
+    must = "a non-empty list of distinct text, finite numbers or booleans"
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(name, "Schema", must, value)
+    result: list[Category] = []
+    for item in value:
+        plain = item.item() if isinstance(item, np.generic) else item
+        if isinstance(plain, float) and not math.isfinite(plain):
+            raise refuse(name, "Schema", must, item)
+        if not isinstance(plain, (str, int, float)):
+            raise refuse(name, "Schema", must, item)
+        result.append(plain)
+    if not result:
+        raise refuse(name, "Schema", must, value)
+    if len(set(result)) < len(result):
+        twice = next(item for item in result if result.count(item) > 1)
+        raise InvalidParameterError(f"The {name!r} parameter of Schema lists {twice!r} twice.")
+    return tuple(result)

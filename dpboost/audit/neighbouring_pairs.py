@@ -1,0 +1,123 @@
+"""Neighbouring tables, and which row of one is which row of the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.transcript import Steering
+from dpboost.privacy.neighbours import Neighbours
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pair:
+    """Two neighbouring tables, and how to look at them.
+
+    Parameters
+    ----------
+    X, y : table and labels
+        The first table.
+    X_other, y_other : table and labels
+        The second one.
+    ids, other_ids : sequence of int
+        Who the rows are, so that each keeps its coin.
+    steering : Steering
+        Outcomes to force while the first table is recorded.
+    coin : float or None
+        Where to put the coin of every row, in [0, 1); None tosses coins.
+    """
+
+    X: Any
+    y: Any
+    X_other: Any
+    y_other: Any
+    ids: NDArray[np.int64]
+    other_ids: NDArray[np.int64]
+    steering: Steering
+    coin: float | None = None
+
+    @property
+    def swapped(self) -> Pair:
+        """The same two tables, the other one first."""
+        return Pair(
+            X=self.X_other,
+            y=self.y_other,
+            X_other=self.X,
+            y_other=self.y,
+            ids=self.other_ids,
+            other_ids=self.ids,
+            steering=self.steering,
+            coin=self.coin,
+        )
+
+
+def pair_of(
+    X: Any,
+    y: NDArray[Any],
+    row: Any,
+    label: Any,
+    neighbours: Neighbours,
+    *,
+    instead: tuple[Any, Any] | None = None,
+    first: bool = False,
+    steering: Steering | None = None,
+    coin: float | None = None,
+) -> Pair:
+    """Put a row beside a table, or in the place of another one.
+
+    Parameters
+    ----------
+    X, y : table and labels
+        The rows that the neighbours share.
+    row, label
+        The row that the second table has.
+    neighbours : Neighbours
+        For ``REPLACE`` the first table has another row in its place.
+    instead : (row, label), optional
+        That other row; the same row with the negative or the other label by default.
+    first : bool
+        Whether the row stands before the shared ones.
+    steering : Steering, optional
+    coin : float, optional
+
+    Returns
+    -------
+    Pair
+    """
+    place = 0 if first else len(y)
+    with_row = _inserted(X, row, place), np.insert(y, place, label)
+    ids = np.insert(np.arange(len(y)), place, len(y))
+    without: tuple[Any, Any] = X, y
+    without_ids = np.arange(len(y))
+    if neighbours is Neighbours.REPLACE:
+        other = (row, opposite(label, y)) if instead is None else instead
+        without = _inserted(X, other[0], place), np.insert(y, place, other[1])
+        without_ids = ids
+    return Pair(
+        X=without[0],
+        y=without[1],
+        X_other=with_row[0],
+        y_other=with_row[1],
+        ids=without_ids,
+        other_ids=ids,
+        steering=steering or {},
+        coin=coin,
+    )
+
+
+def _inserted(X: Any, row: Any, place: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return np.insert(X, place, row, axis=0)
+    import pandas as pd
+
+    added = pd.DataFrame([row], columns=X.columns).astype(X.dtypes.to_dict())
+    parts = [X.iloc[:place], added, X.iloc[place:]]
+    return pd.concat(parts, ignore_index=True).astype(X.dtypes.to_dict())
+
+
+def opposite(label: Any, y: NDArray[Any]) -> Any:
+    """Return the negative label of a regression, or the other one of two classes."""
+    return 1 - label if np.issubdtype(y.dtype, np.integer) else -label

@@ -1,0 +1,242 @@
+"""Audits of the recipes of single trees."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.blackbox import estimate_epsilon
+from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
+from dpboost.audit.released_surface import overhear
+from dpboost.audit.replay import PairAudit, replay_pair
+from dpboost.audit.transcript import Recorder, Violation
+from dpboost.audit.tree_witnesses import tree_witnesses
+from dpboost.audit.witnesses import Witness
+from dpboost.data.labels import read_class_labels
+from dpboost.data.table import read_table
+from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.federated.training.pooled_rows import Places
+from dpboost.federated.training.single_tree import public_binner
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
+from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.schema import Schema
+from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.public_schema import Knowledge
+from dpboost.training.tree_fit import public_classes, release_tree, rows_of_tree
+
+TREE_RECIPES = tuple(TREE_ALGORITHMS)
+
+
+def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
+    """Return what the replay auditor runs: it shows all that leaves the process."""
+    if "n_places" in witness.settings:
+        return places_fit(recipe, witness, epsilon)
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            model = DPTreeClassifier(
+                recipe=recipe,
+                epsilon=epsilon,
+                neighbours=witness.neighbours.value,
+                n_jobs=1,
+                **witness.settings,
+            ).fit(X, y)
+        return {
+            **heard,
+            "model text": model.booster_.model_to_string(),
+            "tree text": model.export_text(),
+            "report": str(model.privacy_report_),
+            "pickle": pickle.dumps(model),
+        }
+
+    return fit
+
+
+def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
+    """Return what the replay auditor runs where rows lie at several places, by their numbers."""
+    settings = dict(witness.settings)
+    n_places, schema = settings.pop("n_places"), settings.pop("schema")
+    algorithm, hyper = TREE_ALGORITHMS[recipe], TreeHyperparameters(**settings)
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
+        resolved = Schema.coerce(schema).resolve(names)
+        binner = public_binner(resolved, hyper.max_bin or algorithm.max_bin)
+        classes, candidates = public_classes(resolved), algorithm.candidates(binner)
+        places = [
+            rows_of_tree(
+                read_table(X[first::n_places], schema=resolved),
+                read_class_labels(y[first::n_places]),
+                binner,
+                classes,
+                candidates,
+                1,
+            )
+            for first in range(n_places)
+        ]
+        privacy = PrivacyRequest.validated(
+            "places_fit",
+            epsilon=epsilon,
+            delta=0.0,
+            neighbours=witness.neighbours.value,
+            schema=schema,
+            assume_public=(),
+            noise_seed=None,
+        )
+        ledger = privacy.ledger(PureAccountant())
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            fitted = release_tree(
+                Places(places),
+                recipe=algorithm,
+                hyperparameters=hyper,
+                binner=binner,
+                knowledge=Knowledge(
+                    schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
+                ),
+                privacy=privacy,
+                ledger=ledger,
+                n_threads=1,
+            )
+        return {**heard, "report": str(fitted.report), "pickle": pickle.dumps(fitted.tree)}
+
+    return fit
+
+
+def replay_tree_witness(
+    recipe: str, witness: Witness, *, epsilon: float = 1.0, seed: int | None = None
+) -> tuple[PairAudit, PairAudit]:
+    """Audit a recipe on one witness, in both directions.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    witness : Witness
+    epsilon : float, default=1
+    seed : int, optional
+        Draw from a seed.
+
+    Returns
+    -------
+    tuple of PairAudit
+    """
+    fit = tree_fit(recipe, witness, epsilon)
+    return (
+        replay_pair(fit, witness.pair, seed=seed),
+        replay_pair(fit, witness.pair.swapped, seed=seed),
+    )
+
+
+def tree_bank(
+    recipe: str, relations: Sequence[Neighbours] = tuple(Neighbours)
+) -> Iterator[Witness]:
+    """Yield the witnesses of a recipe for some relations."""
+    for neighbours in relations:
+        yield from tree_witnesses(recipe, neighbours)
+
+
+def replay_tree_recipe(
+    recipe: str,
+    *,
+    epsilon: float = 1.0,
+    seed: int | None = None,
+    chosen: Sequence[Witness] | None = None,
+) -> RecipeAudit:
+    """Audit a recipe of single trees on a bank of witnesses.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    epsilon : float, default=1
+    seed : int, optional
+        Draw from a seed.
+    chosen : sequence of Witness, optional
+        The whole bank by default.
+
+    Returns
+    -------
+    RecipeAudit
+    """
+    start = time.perf_counter()
+    result = RecipeAudit(recipe, epsilon)
+    for witness in tree_bank(recipe) if chosen is None else chosen:
+        for audit in replay_tree_witness(recipe, witness, epsilon=epsilon, seed=seed):
+            result.add(witness, audit)
+    result.violations += [("two fits", found) for found in stale_tree_noise(recipe)]
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+def stale_tree_noise(recipe: str) -> list[Violation]:
+    """Fit twice on one table and look for long releases whose outcome is the same."""
+    X, y = np.ones((100, 1)), np.arange(100) % 2
+    outcomes = []
+    for _ in range(2):
+        recorder = Recorder(np.arange(100))
+        with recorder.watching() as transcript, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            DPTreeClassifier(recipe=recipe, max_depth=1, n_jobs=1).fit(X, y)
+        outcomes.append([line.outcome for line in transcript.lines])
+    return [
+        Violation(check="fresh noise", where="fit", message="two fits drew the same noise")
+        for first, second in zip(*outcomes, strict=False)
+        if first is not None and first.size > 100 and np.array_equal(first, second)
+    ][:1]
+
+
+def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudit:
+    """Audit a recipe from outside, by a tree that is a root alone.
+
+    The table has a row of each of two classes, of which one comes or goes. It moves the released
+    count of its class and, where there is one, the released size of the root: the lesser of the
+    two is large only when both are.
+
+    Parameters
+    ----------
+    recipe : str
+        Name in ``TREE_ALGORITHMS``.
+    epsilon : float, default=1
+    n_runs : int
+        Fits on each of the two tables.
+
+    Returns
+    -------
+    BoxAudit
+    """
+    X, y = np.zeros((2, 1)), np.array([0, 1])
+    schema = {"edges": {0: (0.5,)}, "classes": [0, 1]}
+
+    def make() -> Any:
+        return DPTreeClassifier(
+            recipe=recipe, epsilon=epsilon, max_depth=0, schema=schema, n_jobs=1
+        )
+
+    def tell(model: Any) -> NDArray[np.float64]:
+        count, sizes = model.tree_.counts[0, 1], model.tree_.sizes
+        if sizes is None or np.isnan(sizes[0]):
+            return np.array([count])
+        return np.array([count, min(count, sizes[0] - 1)])
+
+    started = time.perf_counter()
+    estimate = estimate_epsilon(make, X, y, 1, n_runs=n_runs, statistic=tell)
+    return BoxAudit(
+        recipe=recipe,
+        setting="max_depth 0",
+        epsilon=epsilon,
+        delta=0.0,
+        currency="epsilon",
+        claim=epsilon,
+        estimate=estimate,
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,227 @@
+"""From Dask collections to a trained ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import dask
+import numpy as np
+from distributed import Client
+
+from dpboost._utils.threads import effective_n_threads
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.dask.dask_rows import DaskSource
+from dpboost.dask.partition_reader import PartFacts, Place, Reader
+from dpboost.dask.partitions import join
+from dpboost.dask.worker_state import look
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.fingerprint import new_key
+from dpboost.data.labels import whole_numbers
+from dpboost.recipes.recipe import Hyperparameters
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.training.fit import Fitted, Monitor, TrainingRequest, train
+from dpboost.training.inputs import (
+    Reading,
+    check_labels,
+    known_classes,
+    nominal_columns,
+)
+from dpboost.training.local_fit import checked_request
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
+from dpboost.training.public_schema import check_learnable
+
+
+def fit_partitions(
+    client: Client,
+    X: Any,
+    y: Any,
+    *,
+    task: str,
+    recipe: str,
+    hyperparameters: Hyperparameters,
+    privacy: PrivacyRequest,
+    public: np.random.Generator,
+    n_jobs: int | None,
+    show_progress: bool,
+    owner: str,
+    reading: Reading,
+    objective: ObjectiveRequest,
+    monitor: Monitor | None = None,
+) -> Fitted:
+    """Train a private ensemble on rows that lie on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    X : Dask array or DataFrame of shape (n_rows, n_features)
+    y : Dask array, Series or DataFrame of shape (n_rows,)
+    task, recipe, hyperparameters, privacy, public, n_jobs, show_progress, owner, reading, \
+objective, monitor
+        As in `dpboost.training.local_fit.fit_ensemble`. Weights and initial scores of ``objective`` are
+        collections with the partitions of ``X``.
+
+    Returns
+    -------
+    Fitted
+        The same for every division of the rows into partitions.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters or input, before anything is drawn or charged; and where a partition
+        holds other rows when it is computed again.
+    FitFailedError
+        When workers were lost too often.
+
+    Privacy
+    -------
+    Gate, ledger and noise are in this process. Everything in the result is public, declared,
+    assumed public or released.
+    """
+    if privacy.rows_per_user is not None or reading.user_ids is not None:
+        raise InvalidParameterError(
+            f"{owner} cannot protect users: the rows of one user may be in several partitions. "
+            "Leave rows_per_user and user_ids out, or give X the rows that are to take part, and "
+            "divide epsilon by their number per user."
+        )
+    algorithm, privacy = checked_request(
+        task, recipe, hyperparameters, privacy, objective, owner=owner
+    )
+    parts, without_tables = join(X, y, objective.sample_weight, objective.init_score)
+    reader = Reader(
+        reading=reading,
+        schema=privacy.schema,
+        objective=replace(objective, sample_weight=None, init_score=None),
+        task=task,
+        key=new_key(),
+    )
+    facts = _look(client, parts, reader)
+    places = _places(facts)
+    columns = _common_columns(facts)
+    lists = _common_lists(facts, columns)
+    extras = _extras(facts, objective)
+    labels = _labels(facts, task)
+    check_labels(labels, task, algorithm, privacy, objective, extras)
+    nominal = nominal_columns(reading.categorical, columns, privacy.schema, owner)
+    schema = privacy.schema.resolve(columns.feature_names)
+    check_learnable(
+        schema,
+        columns,
+        task=task,
+        assume_public=privacy.assume_public,
+        nominal=nominal,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+    )
+    classes = known_classes(labels, task, privacy)
+    if monitor is not None:
+        monitor.check(privacy.schema, columns.n_features, classes)
+    warn_of_request(privacy, task)
+    return train(
+        DaskSource(
+            client,
+            [parts[place.partition] for place in places],
+            [without_tables[place.partition] for place in places],
+            reader,
+            places,
+        ),
+        columns,
+        schema,
+        request=TrainingRequest(
+            task=task,
+            recipe=algorithm,
+            hyperparameters=hyperparameters,
+            privacy=privacy,
+            objective=objective,
+            assumed_classes=tuple(classes or ()),
+            assumed_categories=lists,
+            nominal=nominal,
+        ),
+        extras=extras,
+        ledger=privacy.ledger(privacy.accountant(algorithm)),
+        public=public,
+        n_threads=effective_n_threads(n_jobs),
+        show_progress=show_progress,
+        monitor=monitor,
+    )
+
+
+def _look(client: Client, parts: list[Any], reader: Reader) -> list[PartFacts]:
+    """Have every partition checked where it lies."""
+    shared = dask.delayed(reader, pure=False, traverse=False)
+    seen = [dask.delayed(look, pure=False)(part, shared) for part in parts]
+    facts: list[PartFacts] = client.gather(client.compute(seen))
+    return facts
+
+
+def _places(facts: list[PartFacts]) -> list[Place]:
+    """Give the rows their numbers, and leave partitions without rows out."""
+    places = []
+    first_row = 0
+    for partition, own in enumerate(facts):
+        if own.n_rows:
+            places.append(
+                Place(partition=partition, first_row=first_row, fingerprint=own.fingerprint)
+            )
+        first_row += own.n_rows
+    if not places:
+        raise InvalidParameterError(
+            "Found array with 0 sample(s): the partitions of X are empty, while a minimum of 1 is "
+            "required."
+        )
+    return places
+
+
+def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
+    """Return names and kinds of the columns, which all partitions must share."""
+    found = [own.columns for own in facts if own.columns is not None]
+    first = found[0]
+    for other in found[1:]:
+        if other.feature_names != first.feature_names:
+            raise InvalidParameterError("The partitions of X must have the same columns.")
+        for place in sorted(first.categorical ^ other.categorical | first.ordered ^ other.ordered):
+            raise _unlike(first.feature_names[place])
+    return first
+
+
+def _common_lists(facts: list[PartFacts], columns: ColumnFacts) -> Mapping[int, Sequence[Any]]:
+    """Return the lists of categories that are assumed public, which all partitions must share."""
+    found = [own.lists for own in facts if own.columns is not None]
+    for other in found[1:]:
+        for place, values in found[0].items():
+            if other[place] != values:
+                raise _unlike(columns.feature_names[place])
+    return found[0]
+
+
+def _unlike(name: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"The column {name!r} of X has another type or other categories in some partitions: give "
+        "all of them the same categorical type, or declare Schema(categories=...)."
+    )
+
+
+def _extras(facts: list[PartFacts], objective: ObjectiveRequest) -> RowExtras:
+    """Return empty arrays that say which there are, and for how many outputs."""
+    outputs = {own.n_outputs for own in facts if own.n_rows}
+    if len(outputs) > 1:
+        raise refuse("init_score", "fit", "of the same shape in all partitions", "several shapes")
+    n_outputs = outputs.pop()
+    return RowExtras(
+        sample_weight=None if objective.sample_weight is None else np.empty(0),
+        init_scores=np.empty((n_outputs, 0)) if n_outputs else None,
+    )
+
+
+def _labels(facts: list[PartFacts], task: str) -> np.ndarray:
+    """Return every class that occurs, once; private until it is assumed public."""
+    if task == "regression":
+        return np.empty(0)
+    found = [label for own in facts for label in own.classes]
+    kinds = {type(label) for label in found}
+    if str in kinds and len(kinds) > 1:
+        raise InvalidParameterError("Unknown label type: a mixture of text and numbers.")
+    return np.unique(np.array(found) if len(kinds) == 1 else whole_numbers(found))

@@ -1,0 +1,203 @@
+"""What a worker makes of a partition: rows that questions and orders know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.containers import unpack
+from dpboost.data.fingerprint import RowHash
+from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.rows.raw_rows import RawRows
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.training.inputs import Reading, read
+from dpboost.training.objective import ObjectiveRequest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Part:
+    """One partition as the collections give it.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or DataFrame of shape (n, n_features), or None
+        None where nothing but labels and what goes with them is asked for.
+    y : array-like of shape (n,)
+    weight : array-like of shape (n,) or None
+    init_score : array-like of shape (n,) or (n, n_outputs), or None
+    """
+
+    X: Any
+    y: Any
+    weight: Any = None
+    init_score: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fingerprint:
+    """Keyed hashes of the rows of a partition; they mean nothing to whoever has not the key.
+
+    Parameters
+    ----------
+    table : bytes
+        Of features; empty where there is no table.
+    beside : bytes
+        Of labels, weights and initial scores.
+    """
+
+    table: bytes
+    beside: bytes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PartFacts:
+    """What the client learns of a partition before anything is released; private.
+
+    Parameters
+    ----------
+    n_rows : int
+    fingerprint : Fingerprint
+    columns : ColumnFacts or None
+        None where there are no rows.
+    lists : dict of int to list
+        Categories that the column types of this partition list, where these are assumed public.
+    classes : tuple
+        Labels that occur, of a classification.
+    n_outputs : int
+        For how many outputs there are initial scores, 0 without them.
+    """
+
+    n_rows: int
+    fingerprint: Fingerprint
+    columns: ColumnFacts | None = None
+    lists: Mapping[int, list[Any]] = field(default_factory=dict)
+    classes: tuple[Any, ...] = ()
+    n_outputs: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Place:
+    """Which rows a partition is to hold.
+
+    Parameters
+    ----------
+    partition : int
+        Its number.
+    first_row : int
+        Number of its first row among all rows.
+    fingerprint : Fingerprint
+        What its rows hashed to when they were first read.
+    """
+
+    partition: int
+    first_row: int
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reader:
+    """How partitions are read; public but for the key.
+
+    Parameters
+    ----------
+    reading : Reading
+    schema : Schema
+        As the user declares it.
+    objective : ObjectiveRequest
+        Without arrays.
+    task : {"regression", "classification"}
+    key : bytes
+        Of the hash.
+    """
+
+    reading: Reading
+    schema: Schema
+    objective: ObjectiveRequest
+    task: str
+    key: bytes
+
+    # A numpy warning about an odd cell would tell that there is one.
+    @np.errstate(all="ignore")
+    def look(self, part: Part) -> PartFacts:
+        """Check a partition and return what the client has to know.
+
+        Raises
+        ------
+        InvalidParameterError
+            For what is no table of numbers or declared categories, and for unusable labels.
+        """
+        found = self.fingerprint(part)
+        X = unpack(part.X)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        check_same_length(n_rows, part.y)
+        if n_rows == 0:
+            return PartFacts(n_rows=0, fingerprint=found)
+        rows = self._rows(part)
+        scores = rows.extras.init_scores
+        return PartFacts(
+            n_rows=n_rows,
+            fingerprint=found,
+            columns=ColumnFacts.of(rows.table),
+            lists=rows.table.categorical if self.reading.lists_assumed else {},
+            classes=() if self.task == "regression" else tuple(np.unique(rows.labels).tolist()),
+            n_outputs=0 if scores is None else len(scores),
+        )
+
+    @np.errstate(all="ignore")
+    def read(self, part: Part, place: Place) -> RawRows:
+        """Read a partition again.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it does not hold the rows that it held before.
+        """
+        wanted = place.fingerprint
+        if part.X is None:
+            wanted = replace(wanted, table=b"")
+        if self.fingerprint(part) != wanted:
+            raise InvalidParameterError(
+                "A partition of X, y or sample_weight held other rows when it was computed again. "
+                "The fit ends here, and what it has released stays charged. Make the collections "
+                "deterministic (seed random numbers, do not write to the files that are read), or "
+                "persist() them."
+            )
+        return replace(self._rows(part), first_row=place.first_row)
+
+    def fingerprint(self, part: Part) -> Fingerprint:
+        """Return keyed hashes of the rows."""
+        return Fingerprint(
+            table=b"" if part.X is None else self._hash(part.X),
+            beside=self._hash(part.y, part.weight, part.init_score),
+        )
+
+    def _hash(self, *arrays: Any) -> bytes:
+        found = b""
+        for array in arrays:
+            own = RowHash(self.key)
+            own.add(array)
+            found += own.digest()
+        return found
+
+    def _rows(self, part: Part) -> RawRows:
+        """Read table, labels, weights and initial scores."""
+        table: Any = None if part.X is None else read(part.X, self.schema, self.reading)
+        regression = self.task == "regression"
+        labels = read_regression_labels(part.y) if regression else read_class_labels(part.y)
+        own = replace(self.objective, sample_weight=part.weight, init_score=part.init_score)
+        return RawRows(
+            table=table,
+            labels=labels,
+            extras=own.read_rows(len(labels)),
+            read_again=partial(_read_again, part.X, self.reading),
+        )
+
+
+def _read_again(X: Any, reading: Reading, schema: ResolvedSchema) -> Any:
+    return None if X is None else read(X, schema, reading)

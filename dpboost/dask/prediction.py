@@ -1,0 +1,68 @@
+"""Predictions of collections, partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.dask.partitions import is_array, is_dataframe
+
+
+def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
+    """Apply a released model to every partition.
+
+    Parameters
+    ----------
+    predict : callable
+        ``predict(rows)`` returns an array with one line for each row.
+    X : Dask array or DataFrame of shape (n_rows, n_features)
+
+    Returns
+    -------
+    dask.array.Array
+        Computed when it is asked for.
+
+    Raises
+    ------
+    InvalidParameterError
+        For rows that are no collection.
+
+    Privacy
+    -------
+    A map of each row by a released model.
+    """
+    task = partial(_predict_part, predict)
+    if is_dataframe(X) and X.ndim == 2:
+        shape = np.shape(predict(X._meta_nonempty.iloc[:1]))
+        meta: Any = np.empty((0, *shape[1:]))
+        return X.map_partitions(task, shape[1:], meta=_frame(meta, None)).values
+    if is_array(X) and X.ndim == 2:
+        shape = np.shape(predict(np.zeros((1, X.shape[1]))))
+        one = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        chunks = (X.chunks[0], *((size,) for size in shape[1:]))
+        options: dict[str, Any] = {} if len(shape) == 2 else {"drop_axis": 1}
+        meta = np.empty((0,) * len(shape))
+        return one.map_blocks(task, shape[1:], chunks=chunks, meta=meta, **options)
+    raise InvalidParameterError(
+        "The 'X' argument of predict must be a Dask array or DataFrame with rows and columns. Got "
+        f"{type(X).__name__} instead: to_local() predicts the rows of this process."
+    )
+
+
+def _predict_part(predict: Callable[[Any], Any], rows: Any, width: tuple[int, ...]) -> Any:
+    """Predict the rows of one partition, which may have none."""
+    found = np.asarray(predict(rows)) if rows.shape[0] else np.empty((0, *width))
+    return _frame(found, rows.index) if hasattr(rows, "iloc") else found
+
+
+def _frame(found: np.ndarray, index: Any) -> Any:
+    """Return predictions in the pandas type that map_partitions wants."""
+    import pandas as pd
+
+    if found.ndim == 1:
+        return pd.Series(found, index=index, name="predictions")
+    return pd.DataFrame(found, index=index)

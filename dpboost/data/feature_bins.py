@@ -1,0 +1,312 @@
+"""The map of one feature from raw values to bins, from public or released numbers only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import check_integer, check_real, refuse
+from dpboost.schema import MAX_VALUE_BINS
+
+MAX_CELLS = 1 << 16
+MAX_CODE = 65535
+
+# Bounds are brought in to this size, so that their difference is a finite double.
+_LARGEST_BOUND = 2.0**1022
+_LARGEST_SCALE = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AffineBins:
+    """Equal cells between two bounds, or runs of such cells.
+
+    ``cell = trunc(clamp((x - lower) * (n_cells / (upper - lower)), 0, n_cells - 1))`` in
+    doubles, so that values outside the bounds fall in the first or last cell.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Finite, ``lower <= upper``. Equal bounds make one cell.
+    n_cells : int
+        Number of cells, 1 to 65536.
+    table : bytes or sequence of int, optional
+        Bin of every cell: starts at 0 and goes up by 0 or 1 from cell to cell, to at most
+        254. By default each cell is a bin, and there may be 255.
+    """
+
+    lower: float
+    upper: float
+    n_cells: int
+    table: bytes | None = None
+
+    def __post_init__(self) -> None:
+        lower = check_real("lower", "AffineBins", self.lower)
+        upper = check_real("upper", "AffineBins", self.upper)
+        if lower > upper:
+            raise refuse("upper", "AffineBins", f"at least lower = {lower}", upper)
+        cells = check_integer("n_cells", "AffineBins", self.n_cells, low=1, high=MAX_CELLS)
+        if lower == upper:
+            cells = 1
+        object.__setattr__(self, "lower", max(lower, -_LARGEST_BOUND))
+        object.__setattr__(self, "upper", min(upper, _LARGEST_BOUND))
+        object.__setattr__(self, "n_cells", cells)
+        if self.table is not None and lower < upper:
+            if isinstance(self.table, bytes):
+                bins = np.frombuffer(self.table, dtype=np.uint8).astype(np.int64)
+            else:
+                bins = np.asarray(list(self.table), dtype=np.int64)
+            steps = bins[1:] - bins[:-1]
+            if len(bins) != cells or bins[0] != 0 or ((steps != 0) & (steps != 1)).any():
+                raise refuse(
+                    "table",
+                    "AffineBins",
+                    f"{cells} bins that start at 0 and go up by 0 or 1",
+                    f"{len(bins)} numbers",
+                )
+            _check_n_bins("AffineBins", int(bins[-1]) + 1)
+            object.__setattr__(self, "table", bytes(bins.astype(np.uint8)))
+        else:
+            object.__setattr__(self, "table", None)
+            _check_n_bins("AffineBins", cells)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of value bins."""
+        return self.n_cells if self.table is None else self.table[-1] + 1
+
+    @property
+    def scale(self) -> float:
+        """Cells per unit of the feature."""
+        width = self.upper - self.lower
+        return 1.0 if width == 0.0 else min(self.n_cells / width, _LARGEST_SCALE)
+
+    @property
+    def feature_info(self) -> str:
+        """LightGBM's token for the range of the feature."""
+        return f"[{self.lower!r}:{self.upper!r}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeBins:
+    """Bins between sorted borders: the bin of x is the number of borders below x.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        Finite, strictly increasing, at most 254; none makes one bin.
+    """
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(check_real("edges", "EdgeBins", float(edge)) for edge in self.edges)
+        if any(left >= right for left, right in zip(edges, edges[1:], strict=False)):
+            raise refuse("edges", "EdgeBins", "strictly increasing", list(edges))
+        _check_n_bins("EdgeBins", len(edges) + 1)
+        object.__setattr__(self, "edges", edges)
+
+    @classmethod
+    def arcsinh(cls, n_bins: int, *, scale: float = 1.0) -> EdgeBins:
+        """Return a fixed grid over the whole real line, for a feature without known bounds.
+
+        The borders are ``scale * sinh(u)`` at equal steps of ``u`` and reach from about
+        ``-1e9 * scale`` to ``1e9 * scale``: nearly linear up to ``scale``, then logarithmic.
+
+        Parameters
+        ----------
+        n_bins : int
+            2 to 255.
+        scale : float
+            A typical size of the feature's values, positive.
+        """
+        n_bins = check_integer("n_bins", "EdgeBins.arcsinh", n_bins, low=2, high=MAX_VALUE_BINS)
+        scale = check_real("scale", "EdgeBins.arcsinh", scale, low=0.0, low_open=True)
+        reach = math.asinh(1e9)
+        # Half a step is left on either side, so that the two open bins are like the others.
+        steps = (2 * np.arange(1, n_bins) - n_bins) / n_bins
+        return cls(edges=tuple(scale * np.sinh(reach * steps)))
+
+    @property
+    def n_bins(self) -> int:
+        """Number of value bins."""
+        return len(self.edges) + 1
+
+    @property
+    def feature_info(self) -> str:
+        """LightGBM's token for the range of the feature: unknown."""
+        return "[-inf:inf]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoryBins:
+    """A bin for every listed integer; anything else shares the missing bin.
+
+    Values are truncated towards zero first, as LightGBM does.
+
+    Parameters
+    ----------
+    codes : sequence of int
+        Distinct integers in [0, 65535], 1 to 255 of them; bin b holds ``codes[b]``.
+    """
+
+    codes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        codes = tuple(
+            check_integer("codes", "CategoryBins", code, low=0, high=MAX_CODE)
+            for code in self.codes
+        )
+        if len(set(codes)) < len(codes):
+            raise refuse("codes", "CategoryBins", "distinct integers", list(codes))
+        _check_n_bins("CategoryBins", len(codes))
+        object.__setattr__(self, "codes", codes)
+
+    @property
+    def n_bins(self) -> int:
+        """Number of categories with a bin of their own."""
+        return len(self.codes)
+
+    @property
+    def feature_info(self) -> str:
+        """LightGBM's token for the categories: -1 for "other", then the codes."""
+        return ":".join(str(code) for code in (-1, *self.codes))
+
+
+FeatureBins: TypeAlias = AffineBins | EdgeBins | CategoryBins
+
+
+@lru_cache(maxsize=64, typed=True)
+def uniform_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
+    """Return ``n_bins`` equal bins between two bounds; equal bounds make one bin."""
+    n_bins = check_integer("n_bins", "uniform_bins", n_bins, low=1, high=MAX_VALUE_BINS)
+    return AffineBins(lower=lower, upper=upper, n_cells=n_bins)
+
+
+def _check_n_bins(owner: str, n_bins: int) -> None:
+    if not 1 <= n_bins <= MAX_VALUE_BINS:
+        raise refuse("number of bins", owner, f"1 to {MAX_VALUE_BINS}", n_bins)
+
+
+def bins_to_dict(bins: FeatureBins) -> dict[str, Any]:
+    """Return the map as plain lists, dicts, text and numbers, fit for JSON."""
+    if isinstance(bins, EdgeBins):
+        return {"kind": "edges", "edges": list(bins.edges)}
+    if isinstance(bins, CategoryBins):
+        return {"kind": "categories", "codes": list(bins.codes)}
+    result: dict[str, Any] = {
+        "kind": "affine",
+        "lower": bins.lower,
+        "upper": bins.upper,
+        "n_cells": bins.n_cells,
+    }
+    if bins.table is not None:
+        # The first cell of every bin says all: far shorter than a bin for every cell.
+        table = np.frombuffer(bins.table, dtype=np.uint8)
+        result["first_cells"] = np.searchsorted(table, np.arange(bins.n_bins)).tolist()
+    return result
+
+
+def bins_from_dict(mapping: Mapping[str, Any]) -> FeatureBins:
+    """Return the map that `bins_to_dict` wrote."""
+    kind = mapping.get("kind")
+    if kind == "edges":
+        return EdgeBins(edges=tuple(mapping["edges"]))
+    if kind == "categories":
+        return CategoryBins(codes=tuple(mapping["codes"]))
+    if kind != "affine":
+        raise refuse("kind", "a feature's bins", "one of 'affine', 'edges', 'categories'", kind)
+    first_cells: Sequence[int] | None = mapping.get("first_cells")
+    table = None
+    if first_cells is not None:
+        cells = np.arange(mapping["n_cells"])
+        table = bytes((np.searchsorted(first_cells, cells, side="right") - 1).astype(np.uint8))
+    return AffineBins(
+        lower=mapping["lower"], upper=mapping["upper"], n_cells=mapping["n_cells"], table=table
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KernelMaps:
+    """The arrays that `dpboost._kernels.binning` reads, one entry a feature."""
+
+    search: NDArray[np.uint8]
+    lower: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    missing_cell: NDArray[np.float64]
+    zero: NDArray[np.float64]
+    step: NDArray[np.int32]
+    start: NDArray[np.intp]
+    table: NDArray[np.uint8]
+    borders: NDArray[np.float64]
+
+    def arguments(self, first: int, last: int) -> dict[str, Any]:
+        """Return the kernel's arguments for features ``first`` to ``last - 1``."""
+        part = slice(first, last)
+        return {
+            "search": self.search[part],
+            "lower": self.lower[part],
+            "scale": self.scale[part],
+            "first": self.first[part],
+            "last": self.last[part],
+            "missing_cell": self.missing_cell[part],
+            "zero": self.zero[part],
+            "step": self.step[part],
+            "start": self.start[part],
+            "table": self.table,
+            "borders": self.borders,
+        }
+
+
+def kernel_maps(features: Sequence[FeatureBins], *, zero_as_missing: bool) -> KernelMaps:
+    """Lay the maps of all features out for the kernels."""
+    rows = np.zeros((len(features), 8))
+    tables: list[bytes] = [b"\0"]
+    borders: list[NDArray[np.float64]] = [np.array([np.inf])]
+    cells = edges = 1
+    for place, bins in enumerate(features):
+        if isinstance(bins, AffineBins):
+            last = bins.n_cells - 1.0
+            rows[place] = 0, bins.lower, bins.scale, 0, last, bins.n_bins, 0, 0
+            if bins.table is not None:
+                rows[place, [0, 5, 7]] = 1, bins.n_cells, cells
+                tables.append(bins.table + bytes([bins.n_bins]))
+                cells += bins.n_cells + 1
+        elif isinstance(bins, EdgeBins):
+            step = 1 << (len(bins.edges).bit_length() - 1) if bins.edges else 1
+            padded = np.full(2 * step - 1, np.inf)
+            padded[: len(bins.edges)] = bins.edges
+            rows[place] = 2, 0, 0, 0, 0, bins.n_bins, step, edges
+            borders.append(padded)
+            edges += len(padded)
+        else:
+            # One cell before code 0 for negative numbers and NaN, one after the largest code.
+            size = max(bins.codes) + 1
+            table = np.full(size + 2, bins.n_bins, dtype=np.uint8)
+            table[np.asarray(bins.codes) + 1] = np.arange(bins.n_bins)
+            rows[place] = 1, 0, 1, -1, size, -1, 0, cells + 1
+            tables.append(table.tobytes())
+            cells += size + 2
+    search, lower, scale, first, last_cell, missing, step_column, start = rows.T
+    # Category 0 is a category.
+    numeric = [not isinstance(bins, CategoryBins) for bins in features]
+    return KernelMaps(
+        search=search.astype(np.uint8),
+        lower=lower.copy(),
+        scale=scale.copy(),
+        first=first.copy(),
+        last=last_cell.copy(),
+        missing_cell=missing.copy(),
+        zero=np.where(np.array(numeric) & zero_as_missing, np.nan, 0.0),
+        step=step_column.astype(np.int32),
+        start=start.astype(np.intp),
+        table=np.frombuffer(b"".join(tables), dtype=np.uint8),
+        borders=np.concatenate(borders),
+    )

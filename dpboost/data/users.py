@@ -1,0 +1,108 @@
+"""Rows that belong to one person: at most so many of each take part, by secret coins.
+
+Privacy
+-------
+Each row draws a coin, and of each user the rows with the smallest coins take part: a uniform
+sample whose coins look at no cell. Adding or removing all rows of one user adds or removes at
+most ``rows_per_user`` rows of the sample and changes no other, so a mechanism that is private
+for that many rows is private for the user.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.batches import Batches
+from dpboost.data.containers import unpack
+from dpboost.data.labels import check_same_length
+
+
+def read_users(user_ids: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return a number for the user of each row.
+
+    Parameters
+    ----------
+    user_ids : array-like of shape (n_rows,)
+        Numbers, text or other hashable values; all that are missing are one user.
+    n_rows : int
+        Rows of the table.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64
+
+    Raises
+    ------
+    InvalidParameterError
+        For another shape or length, or values that cannot be hashed.
+    """
+    ids = np.asarray(user_ids)
+    if ids.ndim != 1:
+        raise InvalidParameterError("The 'user_ids' argument must be 1-D, one id for each row.")
+    check_same_length(n_rows, ids)
+    if ids.dtype.kind in "biufUSMm":
+        _, codes = np.unique(ids, return_inverse=True)
+        return codes.astype(np.int64).ravel()
+    numbers: dict[Any, int] = {}
+    try:
+        listed = [numbers.setdefault(_known(value), len(numbers)) for value in ids.tolist()]
+    except TypeError:
+        raise InvalidParameterError(
+            "The 'user_ids' argument must hold numbers or text, one id for each row."
+        ) from None
+    return np.array(listed, dtype=np.int64)
+
+
+def _known(value: Any) -> Any:
+    """Return an id, None for all kinds of missing ones."""
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return None if missing or (isinstance(value, float) and value != value) else value
+
+
+def sample_rows(
+    users: NDArray[np.int64], rows_per_user: int, coins: NDArray[np.uint64]
+) -> NDArray[np.intp]:
+    """Choose the rows that take part.
+
+    Parameters
+    ----------
+    users : ndarray of shape (n_rows,), int64
+    rows_per_user : int
+        Most rows of a user.
+    coins : ndarray of shape (n_rows,), uint64
+        Secret words of ``RowCoins``.
+
+    Returns
+    -------
+    ndarray of intp
+        Positions in ascending order; of each user at most ``rows_per_user``, uniformly chosen.
+    """
+    order = np.lexsort((coins, users))
+    grouped = users[order]
+    first = np.flatnonzero(np.diff(grouped, prepend=-1))
+    sizes = np.diff(np.append(first, len(grouped)))
+    rank = np.arange(len(grouped)) - np.repeat(first, sizes)
+    return np.sort(order[rank < rows_per_user])
+
+
+def first_rows(users: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return one row of each user, for histograms that count users."""
+    _, first = np.unique(users, return_index=True)
+    return np.sort(first)
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a table of any supported kind."""
+    if isinstance(X, Batches):
+        return X.take(rows)
+    X = unpack(X)
+    if issparse(X):
+        return checked_sparse(X).tocsr()[rows]
+    return _safe_indexing(X if hasattr(X, "shape") else np.asarray(X), rows)

@@ -1,0 +1,395 @@
+"""What the estimators share: a private fit, and the attributes that LightGBM's tools look for."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpboost._utils.threads import effective_n_threads
+from dpboost._utils.validation import check_integer, refuse
+from dpboost.data.batches import Batches, is_batched
+from dpboost.data.columns import is_frame
+from dpboost.data.conform import conform
+from dpboost.data.table import Table, read_table
+from dpboost.estimators.batched_input import earlier_scores, open_batches
+from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.row_arguments import RowArguments
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.compat import FittedModel
+from dpboost.lightgbm.evaluation import Evaluator
+from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.lightgbm.parameters import resolve
+from dpboost.privacy.report import PrivacyReport
+from dpboost.recipes.recipe import Hyperparameters
+from dpboost.schema import ResolvedSchema
+from dpboost.training.fit import Fitted
+from dpboost.training.inputs import Reading, read
+from dpboost.training.local_fit import fit_ensemble
+from dpboost.training.privacy_params import PrivacyRequest
+
+# Hyper-parameters that a recipe decides when they are None; the value used is stored under the
+# same name with an underscore after ``fit``.
+DECIDED_BY_RECIPE = (
+    "learning_rate",
+    "max_depth",
+    "reg_lambda",
+    "max_bin",
+    "trees_per_ensemble",
+    "selection",
+    "features_per_tree",
+    "gradient_clip",
+    "step_prior",
+    "hessian_share",
+)
+
+# Rows times trees from which predictions go tree by tree.
+LARGE = 5_000_000
+
+PRIVACY_PARAMETERS = (
+    "epsilon",
+    "delta",
+    "neighbours",
+    "schema",
+    "assume_public",
+    "noise_seed",
+    "rows_per_user",
+)
+
+
+class PrivateEstimator(FittedModel, BaseEstimator):
+    """What the two estimators share; comes before LightGBM's class in the bases."""
+
+    _task: str
+    # Where the fit is one of several under one budget: its share, and how many there are.
+    _part: tuple[Fraction, int] | None = None
+    noise_seed: int | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of this estimator, with those of LightGBM that were given."""
+        return {**BaseEstimator.get_params(self, deep=deep), **self._extra_params()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
+        own = self._get_param_names()
+        self._set_extra({name: value for name, value in params.items() if name not in own})
+        return BaseEstimator.set_params(self, **params)
+
+    def _set_extra(self, extra: dict[str, Any]) -> None:
+        """Keep parameters of LightGBM, unchanged; they are read by ``fit``."""
+        self._extra_params().update(extra)
+        for name, value in extra.items():
+            setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that noise is drawn, which its tiny test tables cannot bear."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.noise_seed is None
+        for kind in (tags.regressor_tags, tags.classifier_tags):
+            if kind is not None:
+                kind.poor_score = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        *,
+        eval_set: Any = None,
+        eval_names: Any = None,
+        eval_sample_weight: Any = None,
+        eval_class_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_metric: Any = None,
+        feature_name: Any = "auto",
+        categorical_feature: Any = "auto",
+        callbacks: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
+        init_model: Any = None,
+        user_ids: Any = None,
+    ) -> Any:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
+            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
+            says :class:`dpboost.Dataset`.
+        y : array-like of shape (n_rows,), or None where batches come with labels
+            Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
+            not among the declared classes take no part.
+        sample_weight : array-like of shape (n_rows,), optional
+            Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
+            its row.
+        init_score : array-like of shape (n_rows,) or (n_rows, n_classes), optional
+            Private: raw scores at which training begins, instead of the released start value. They
+            are not part of the model, as in LightGBM. That each is a function of its own row and
+            of public or released numbers is the user's promise.
+        eval_set : list of (X, y), optional
+            Rows on which each round is judged. They are taken as public.
+        eval_names : list of str, optional
+            Their names; ``valid_0``, ``valid_1``, ... by default.
+        eval_sample_weight, eval_class_weight, eval_init_score : list, optional
+            Weights and offsets of theirs.
+        eval_metric : str, callable or list of them, optional
+            LightGBM's names of metrics, or functions of ``(y_true, y_pred[, weight])``.
+        feature_name : list of str or "auto"
+            Names of the columns; "auto" takes those of a DataFrame.
+        categorical_feature : list of str or int, or "auto"
+            Columns that hold categories, beyond those of a categorical type. The categories
+            are declared by the schema, or else learned.
+        callbacks : list of callable, optional
+            LightGBM's callbacks: see :mod:`dpboost.callback`.
+        eval_X, eval_y : optional
+            Another way to give ``eval_set``: one table and its labels, or tuples of them.
+        init_model : estimator, Booster, str or path, optional
+            A released model to continue: its trees are kept and its predictions are where scores
+            begin. The report adds up the budgets of both fits. A model without a report of ours
+            makes the result not private, and the report says so. ``ensemble_`` holds the new
+            trees, ``booster_`` all.
+        user_ids : array-like of shape (n_rows,), optional
+            Whose row each one is, where ``rows_per_user`` protects users.
+
+        Returns
+        -------
+        DPBoostRegressor or DPBoostClassifier
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged; and where the
+            training rows are among the evaluation sets.
+
+        Warns
+        -----
+        PublicRowsWarning
+            Where evaluation sets are given.
+        ParameterWarning
+            Where parameters of LightGBM have no effect; where weights come without ``max_weight``,
+            epsilon is above 20, or the schema declares what the task has not; and where released
+            numbers show that delta is more than one over the number of rows, that rows take no
+            part, or that a declared class has none.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once; see ``privacy_report_``. Evaluation sets are not protected.
+        """
+        self._fit(
+            X,
+            y,
+            FitOptions(
+                eval_set=eval_set,
+                eval_names=eval_names,
+                eval_sample_weight=eval_sample_weight,
+                eval_class_weight=eval_class_weight,
+                eval_init_score=eval_init_score,
+                eval_metric=eval_metric,
+                feature_name=feature_name,
+                categorical_feature=categorical_feature,
+                callbacks=callbacks,
+                eval_X=eval_X,
+                eval_y=eval_y,
+                user_ids=user_ids,
+            ),
+            RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
+        )
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        options: FitOptions,
+        rows: RowArguments,
+    ) -> None:
+        """Train, build the LightGBM model and store what LightGBM's own tools look for."""
+        owner = type(self).__name__
+        own = BaseEstimator.get_params(self, deep=False)
+        own.pop("client", None)  # of the estimators of a cluster
+        resolved = resolve(own, self._extra_params(), defaults=_defaults(type(self)), owner=owner)
+        parameters = resolved.arguments
+        if parameters["n_jobs"] is not None:
+            check_integer("n_jobs", owner, parameters["n_jobs"])
+        check_integer("verbosity", owner, parameters["verbosity"])
+        privacy = PrivacyRequest.validated(
+            owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
+        )
+        names = ("n_estimators", *DECIDED_BY_RECIPE)
+        hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
+        # Folds of cv are dealt by secret coins: an error about an empty one would tell.
+        reading = replace(
+            options.reading(resolved.fit),
+            may_be_empty=self._part is not None,
+            lists_assumed="categories" in privacy.assume_public,
+        )
+        if is_batched(X) and not isinstance(X, Batches):
+            X = Batches(X)
+        first = X.first.X if isinstance(X, Batches) else X
+        named = hasattr(first, "columns") or not isinstance(options.feature_name, str)
+        X, y, rows = open_batches(
+            X,
+            y,
+            rows,
+            reading=reading,
+            recipe=parameters["recipe"],
+            hyperparameters=hyperparameters,
+            privacy=privacy,
+            n_threads=effective_n_threads(parameters["n_jobs"]),
+            owner=owner,
+        )
+        earlier = rows.earlier()
+        objective = rows.objective(parameters, self._task, earlier, owner)
+        if earlier is not None:
+            like = read(self._like(first), privacy.schema, reading)
+            privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))
+            scores = self._earlier_scores(earlier, X, privacy.schema, reading)
+            objective = replace(objective, init_score=scores)
+            options = options.continued(earlier.predict)
+        evaluator = options.evaluator(
+            X,
+            y,
+            fit=resolved.fit,
+            parameters=parameters | self._extra_params(),
+            task=self._task,
+            owner=owner,
+        )
+        fitted = self._train(
+            X,
+            y,
+            task=self._task,
+            recipe=parameters["recipe"],
+            hyperparameters=hyperparameters,
+            privacy=privacy,
+            public=_public_generator(parameters["random_state"], parameters["noise_seed"], owner),
+            n_jobs=parameters["n_jobs"],
+            show_progress=parameters["verbosity"] > 0,
+            owner=owner,
+            reading=reading,
+            monitor=evaluator,
+            objective=objective,
+        )
+        self._store(fitted, evaluator, earlier, has_names=named)
+        if objective.function is not None:
+            self._set_objective(objective.function)
+
+    def _like(self, X: Any) -> Any:
+        """Return a table with the columns of the rows of the fit."""
+        return X
+
+    def _earlier_scores(self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading) -> Any:
+        """Predict the rows of the fit by the model that it continues."""
+        return earlier_scores(earlier, X, schema, reading)
+
+    def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
+        """Train on rows of this process."""
+        return fit_ensemble(X, y, **request)
+
+    def _store(
+        self,
+        fitted: Fitted,
+        evaluator: Evaluator | None,
+        earlier: EarlierModel | None,
+        *,
+        has_names: bool,
+    ) -> None:
+        """Set the fitted attributes, ours and those that LightGBM's base class reads."""
+        hyper = fitted.hyperparameters
+        for name in DECIDED_BY_RECIPE:
+            setattr(self, f"{name}_", getattr(hyper, name))
+        parameters = _text_parameters(fitted)
+        if earlier is None:
+            booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
+        else:
+            text = model_text(fitted.ensemble, parameters=parameters)
+            booster = Booster(model_str=earlier.prepend(text))
+        self.ensemble_ = fitted.ensemble
+        self.schema_: ResolvedSchema = fitted.knowledge.schema
+        self.privacy_report_: PrivacyReport = fitted.report
+        best_iteration = evaluator.best_iteration if evaluator else 0
+        if earlier is not None and best_iteration > 0:
+            best_iteration += earlier.n_rounds
+        self._set_fitted(
+            booster,
+            n_features=fitted.ensemble.binner.n_features,
+            objective=fitted.ensemble.objective.split(" ")[0],
+            evals_result=evaluator.results if evaluator else {},
+            best_iteration=best_iteration,
+            best_score=evaluator.best_score if evaluator else {},
+            has_names=has_names,
+        )
+
+    def _large_table(self, X: Any, options: dict[str, Any]) -> Table | None:
+        """Return the rows of a large prediction, None where LightGBM predicts.
+
+        LightGBM goes through all trees row by row, which a cache of a large model cannot follow.
+        The kernel of the ensemble goes tree by tree and returns the same doubles.
+        """
+        asked = {name: value for name, value in options.items() if value}
+        if asked or not getattr(self, "fitted_", False) or self.best_iteration_:
+            return None
+        shape = X.shape if hasattr(X, "dtype") or is_frame(X) else ()
+        n_rows = shape[0] if len(shape) == 2 else 0
+        ensemble = self.ensemble_
+        whole = self.booster_.num_trees() == len(ensemble.trees)
+        if not whole or callable(self.objective_) or n_rows * len(ensemble.trees) < LARGE:
+            return None
+        return read_table(X, schema=self.schema_, zero_as_missing=ensemble.binner.zero_as_missing)
+
+    def _conformed(self, X: Any) -> Any:
+        """Rows as the model text expects them: declared categories, no integers cut to float32."""
+        return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
+
+
+def assign(estimator: Any, parameters: dict[str, Any]) -> None:
+    """Store constructor arguments under their names, unchanged."""
+    for name, value in parameters.items():
+        if name not in ("self", "__class__", "kwargs"):
+            setattr(estimator, name, value)
+    estimator._set_extra(parameters["kwargs"])
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """Return the default values of a constructor."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+
+def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:
+    """Return public randomness from what scikit-learn users pass as ``random_state``.
+
+    A noise seed makes the whole fit reproducible, so it stands in where no state is given.
+    """
+    if random_state is None:
+        return np.random.default_rng(noise_seed)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return np.random.default_rng(check_integer("random_state", owner, random_state, low=0))
+    raise refuse(
+        "random_state", owner, "an integer of at least 0, a RandomState or None", random_state
+    )
+
+
+def _text_parameters(fitted: Fitted) -> dict[str, Any]:
+    """LightGBM's own parameters that say how the model was made; all public."""
+    hyper = fitted.hyperparameters
+    return {
+        "boosting": "gbdt",
+        "objective": fitted.ensemble.objective.split(" ")[0] or "custom",
+        "num_iterations": hyper.n_estimators,
+        "learning_rate": hyper.learning_rate,
+        "max_depth": hyper.max_depth,
+        "lambda_l2": hyper.reg_lambda,
+        "max_bin": hyper.max_bin,
+    }

@@ -1,0 +1,139 @@
+"""Parts of the docstrings that the estimators of boosting share."""
+
+from __future__ import annotations
+
+PARAMETERS = """    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``: the larger, the more accurate and the less private.
+        ``float("inf")`` switches every noise off; the model is then not private and says so.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail. The recipes ``dpboost``, ``para`` and
+        ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
+    recipe : {"best", "dpboost", "para", "seq"}, default="best"
+        Algorithm: the most accurate one, DPBoost, or one of the two baselines of its paper.
+    schema : Schema, dict, JSON text or path, default=None
+        Public knowledge: bounds, categories, classes, label bounds. What is not declared is
+        assumed public or learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one has one row more, or when one row differs.
+    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+        What is taken as public without being declared: column types (numbers or categories), and
+        the set of labels of a classifier. ``"categories"`` adds the lists of categories that
+        columns of a categorical type bring along: they are made of rows, become part of the model,
+        and are learned without it, which needs delta > 0.
+    n_estimators : int, default=None
+        Number of trees. None, here and below, means the rule of the recipe; the value used is
+        stored with an underscore after ``fit``.
+    learning_rate : float, default=None
+        Shrinkage of released leaf values, in (0, 1].
+    max_depth : int, default=None
+        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget.
+    reg_lambda : float, default=None
+        L2 regularisation, greater than 0.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    trees_per_ensemble : int, default=None
+        Trees that divide the rows among them; the next ensemble uses all rows again.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism that chooses a split (``dpboost``, ``para``, ``seq``).
+    features_per_tree : int, default=None
+        Features of a random partition, 1 to 3 (``best``).
+    gradient_clip : float, default=None
+        Public clip of a row's gradient, 0.001 to 1, of scaled labels or probabilities (``best``).
+    step_prior : float, default=None
+        Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
+    hessian_share : float, default=None
+        Part of a tree's budget for the hessian sums of its leaves (``best``).
+    n_jobs : int, default=None
+        Threads, as in LightGBM; a number stands. By default the physical cores that the process
+        may use (affinity, quota, ``OMP_NUM_THREADS``, threadpoolctl), on Linux fewer while other
+        work keeps the processors busy. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds public randomness only, never noise: the model stays private and two fits
+        differ. The recipes ``dpboost``, ``para`` and ``seq`` draw no public randomness.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+    importance_type : {"split", "gain"}, default="split"
+        As in LightGBM; computed from the released trees.
+    verbosity : int, default=1
+        Zero or less hides the progress bar of long fits.
+    rows_per_user : int, default=None
+        Protect users instead of rows: of each user at most so many rows take part, chosen by
+        secret coins, and the whole fit is private for that many rows. Needs ``user_ids`` in
+        ``fit``.
+"""
+
+KWARGS = """    **kwargs
+        LightGBM's parameters under any of its names. Those that mean the same here are used,
+        those without a meaning warn once, those that would change the model in a way that is
+        not available are refused; see :mod:`dpboost.lightgbm.parity`.
+"""
+
+OBJECTIVE = """    objective : str or callable, default=None
+        {objectives} LightGBM's aliases are understood. Only recipe ``best`` learns other
+        objectives than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
+        called before training on a grid of public labels and raw scores, not on rows; see the
+        *Privacy* section and ``gradient_bound``.
+    gradient_bound : float, default=None
+        Public bound of a custom objective's gradient, required with one: gradients are clipped to
+        [-gradient_bound, gradient_bound] row by row.
+    hessian_bound : float, default=None
+        Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
+        [0, hessian_bound].
+    score_bounds : (float, float), default=None
+        Raw scores between which a custom objective is tabulated; training starts in their middle.
+        None means {score_bounds}.
+    max_weight : float, default=None
+        Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
+        [0, max_weight]. None means 1, or the largest of the given class weights, and weights of
+        rows then come with a warning, whatever they are. They are never normalised by their sum. A
+        bound far above most weights costs accuracy.
+"""
+
+REGRESSION_OBJECTIVES = """    alpha : float, default=None
+        Quantile of ``quantile``, in (0, 1), or residual from which ``huber`` is linear; 0.9 unless
+        given.
+    fair_c : float, default=None
+        Scale of ``fair``; 1 unless given.
+    tweedie_variance_power : float, default=None
+        Of ``tweedie``, in (1, 2); 1.5 unless given.
+    poisson_max_delta_step : float, default=None
+        Of ``poisson``; 0.7 unless given.
+"""
+
+CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, multiplied with ``sample_weight``. ``"balanced"`` weighs classes
+        inversely to their released sizes, which takes the place of the released start value and
+        costs nothing more.
+    is_unbalance : bool, default=False
+        LightGBM's other name for ``class_weight="balanced"``.
+"""
+
+ATTRIBUTES = """    Attributes
+    ----------
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    privacy_report_ : PrivacyReport
+        Every release and its charge; print it.
+    ensemble_ : Ensemble
+        The released trees, for prediction without LightGBM.
+    schema_ : Schema
+        The public knowledge used: declared, assumed and learned.
+    n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, trees_per_ensemble_, \
+selection_
+        The values used.
+
+    Privacy
+    -------
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row. Everything a
+    fitted estimator holds is public, declared, assumed public or released. Each ``fit`` spends
+    its own budget; so does each score that you compute on private rows and publish.
+
+    Weights and initial scores are attributes of their rows: that each is a function of its own
+    row and of public or released numbers is the user's promise. Of a custom objective nothing has
+    to be promised: it is called with public numbers only and what it returns is clipped, so that
+    one row's part of each sum is bounded whatever the function does. A function that mixes rows is
+    refused, because its table would mean nothing.
+"""

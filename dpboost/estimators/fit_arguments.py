@@ -1,0 +1,265 @@
+"""What ``fit`` takes beyond rows and labels, brought to the form that training reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
+
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.lightgbm.compat import metric_function
+from dpboost.lightgbm.evaluation import Evaluator, PublicSet
+from dpboost.training.inputs import Reading
+
+
+@dataclass(frozen=True)
+class Feval:
+    """A metric of ``(predictions, dataset)``, as ``train`` takes it.
+
+    Parameters
+    ----------
+    function : callable
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, predictions: Any, dataset: Any) -> Any:
+        """Apply the function."""
+        return self.function(predictions, dataset)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitOptions:
+    """Arguments of ``fit``, as the user gave them.
+
+    Parameters
+    ----------
+    eval_set : list of (X, y), optional
+        Rows that anybody may see.
+    eval_names, eval_sample_weight, eval_class_weight, eval_init_score : list, optional
+        One for each of them.
+    eval_metric : str, callable or list of them, optional
+        LightGBM's names, or ``f(y_true, y_pred[, weight])``.
+    feature_name : list of str or "auto"
+    categorical_feature : list of str or int, or "auto"
+    callbacks : list of callable, optional
+    eval_X, eval_y : optional
+        Another way to give ``eval_set``, as LightGBM 4.7 has it.
+    user_ids : array-like of shape (n_rows,), optional
+    """
+
+    eval_set: Any = None
+    eval_names: Any = None
+    eval_sample_weight: Any = None
+    eval_class_weight: Any = None
+    eval_init_score: Any = None
+    eval_metric: Any = None
+    feature_name: Any = "auto"
+    categorical_feature: Any = "auto"
+    callbacks: Any = None
+    eval_X: Any = None  # noqa: N815 - the name in LightGBM
+    eval_y: Any = None
+    user_ids: Any = None
+
+    def reading(self, fit: Mapping[str, Any]) -> Reading:
+        """Return how the table is to be read."""
+        names = self.feature_name
+        categorical = self.categorical_feature
+        if isinstance(categorical, str) and categorical == "auto":
+            categorical = fit.get("categorical_feature", ())
+        return Reading(
+            feature_names=None if _is_auto(names) else tuple(names),
+            categorical=_columns(categorical),
+            zero_as_missing=bool(fit.get("zero_as_missing", False)),
+            user_ids=self.user_ids,
+        )
+
+    def evaluator(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        fit: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        task: str,
+        owner: str,
+    ) -> Evaluator | None:
+        """Return what looks on while the model is trained, None where nothing does.
+
+        Parameters
+        ----------
+        X, y : any
+            The private rows, to tell whether they are among the evaluation sets.
+        fit : mapping
+            Parameters that ``fit`` reads, by LightGBM's canonical names.
+        parameters : mapping
+            All parameters, for callbacks.
+        task : {"regression", "classification"}
+        owner : str
+
+        Raises
+        ------
+        InvalidParameterError
+            If the private rows are among the evaluation sets, or arguments do not fit.
+        """
+        sets = self._sets(X, y)
+        callbacks = list(self.callbacks or ())
+        if sets:
+            callbacks += _early_stopping(fit, parameters, owner)
+        if not sets and not callbacks:
+            return None
+        metrics, functions = _metrics(self.eval_metric, fit.get("metric"))
+        return Evaluator(
+            owner=owner,
+            task=task,
+            sets=sets,
+            metrics=metrics,
+            and_default=fit.get("metric") is None,
+            functions=functions,
+            callbacks=callbacks,
+            parameters=dict(parameters),
+            metric_parameters=_metric_parameters(fit, parameters),
+            zero_as_missing=bool(fit.get("zero_as_missing", False)),
+        )
+
+    def continued(self, predict: Callable[[Any], NDArray[np.float64]]) -> FitOptions:
+        """Return options whose evaluation sets begin where a released model has brought them."""
+        pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
+        if not pairs:
+            return self
+        offsets = []
+        for place, (own_X, _) in enumerate(pairs):
+            given = _item(self.eval_init_score, "eval_init_score", place)
+            offsets.append(predict(own_X) + (0.0 if given is None else np.asarray(given)))
+        return replace(self, eval_init_score=offsets)
+
+    def _sets(self, X: Any, y: Any) -> list[PublicSet]:
+        pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
+        sets = []
+        for place, (own_X, own_y) in enumerate(pairs):
+            if _same(own_X, X) or _same(own_y, y):
+                raise InvalidParameterError(
+                    "The training rows are among the evaluation sets. A metric of private rows "
+                    "is a query of its own, each round, and is not paid for: leave them out, and "
+                    "evaluate on rows that anybody may see."
+                )
+            weight = _item(self.eval_sample_weight, "eval_sample_weight", place)
+            class_weight = _item(self.eval_class_weight, "eval_class_weight", place)
+            if class_weight is not None:
+                of_class = compute_sample_weight(class_weight, own_y)
+                weight = of_class if weight is None else np.multiply(weight, of_class)
+            name = _item(self.eval_names, "eval_names", place)
+            sets.append(
+                PublicSet(
+                    name=f"valid_{place}" if name is None else str(name),
+                    X=own_X,
+                    y=own_y,
+                    weight=weight,
+                    init_score=_item(self.eval_init_score, "eval_init_score", place),
+                )
+            )
+        return sets
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Tell whether two tables are one object or one piece of memory; no cell is looked at."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        layout = [(each.ctypes.data, each.shape, each.strides) for each in (left, right)]
+        return layout[0] == layout[1]
+    return left is right and left is not None
+
+
+def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
+    """Return the evaluation sets of either way to give them."""
+    if (eval_X is None) != (eval_y is None):
+        raise InvalidParameterError("Give both 'eval_X' and 'eval_y', or none of them.")
+    if eval_X is not None:
+        if eval_set is not None:
+            raise InvalidParameterError("Give 'eval_set', or 'eval_X' and 'eval_y', not all three.")
+        if not isinstance(eval_X, tuple):
+            eval_X, eval_y = (eval_X,), (eval_y,)
+        if len(eval_X) != len(eval_y):
+            raise InvalidParameterError("The tuples 'eval_X' and 'eval_y' must be equally long.")
+        return list(zip(eval_X, eval_y, strict=True))
+    if eval_set is None:
+        return []
+    if isinstance(eval_set, tuple):
+        eval_set = [eval_set]
+    pairs = list(eval_set)
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise InvalidParameterError("The 'eval_set' argument must be a list of (X, y) pairs.")
+    return [(pair[0], pair[1]) for pair in pairs]
+
+
+def _item(collection: Any, name: str, place: int) -> Any:
+    """Return what is given for the evaluation set at this place."""
+    if collection is None:
+        return None
+    if isinstance(collection, str):
+        collection = [collection]
+    if isinstance(collection, Mapping):
+        return collection.get(place)
+    if not isinstance(collection, (list, tuple)):
+        raise InvalidParameterError(f"The {name!r} argument must be a list or a dict.")
+    return collection[place] if place < len(collection) else None
+
+
+def _early_stopping(
+    fit: Mapping[str, Any], parameters: Mapping[str, Any], owner: str
+) -> list[Callable[..., Any]]:
+    """Return LightGBM's callback where parameters ask for it."""
+    rounds = fit.get("early_stopping_round") or 0
+    if check_integer("early_stopping_round", owner, rounds) <= 0:
+        return []
+    return [
+        lightgbm.early_stopping(
+            stopping_rounds=rounds,
+            first_metric_only=bool(fit.get("first_metric_only", False)),
+            min_delta=fit.get("early_stopping_min_delta", 0.0),
+            verbose=(parameters.get("verbosity") or 0) > 0,
+        )
+    ]
+
+
+def _metric_parameters(fit: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constants that LightGBM's metrics read, where they are given."""
+    values = {name: fit.get(name) for name in ("multi_error_top_k", "auc_mu_weights")}
+    values |= {name: parameters.get(name) for name in ("alpha", "fair_c", "tweedie_variance_power")}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..., Any]]]:
+    """Divide metrics into LightGBM's names and functions; those of ``fit`` come first."""
+    asked = list(eval_metric) if isinstance(eval_metric, (list, tuple)) else [eval_metric]
+    if isinstance(metric, str):
+        metric = metric.split(",")
+    asked += list(metric) if isinstance(metric, (list, tuple, set)) else [metric]
+    names = [each.strip() for each in asked if isinstance(each, str)]
+    functions: list[Callable[..., Any]] = [
+        each if isinstance(each, Feval) else metric_function(each)
+        for each in asked
+        if callable(each)
+    ]
+    return list(dict.fromkeys(names)), functions
+
+
+def _columns(columns: Any) -> tuple[str | int, ...]:
+    """Read LightGBM's ways of naming columns."""
+    if columns is None or _is_auto(columns):
+        return ()
+    if isinstance(columns, str):
+        named = columns.startswith("name:")
+        parts = [part for part in columns.removeprefix("name:").split(",") if part]
+        return tuple(parts) if named else tuple(int(p) if p.isdigit() else p for p in parts)
+    if isinstance(columns, (int, np.integer)):
+        return (int(columns),)
+    return tuple(columns)
+
+
+def _is_auto(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "auto")

@@ -1,0 +1,1 @@
+"""A data holder: its rows, its own record of charges, its answers."""

@@ -1,0 +1,405 @@
+"""A data holder: its rows, its own books, and what it sends."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.threads import Threads
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.data.labels import check_same_length
+from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.secagg.dropout_recovery import (
+    Endorsed,
+    Present,
+    Seeds,
+    Unmask,
+    Veil,
+    part_nonce,
+)
+from dpboost.federated.secagg.keys import (
+    Identity,
+    Pairs,
+    SessionKey,
+    UntrustedKeyError,
+    check_signature,
+    signed_content,
+)
+from dpboost.federated.training.party_query import branch_of
+from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
+from dpboost.privacy.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    Mechanism,
+    PermuteAndFlip,
+)
+from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
+from dpboost.privacy.sensitive import Sensitive
+
+_MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
+_MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Present, Unmask)
+
+
+class _Prepared(NamedTuple):
+    """A release that can be charged and drawn: nothing about it is left to be checked."""
+
+    mechanism: Mechanism
+    sensitive: Sensitive
+    branch: tuple[str, ...]
+    asked: m.Asked
+
+
+class _RefusalError(Exception):
+    """Ends the handling of a message with a code."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+
+class Party:
+    """One data holder.
+
+    Parameters
+    ----------
+    index : int
+        Its number, from 0.
+    X : table of shape (n_rows, n_features)
+        Its rows; there may be none.
+    y : array-like of shape (n_rows,)
+        Their labels.
+    agreement : Agreement
+        The terms that the data holder has read and approves.
+    identity : Identity, optional
+        Its signing key; needed where the agreement lists identities.
+    first_row : int, default=0
+        Number of the first row among those of all parties; matters only to noise from a seed.
+    n_threads : int, default=1
+        Threads of the kernels.
+    max_message_bytes : int, default=64 MiB
+        Longer messages are refused before they are read, and so are questions whose answer would
+        be longer.
+
+    Raises
+    ------
+    InvalidParameterError
+        For rows or keys that do not fit the agreement, before anything is drawn.
+
+    Privacy
+    -------
+    All that leaves is what `receive` returns. Before an answer is sent it is charged to this
+    party's own ledger, with the bound that the party itself computes from the question, and
+    carries a share of the noise and a mask that only goes away in the sum over all parties that
+    were asked exactly the same.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        X: Any,
+        y: Any,
+        *,
+        agreement: Agreement,
+        identity: Identity | None = None,
+        first_row: int = 0,
+        n_threads: int = 1,
+        max_message_bytes: int = wire.MOST_BYTES,
+    ) -> None:
+        self._index = check_integer("index", "Party", index, low=0, high=agreement.n_parties - 1)
+        own = identity.public if identity is not None else None
+        if agreement.identities and own != agreement.identities[index]:
+            raise InvalidParameterError(
+                f"The 'identity' of party {index} must hold the key that the agreement lists."
+            )
+        self._most_bytes = check_integer(
+            "max_message_bytes", "Party", max_message_bytes, low=wire.LEAST_BYTES
+        )
+        table = read_rows(X, agreement)
+        labels = read_labels(y, agreement)
+        check_same_length(table.n_rows, labels)
+        self._agreement = agreement
+        self._identity = identity
+        self._entropy = agreement.entropy()
+        self._ledger = agreement.ledger(self._entropy)
+        self._held = HeldRows(
+            table=table,
+            labels=labels,
+            agreement=agreement,
+            draw_coins=self._ledger.row_coins,
+            first_row=first_row,
+            threads=Threads(n_threads),
+        )
+        self._rows: Any = self._held
+        self._session: bytes | None = None
+        self._key: SessionKey | None = None
+        self._pairs: Pairs | None = None
+        self._chain = b""
+        self._turn: m.Turn | None = None
+        self._last = (b"", b"")
+        self._veil: Veil | None = None
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+        return self._index
+
+    @property
+    def ledger(self) -> Ledger:
+        """Its own books: everything that was charged, whether or not it arrived."""
+        return self._ledger
+
+    @property
+    def agreement(self) -> Agreement:
+        """The terms."""
+        return self._agreement
+
+    def receive(self, message: bytes) -> bytes:
+        """Take in a message and return the reply.
+
+        The same message again gets the same bytes again, and costs nothing. Whatever else goes
+        wrong gets a code that depends on public things only.
+        """
+        digest = hashlib.sha256(message).digest()
+        if digest == self._last[0]:
+            return self._last[1]
+        try:
+            reply = wire.encode(self._handle(message, digest))
+        except _RefusalError as refusal:
+            return wire.encode(m.Refused(party=self._index, code=refusal.code))
+        self._last = (digest, reply)
+        return reply
+
+    # -- from one process to the next -----------------------------------------------------------
+
+    def suspend(self) -> dict[str, Any]:
+        """Return all that another process needs to go on as this party.
+
+        It holds private rows and secret keys: for the data holder's own disk and nobody else.
+        """
+        generator = self._entropy.bit_generator
+        return {
+            "rows": self._rows,
+            "books": self._ledger.root,
+            "noise": None if self._entropy.private else generator.state,
+            "session": (self._session, self._chain, self._turn, self._last),
+            "key": None if self._key is None else self._key.secret,
+            "pairs": self._pairs,
+            "veil": self._veil,
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on where a party with the same rows and agreement has stopped.
+
+        Parameters
+        ----------
+        state : dict
+            What `suspend` returned.
+        """
+        self._rows = state["rows"]
+        self._ledger.resume(state["books"])
+        if state["noise"] is not None:
+            self._entropy.bit_generator.state = state["noise"]
+        self._session, self._chain, self._turn, self._last = state["session"]
+        if state["key"] is not None:
+            assert self._session is not None
+            terms = self._agreement.digest + self._session
+            self._key = SessionKey(self._index, terms, self._identity, state["key"])
+        self._pairs, self._veil = state["pairs"], state["veil"]
+
+    @property
+    def held(self) -> HeldRows:
+        """Its rows as they were given."""
+        return self._held
+
+    # -- messages -------------------------------------------------------------------------------
+
+    def _handle(self, message: bytes, digest: bytes) -> Any:
+        try:
+            content: Any = wire.decode(message, _MESSAGES, self._most_bytes)
+        except wire.MalformedMessageError:
+            raise _RefusalError(m.MALFORMED) from None
+        if isinstance(content, m.Hello):
+            return m.Done(party=self._index)
+        if isinstance(content, m.Invite):
+            return self._join(content)
+        if isinstance(content, m.Introduce):
+            return self._meet(content)
+        if isinstance(content, m.Ask):
+            self._check_turn(content.turn)
+            self._obey(content)
+            return self._answer(content, digest)
+        if isinstance(content, Present):
+            return self._endorse(content)
+        return self._unmask(content)
+
+    def _join(self, invite: m.Invite) -> m.Joined:
+        if invite.terms != self._agreement.digest:
+            raise _RefusalError(m.OTHER_TERMS)
+        if self._turn is not None:
+            # Rows, books and masks belong to one session: its budget is not given twice.
+            raise _RefusalError(m.OTHER_SESSION)
+        self._session, self._pairs = invite.session, None
+        self._key = SessionKey(self._index, invite.terms + invite.session, self._identity)
+        return m.Joined(party=self._index, key=self._key.public, signature=self._key.signature)
+
+    def _meet(self, introduction: m.Introduce) -> m.Done:
+        if self._key is None or introduction.session != self._session:
+            raise _RefusalError(m.OTHER_SESSION)
+        keys, signatures = introduction.keys, introduction.signatures
+        terms = self._agreement.digest + introduction.session
+        try:
+            if {len(keys), len(signatures)} != {self._agreement.n_parties}:
+                raise UntrustedKeyError("A key for each party is needed.")
+            if len(set(keys)) < len(keys) or keys[self._index] != self._key.public:
+                raise UntrustedKeyError("Every party has a key of its own.")
+            for index, identity in enumerate(self._agreement.identities):
+                content = signed_content(terms, index, keys[index])
+                check_signature(identity, content, signatures[index])
+            self._pairs = self._key.pair(keys)
+        except (UntrustedKeyError, TypeError, ValueError):
+            raise _RefusalError(m.KEYS) from None
+        self._key = None
+        self._chain = hashlib.sha256(terms + b"".join(keys)).digest()
+        return m.Done(party=self._index)
+
+    def _check_turn(self, turn: m.Turn) -> None:
+        """Refuse everything but the next place of the session."""
+        if self._pairs is None or turn.session != self._session:
+            raise _RefusalError(m.OTHER_SESSION)
+        last = (-1, 0) if self._turn is None else (self._turn.number, self._turn.attempt)
+        if (turn.number, turn.attempt) == last:
+            raise _RefusalError(m.CHANGED)
+        if (turn.number, turn.attempt) < last:
+            raise _RefusalError(m.LATE)
+        if turn.number > last[0] + 1:
+            raise _RefusalError(m.EARLY)
+
+    def _obey(self, ask: m.Ask) -> None:
+        """Carry out the orders of a message, once whatever the number of its attempts."""
+        if self._turn is not None and self._turn.number == ask.turn.number:
+            return
+        told = wire.encode(ask.orders)
+        # Whatever happens now, this place of the session is taken, and every later mask depends
+        # on what was told: where parties were told different things, no sum comes out.
+        self._turn = ask.turn
+        self._chain = hashlib.sha256(self._chain + told).digest()
+        try:
+            for order in ask.orders:
+                self._rows = order.carry_out(self._rows)
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
+
+    # -- answers --------------------------------------------------------------------------------
+
+    def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
+        nonce = self._chain + digest
+        self._turn = ask.turn
+        try:
+            # All of them before the first is charged: one that is none costs nothing.
+            prepared = [self._prepare(asked, nonce, place) for place, asked in enumerate(ask.asked)]
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
+        self._veil = None
+        if self._agreement.dropouts:
+            self._veil = Veil(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
+        try:
+            parts = tuple(self._release(one) for one in prepared)
+        except BudgetExceededError:
+            raise _RefusalError(m.BUDGET) from None
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
+        return m.Answers(party=self._index, turn=ask.turn, parts=parts)
+
+    def _prepare(self, asked: m.Asked, nonce: bytes, place: int) -> _Prepared:
+        """Check a question and answer it, on the private side."""
+        question = asked.question
+        if not isinstance(asked.mechanism, _MECHANISMS):
+            raise ScopeError("A question says how it is answered.")
+        if hasattr(question, "at"):
+            question = question.at(self._rows)
+        bounds = question.bounds(self._agreement.relation)
+        if asked.mechanism.needs != "range":
+            self._check_size(question.shape)
+        answer = question.answer(self._rows)
+        if not asked.each and answer.shape != tuple(question.shape):
+            raise ScopeError("An answer has the shape that its question says.")
+        sensitive = Sensitive(answer, bounds, unit=question.unit)
+        mechanism: Any = asked.mechanism
+        if not asked.each:
+            mechanism = MaskedShare(
+                base=mechanism,
+                honest=self._agreement.honest,
+                pad=OneTimePad(lambda size: self._mask(nonce, place, size)),
+                whole=None if self._agreement.noise_seed is None else self._index == 0,
+            )
+        self._ledger.check(mechanism, sensitive, label=asked.label)
+        return _Prepared(mechanism, sensitive, branch_of(question), asked)
+
+    def _check_size(self, shape: tuple[int, ...]) -> None:
+        """Raise where an answer of this shape would be too long a message."""
+        if not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise ScopeError("A question says of which shape its answer is.")
+        # As text every three bytes take four.
+        if 4 * 8 * math.prod(shape) > 3 * self._most_bytes:
+            raise ScopeError("An answer must be a message.")
+
+    def _release(self, prepared: _Prepared) -> m.Masked | m.Released:
+        """Charge this party's own ledger, then draw."""
+        with ExitStack() as scopes:
+            # What part of the rows this is about is for the rows to say, not for the message.
+            stage = getattr(self._rows, "stage", None)
+            if stage is not None:
+                scopes.enter_context(self._ledger.sequential(stage))
+            parts = (*branch_of(self._rows), *prepared.branch)
+            scopes.enter_context(self._ledger.branch(parts))
+            outcome = self._ledger.release(
+                prepared.mechanism, prepared.sensitive, label=prepared.asked.label
+            )
+        return m.Released(outcome=outcome) if prepared.asked.each else m.Masked(words=outcome)
+
+    def _mask(self, nonce: bytes, place: int, size: int) -> NDArray[np.uint64]:
+        """Return all masks of one array of a message."""
+        assert self._pairs is not None
+        mask = self._pairs.mask(part_nonce(nonce, place), size)
+        return mask if self._veil is None else mask + self._veil.words(place, size)
+
+    # -- who is there ---------------------------------------------------------------------------
+
+    def _endorse(self, present: Present) -> Endorsed:
+        """Sign who has answered the last message; one set of parties for a message."""
+        if self._identity is None:
+            raise _RefusalError(m.KEYS)
+        self._settle(present)
+        return Endorsed(party=self._index, signature=self._identity.sign(present.content))
+
+    def _unmask(self, unmask: Unmask) -> Seeds:
+        """Reveal what takes the masks off the sum over the parties that are there."""
+        present, identities = unmask.present, self._agreement.identities
+        veil = self._settle(present)
+        try:
+            if identities:
+                pairs = zip(present.parties, unmask.signatures, strict=True)
+                for index, signature in pairs:
+                    check_signature(identities[index], present.content, signature)
+        except (UntrustedKeyError, ValueError, IndexError):
+            raise _RefusalError(m.KEYS) from None
+        assert self._pairs is not None
+        return veil.reveal(present, self._index, self._pairs, self._agreement.n_parties)
+
+    def _settle(self, present: Present) -> Veil:
+        n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
+        if self._veil is None or present.parties[-1:] >= (n_parties,):
+            raise _RefusalError(m.OTHER_SESSION)
+        try:
+            self._veil.settle(present, self._index, n_parties - dropouts)
+        except ValueError:
+            raise _RefusalError(m.CHANGED) from None
+        return self._veil

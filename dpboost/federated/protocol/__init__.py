@@ -1,0 +1,1 @@
+"""What coordinator and parties agree on and send."""

@@ -1,0 +1,224 @@
+"""What all parties and the coordinator agree upon before the first number is computed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    refuse,
+)
+from dpboost._utils.warnings import warn_user
+from dpboost.federated.protocol import wire
+from dpboost.privacy.accounting import (
+    Accountant,
+    GDPAccountant,
+    PureAccountant,
+    ZCDPAccountant,
+)
+from dpboost.privacy.exact_arithmetic import Budget, as_budget, as_fraction
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.schema import Schema
+from dpboost.training.privacy_params import NotPrivateWarning, warn_of_terms
+
+ACCOUNTANTS: dict[str, type[Accountant]] = {
+    "pure": PureAccountant,
+    "zCDP": ZCDPAccountant,
+    "GDP": GDPAccountant,
+}
+MOST_PARTIES = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Public terms of a federated fit; every data holder reads and approves them.
+
+    Parameters
+    ----------
+    n_parties : int
+        Data holders, at least 2.
+    features : tuple of str
+        Names of the columns, in the order in which every party gives them.
+    schema : dict
+        ``Schema.to_dict()``: bounds or categories of all columns, classes or label bounds.
+        Nothing is assumed and nothing learned from column types: the parties may differ in them.
+    task : {"classification", "regression"}
+        Kind of the labels.
+    recipe : str
+        The algorithm.
+    epsilon : Fraction, float or inf
+        Budget of the fit, of every party's own ledger as well.
+    delta : Fraction or float
+        Probability of failure.
+    accountant : {"pure", "zCDP", "GDP"}
+        Currency of the ledgers.
+    neighbours : {"add_remove", "replace"}
+        The relation, of the rows of one party.
+    colluding : int
+        How many parties, ``0 <= colluding < n_parties``, may show the coordinator, or one
+        another, all that they know without harm to the guarantee of the rest. Each adds a share
+        of the noise such that ``n_parties - colluding`` shares already carry all of it. With 0
+        a party that subtracts its own share sees less noise than was charged for.
+    dropouts : int
+        Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
+        the rest is still all of it. With 0 a missing party aborts the release. More cost each
+        release another exchange, or two where the agreement lists identities
+        (`federated.unmasking`); a lost party does not come back.
+    hyper : dict
+        Public parameters of the recipe, by name.
+    public_seed : int
+        Seed of public randomness, such as random partitions.
+    identities : tuple of str
+        Public Ed25519 keys of the parties in hexadecimal, by their numbers; ``()`` without any.
+        The keys of the masks are then relayed unsigned, and the guarantee against the
+        coordinator holds only where it follows the protocol (honest but curious).
+    noise_seed : int, optional
+        For tests and benchmarks: the shares of the noise add up to what one process would draw
+        from this seed. Nothing is private then.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a value outside its domain.
+
+    Privacy
+    -------
+    Made of public values only, before any row is read.
+    """
+
+    n_parties: int
+    features: tuple[str, ...]
+    schema: dict[str, Any] = field(default_factory=dict)
+    task: str = "classification"
+    recipe: str = "best"
+    epsilon: Budget = Fraction(1)
+    delta: Fraction = Fraction(0)
+    accountant: str = "pure"
+    neighbours: str = "add_remove"
+    colluding: int = 1
+    dropouts: int = 0
+    hyper: dict[str, Any] = field(default_factory=dict)
+    public_seed: int = 0
+    identities: tuple[str, ...] = ()
+    noise_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        owner = "Agreement"
+        check_integer("n_parties", owner, self.n_parties, low=2, high=MOST_PARTIES)
+        check_integer("colluding", owner, self.colluding, low=0, high=self.n_parties - 1)
+        most = self.n_parties - 1 - self.colluding
+        check_integer("dropouts", owner, self.dropouts, low=0, high=most)
+        check_integer("public_seed", owner, self.public_seed, low=0)
+        check_choice("task", owner, self.task, ("classification", "regression"))
+        check_choice("accountant", owner, self.accountant, tuple(ACCOUNTANTS))
+        choices = tuple(relation.value for relation in Neighbours)
+        check_choice("neighbours", owner, self.neighbours, choices)
+        if self.noise_seed is not None:
+            check_integer("noise_seed", owner, self.noise_seed, low=0)
+        if self.identities and len(self.identities) != self.n_parties:
+            raise refuse("identities", owner, "one key for each party, or ()", self.identities)
+        object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "identities", tuple(self.identities))
+        object.__setattr__(self, "epsilon", as_budget("epsilon", owner, self.epsilon))
+        object.__setattr__(self, "delta", as_fraction("delta", owner, self.delta))
+        # One form of the schema, so that equal agreements have equal digests.
+        checked = Schema.from_dict(self.schema)
+        checked.resolve(self.features)
+        object.__setattr__(self, "schema", checked.to_dict())
+
+    @property
+    def honest(self) -> int:
+        """Parties whose shares of the noise carry all of it."""
+        return self.n_parties - self.colluding - self.dropouts
+
+    @property
+    def surplus(self) -> float:
+        """Variance of the noise of a sum, in parts of what is charged for; from a seed none is."""
+        return self.n_parties / self.honest if self.noise_seed is None else 1.0
+
+    @property
+    def relation(self) -> Neighbours:
+        """The relation."""
+        return Neighbours(self.neighbours)
+
+    @property
+    def declared(self) -> Schema:
+        """The schema."""
+        return Schema.from_dict(self.schema)
+
+    @property
+    def listed(self) -> dict[int, list[Any]]:
+        """Columns that are read by position in their list of categories: those of text."""
+        categories = self.declared.resolve(self.features).categories
+        return {
+            place: list(values)
+            for place, values in categories.items()
+            if any(isinstance(value, str) for value in values)
+        }
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the terms: what the parties accept, and what their masks are bound to."""
+        return hashlib.sha256(wire.encode(self)).digest()
+
+    @property
+    def private(self) -> bool:
+        """Whether the terms promise anything."""
+        return self.noise_seed is None and self.epsilon != math.inf
+
+    def entropy(self) -> Entropy:
+        """Return a source of secret bits for a ledger, or the seeded one that is not private."""
+        return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
+
+    def ledger(self, entropy: Entropy | None = None) -> Ledger:
+        """Open books with the whole budget."""
+        return Ledger(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.relation,
+            accountant=ACCOUNTANTS[self.accountant](),
+            entropy=self.entropy() if entropy is None else entropy,
+        )
+
+    def public(self) -> np.random.Generator:
+        """Return the public randomness of the fit."""
+        return np.random.default_rng(self.public_seed)
+
+    def to_json(self) -> str:
+        """Return the terms as text, for the data holders to read and keep."""
+        return wire.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Agreement:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the text is something else.
+        """
+        try:
+            return wire.decode(text.encode(), cls)
+        except wire.MalformedMessageError as error:
+            raise InvalidParameterError("The text is not an agreement of this version.") from error
+
+    def warn(self) -> None:
+        """Say what the terms do not give, at the user's own line, as a fit of one table does."""
+        warn_of_terms(self.epsilon, self.declared, self.task)
+        if self.private:
+            return
+        reason = "epsilon is infinite" if self.noise_seed is None else "noise_seed is set"
+        warn_user(f"This model is not private: {reason}.", NotPrivateWarning)
+
+
+wire.known("agreement", Agreement)

@@ -1,0 +1,368 @@
+"""The coordinator: a source whose rows lie with parties."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import check_integer
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.transport import Channel, PartyLostError, RefusedError
+from dpboost.federated.secagg.dropout_recovery import (
+    Endorsed,
+    Present,
+    Seeds,
+    Unmask,
+    check_seeds,
+    remaining_masks,
+)
+from dpboost.federated.training.party_query import branch_of
+from dpboost.privacy.ledger import Entry, Ledger, Release
+from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.noise_shares import check_shared
+from dpboost.privacy.sensitive import Distant
+
+T = TypeVar("T")
+
+
+class Coordinator:
+    """Asks parties for sums that arrive noisy, and tells them what was released.
+
+    It books every release in a ledger of its own, for the report; the parties do not rely on it.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        The terms.
+    channel : Channel
+        Reaches the parties.
+    resends : int, default=2
+        How often a message is sent again, with the same bytes, before a party counts as lost.
+    max_message_bytes : int, default=64 MiB
+        Longer replies are refused before they are read.
+
+    Raises
+    ------
+    RefusedError, PartyLostError
+        If the session cannot be opened.
+
+    Examples
+    --------
+    ``ledger.release(mechanism, coordinator.sensitive(question), label="...")`` books and then
+    obtains the noisy sum. ``coordinator.release([(mechanism, question), ...], label="...")`` does
+    it for several questions in one exchange, as for the nodes of a level.
+    ``ledger.release(mechanism, coordinator.each(question), label="...")`` obtains one outcome
+    of every party, released by its own gate, as an array with a first axis of parties.
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        channel: Channel,
+        *,
+        resends: int = 2,
+        max_message_bytes: int = wire.MOST_BYTES,
+    ) -> None:
+        self._most_bytes = check_integer(
+            "max_message_bytes", "Coordinator", max_message_bytes, low=wire.LEAST_BYTES
+        )
+        if channel.n_parties != agreement.n_parties:
+            raise RefusedError("The channel does not reach as many parties as have agreed.")
+        self._agreement = agreement
+        self._channel = channel
+        self._resends = resends
+        self._ledger = agreement.ledger()
+        self._session = secrets.token_bytes(16)
+        self._number = 0
+        self._attempt = 0
+        self._orders: list[Any] = []
+        self._present = tuple(range(agreement.n_parties))
+        self._sums, self._own = _Sums(self), _Each(self)
+        self._open()
+
+    @property
+    def agreement(self) -> Agreement:
+        """The terms."""
+        return self._agreement
+
+    @property
+    def ledger(self) -> Ledger:
+        """The coordinator's books."""
+        return self._ledger
+
+    @property
+    def n_parties(self) -> int:
+        """How many parties there are."""
+        return self._agreement.n_parties
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """Parties that have not been lost; more may only be lost where the agreement says so."""
+        return self._present
+
+    # -- a source -------------------------------------------------------------------------------
+
+    @property
+    def surplus(self) -> float:
+        """Variance of the noise of a sum, in parts of what is charged for."""
+        return self._agreement.surplus
+
+    def sensitive(
+        self, question: Any, neighbours: Neighbours | None = None, *, sent: Any = None
+    ) -> Distant:
+        """Return the sum of the parties' answers, which only the gate can obtain, with noise.
+
+        Parameters
+        ----------
+        question : Question
+        neighbours : Neighbours, optional
+            That of the agreement by default.
+        sent : object, optional
+            A known object that means the same question to a party, where the question itself is
+            not sent.
+        """
+        return Distant(
+            tuple(question.shape),
+            question.bounds(neighbours or self._agreement.relation),
+            holder=self._sums,
+            question=question if sent is None else sent,
+            unit=question.unit,
+            surplus=self.surplus,
+        )
+
+    def each(self, question: Any, neighbours: Neighbours | None = None) -> Distant:
+        """Return the answer of every party, each of which releases its own outcome.
+
+        ``shape`` of the question is that of one party's answer; the outcome has a first axis of
+        parties. Parties hold disjoint rows: all outcomes together cost what one costs.
+        """
+        return Distant(
+            tuple(question.shape),
+            question.bounds(neighbours or self._agreement.relation),
+            holder=self._own,
+            question=question,
+            unit=question.unit,
+        )
+
+    def release(
+        self, questions: Sequence[tuple[Mechanism, Any]], *, label: str, each: bool = False
+    ) -> list[NDArray[Any]]:
+        """Book releases, each in the part of the rows it is about, and obtain all at once.
+
+        Parameters
+        ----------
+        questions : sequence of (Mechanism, Question)
+            A level of a tree, for instance: one question for each node, in branches of their own
+            and with budgets of their own.
+        label : str
+            Kind of release, for the report.
+        each : bool, default=False
+            Whether every party releases its own outcomes, as with `each`.
+
+        Returns
+        -------
+        list of ndarray
+            The outcome of each question.
+        """
+        ask = self.each if each else self.sensitive
+        return self._ledger.release_together(
+            [
+                Release(
+                    mechanism=mechanism,
+                    value=ask(question),
+                    label=label,
+                    branch=branch_of(question),
+                )
+                for mechanism, question in questions
+            ]
+        )
+
+    def tell(self, order: Any) -> None:
+        """Tell all parties something public or released; it goes with the next question."""
+        self._orders.append(order)
+
+    def finish(self) -> None:
+        """Send what was told since the last question."""
+        if self._orders:
+            self._ask([])
+
+    # -- exchanges ------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        invite = m.Invite(session=self._session, terms=self._agreement.digest)
+        joined = self._exchange(wire.encode(invite), m.Joined)
+        introduction = m.Introduce(
+            session=self._session,
+            keys=tuple(one.key for one in joined),
+            signatures=tuple(one.signature for one in joined),
+        )
+        self._exchange(wire.encode(introduction), m.Done)
+
+    def _ask(self, asked: Sequence[m.Asked]) -> Answered:
+        """Return the answers of all parties that are there, and what is left of their masks."""
+        turn = m.Turn(session=self._session, number=self._number, attempt=self._attempt)
+        # An attempt that fails is charged at every party that has seen it; the next is another.
+        self._attempt += 1
+        message = m.Ask(turn=turn, orders=tuple(self._orders), asked=tuple(asked))
+        least = self.n_parties - self._agreement.dropouts
+        answers = self._exchange(wire.encode(message), m.Answers, least)
+        for answer in answers:
+            if answer.turn != turn or len(answer.parts) != len(asked):
+                raise RefusedError(f"The answer of party {answer.party} is not to this question.")
+        seeds = self._uncover(turn, len(asked)) if self._agreement.dropouts and asked else {}
+        self._number, self._attempt = self._number + 1, 0
+        self._orders.clear()
+        parts = list(zip(*(answer.parts for answer in answers), strict=True))
+        missing = tuple(index for index in range(self.n_parties) if index not in self._present)
+        return Answered(parts=parts, seeds=seeds, missing=missing)
+
+    def _uncover(self, turn: m.Turn, n_parts: int) -> dict[int, Seeds]:
+        """Have the parties that are there reveal the masks that their sum does not cancel."""
+        present = Present(turn=turn, parties=self._present)
+        signatures: tuple[bytes, ...] = ()
+        if self._agreement.identities:
+            endorsed = self._exchange(wire.encode(present), Endorsed)
+            signatures = tuple(one.signature for one in endorsed)
+        unmask = Unmask(present=present, signatures=signatures)
+        seeds = {one.party: one for one in self._exchange(wire.encode(unmask), Seeds)}
+        n_missing = self.n_parties - len(self._present)
+        for index, own in seeds.items():
+            if not check_seeds(own, n_missing, n_parts):
+                raise RefusedError(f"Party {index} has not revealed the keys of its masks.")
+        return seeds
+
+    def _exchange(self, message: bytes, expected: type[T], least: int | None = None) -> list[T]:
+        """Send a message until every party has replied, and return the replies in their order.
+
+        Parameters
+        ----------
+        message : bytes
+        expected : type
+            Of the replies.
+        least : int, optional
+            So many parties will do: who does not reply then is lost for the session.
+        """
+        replies: dict[int, T] = {}
+        for _ in range(1 + self._resends):
+            waiting = [index for index in self._present if index not in replies]
+            if not waiting:
+                break
+            for index, reply in self._channel.exchange(message, waiting).items():
+                replies[index] = _read(reply, index, expected, self._most_bytes)
+        lost = [index for index in self._present if index not in replies]
+        if lost and (least is None or len(replies) < least):
+            raise PartyLostError(
+                f"No answer from party {lost[0]}: the release is aborted. It stays charged."
+            )
+        self._present = tuple(sorted(replies))
+        return [replies[index] for index in self._present]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What came back for a message.
+
+    Parameters
+    ----------
+    parts : list of tuple
+        For each question the part of every party that is there.
+    seeds : dict of int to Seeds
+        What each of them has revealed; empty where nobody may be missing.
+    missing : tuple of int
+        Parties that are not there.
+    """
+
+    parts: list[tuple[Any, ...]]
+    seeds: dict[int, Seeds]
+    missing: tuple[int, ...]
+
+
+def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
+    """Return the reply of a party, or raise when it is not the expected one."""
+    if len(reply) > most_bytes:
+        raise RefusedError(
+            f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter of "
+            f"Coordinator allows, {most_bytes}."
+        )
+    try:
+        content: Any = wire.decode(reply, object, most_bytes)
+    except wire.MalformedMessageError as error:
+        raise RefusedError(f"The reply of party {index} is malformed.") from error
+    if isinstance(content, m.Refused):
+        raise RefusedError(f"Party {index} refused a message: {content.code}.")
+    if not isinstance(content, expected) or content.party != index:  # type: ignore[attr-defined]
+        raise RefusedError(f"The reply of party {index} is not one to this message.")
+    return content
+
+
+class _Sums:
+    """Has sums over all parties drawn."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+        """Raise where noise of this kind cannot be added in shares."""
+        check_shared(mechanism)
+
+    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+        """Add the masked words of all parties: the masks go away and noisy sums are left."""
+        answered = self._coordinator._ask(
+            [_asked(entry, distant, each=False) for entry, distant in drawn]
+        )
+        outcomes = []
+        for place, (_, distant) in enumerate(drawn):
+            total = np.zeros(distant.shape, dtype=np.uint64)
+            for part in answered.parts[place]:
+                if not isinstance(part, m.Masked) or part.words.shape != distant.shape:
+                    raise RefusedError("An answer has another shape than its question.")
+                total += part.words
+            if answered.seeds:
+                total -= remaining_masks(answered.seeds, answered.missing, place, distant.shape)
+            outcomes.append(total.view(np.int64))
+        return outcomes
+
+
+class _Each:
+    """Has an outcome drawn by every party."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+        """Accept every mechanism."""
+
+    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+        """Stack the outcomes of the parties."""
+        asked = [_asked(entry, distant, each=True) for entry, distant in drawn]
+        outcomes = []
+        for (entry, distant), parts in zip(drawn, self._coordinator._ask(asked).parts, strict=True):
+            if not all(_is_outcome(part, entry.mechanism, distant.shape) for part in parts):
+                raise RefusedError("An answer is not the outcome that was asked for.")
+            outcomes.append(np.stack([part.outcome for part in parts]))
+        return outcomes
+
+
+def _is_outcome(part: Any, mechanism: Mechanism, shape: tuple[int, ...]) -> bool:
+    """Return whether a mechanism may have drawn this from a value of a shape."""
+    if not isinstance(part, m.Released):
+        return False
+    outcome = part.outcome
+    if mechanism.needs != "range":
+        return outcome.shape == shape and outcome.dtype == np.int64
+    chosen = outcome.shape == shape[:1] and outcome.dtype == np.int32
+    return chosen and bool(((outcome >= 0) & (outcome < shape[1])).all())
+
+
+def _asked(entry: Entry, distant: Distant, *, each: bool) -> m.Asked:
+    return m.Asked(
+        mechanism=entry.mechanism, question=distant.question, label=entry.label, each=each
+    )

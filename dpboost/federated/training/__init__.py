@@ -1,0 +1,1 @@
+"""How the engine's queries become messages to parties."""

@@ -1,0 +1,172 @@
+"""Rounds of the papers' kind where nobody may see exact gains: splits from noisy histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.boosting.split_learner import SplitLearner
+from dpboost.boosting.training_rows import TreeRows
+from dpboost.federated.training.level_queries import LeafTotals, LevelSums
+from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.grower import binary_nodes, grow
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.losses import GRADIENT_UNIT
+from dpboost.privacy.budget import split_tree
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.queries import Source
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.tree import Tree
+
+# Squared gradient sums stand out from their noise beyond so many variances.
+DOUBT = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramLearner:
+    """Grow one tree from noisy sums of all parties.
+
+    Deviation: the papers choose each split by an exponential mechanism over exact gains, and
+    release clipped leaves. Both need exact sums over all rows, which nobody has here. In their
+    place are two sums that parties can give: gradient sums and counts of all cells of all features
+    of a level, charged for every feature (`privacy.level_sums.level_sums`), from which the best
+    split is read off; and noisy sums and counts of the leaves, whose steps are shrunk by what is
+    known of their noise and clipped as the papers clip. Schedules, filter, clips, and the parts
+    of the budget are the recipe's.
+
+    Parameters
+    ----------
+    central : SplitLearner
+        The recipe's own learner.
+    source : Source
+        Of rows in the state that the loop has told them.
+    layout : Layout
+        Public positions of cells and candidates.
+
+    Privacy
+    -------
+    One release a level and one of the leaves, with discrete Laplace noise.
+    """
+
+    central: SplitLearner
+    source: Source
+    layout: Layout
+
+    def learn(
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: Budget,
+        ledger: Ledger,
+        learning_rate: float | None = None,
+    ) -> tuple[Tree, ...]:
+        """Release the tree at position ``index`` of its ensemble."""
+        central = self.central
+        statistics = rows.node_statistics(central.gradient_bound, ledger.neighbours, summed=True)
+        parts = split_tree(budget, central.grower.max_depth)
+        levels = iter(parts.levels)
+
+        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+            level = next(levels, None)
+            if level is None:
+                return Splits.none()
+            feature, split_bin = self._choose(len(nodes), level, ledger)
+            two = np.full(len(nodes), 2, dtype=np.int32)
+            return Splits(
+                node=nodes, feature=feature, split_bin=split_bin.astype(np.int32), n_branches=two
+            )
+
+        def route(splits: Splits) -> None:
+            statistics.split(splits.feature, splits.split_bin.astype(np.uint8))
+
+        sketch = grow(appraise, route, WholeLevel())
+        feature, left_bins, left, right = binary_nodes(sketch, self.layout.is_categorical)
+        steps = self._steps(len(sketch.leaves), index, parts.leaves, ledger)
+        rate = central.learning_rate if learning_rate is None else learning_rate
+        value = central.loss.to_score_units(steps, 1.0, rate)
+        tree = Tree(feature=feature, left_bins=left_bins, left=left, right=right, leaf_value=value)
+        return (tree,)
+
+    def _choose(
+        self, n_nodes: int, epsilon: Fraction | float, ledger: Ledger
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Release the histograms of a level and return the best split of every node."""
+        question = LevelSums(
+            n_nodes=n_nodes, layout=self.layout, gradient_bound=self.central.gradient_bound
+        )
+        sums = self.source.sensitive(question, ledger.neighbours)
+        noise = DiscreteLaplace(epsilon=epsilon)
+        deviation = sums.deviation(noise) * GRADIENT_UNIT
+        released = ledger.release(noise, sums, label="level histograms")
+        gradients = released[0] * GRADIENT_UNIT
+        counts = released[1] / question.count_units
+        gains = self._gains(gradients, counts, deviation)
+        return self.layout.splits(np.argmax(gains, axis=1))
+
+    def _gains(
+        self, gradients: NDArray[np.float64], counts: NDArray[np.float64], deviation: float
+    ) -> NDArray[np.float64]:
+        """Return the gain of every candidate of every node, less what noise alone would show.
+
+        Parameters
+        ----------
+        gradients, counts : ndarray of shape (n_nodes, n_cells)
+            Released sums, in gradients and in rows.
+        deviation : float
+            Standard deviation of the noise of a cell's gradient sum.
+        """
+        layout = self.layout
+        gains = np.empty((len(gradients), layout.n_candidates))
+        # A count is worth as many units as the largest gradient.
+        doubt_of_count = deviation / self.central.gradient_bound
+        for feature in range(len(layout.cell_offsets) - 1):
+            cells = slice(*layout.cell_offsets[feature : feature + 2])
+            candidates = slice(*layout.candidate_offsets[feature : feature + 2])
+            n_bins = cells.stop - cells.start - 1
+            own = np.stack([gradients[:, cells], counts[:, cells]])
+            total = own.sum(axis=2, keepdims=True)
+            left = own[:, :, :n_bins]
+            n_left = np.ones(n_bins)
+            if not layout.is_categorical[feature]:
+                left, n_left = np.cumsum(left, axis=2), np.arange(1, n_bins + 1)
+            sides = ((left, n_left), (total - left, n_bins + 1 - n_left))
+            gains[:, candidates] = sum(
+                self._score(side, n_cells, deviation, doubt_of_count) for side, n_cells in sides
+            )
+        return gains
+
+    def _score(
+        self,
+        side: NDArray[np.float64],
+        n_cells: NDArray[np.floating],
+        deviation: float,
+        doubt_of_count: float,
+    ) -> NDArray[np.float64]:
+        """Return S^2 / (c n + lambda) of one side, for sums over so many noisy cells."""
+        leaf = self.central.leaf
+        squares = np.maximum(side[0] ** 2 - DOUBT * n_cells * deviation**2, 0.0)
+        rows = np.maximum(side[1], 0.0) + doubt_of_count * np.sqrt(n_cells)
+        score: NDArray[np.float64] = squares / (leaf.hessian * rows + leaf.reg_lambda)
+        return score
+
+    def _steps(
+        self, n_leaves: int, index: int, epsilon: Fraction | float, ledger: Ledger
+    ) -> NDArray[np.float64]:
+        """Release the sums of the leaves and return their steps before the learning rate."""
+        central = self.central
+        question = LeafTotals(n_nodes=n_leaves, gradient_bound=central.gradient_bound)
+        totals = self.source.sensitive(question, ledger.neighbours)
+        noise = DiscreteLaplace(epsilon=epsilon)
+        deviation = totals.deviation(noise) * GRADIENT_UNIT
+        released = ledger.release(noise, totals, label="leaf sums")
+        clip = replace(central.leaf, clip=central.clip.at(index)).clip
+        leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)
+        hessians = central.leaf.hessian * released[1] / question.count_units
+        return leaf.steps(released[0] * GRADIENT_UNIT, hessians, deviation)

@@ -1,0 +1,62 @@
+"""Several places of rows in one process, which may be added up: simulation with a trusted sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Order, Question, Sum, Tally
+from dpboost.privacy.sensitive import Sensitive
+
+
+class Places:
+    """Rows at several places whose answers one process adds up before the noise is drawn.
+
+    The law of all that is released is the one that parties have whose shares of the noise add up
+    to what is charged, without keys, masks and messages.
+
+    Parameters
+    ----------
+    rows : sequence of object
+        The private state of each place.
+
+    Privacy
+    -------
+    This process sees the rows of all places: it must be trusted by all of them.
+    """
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = list(rows)
+
+    def exact(self, question: Sum) -> NDArray[np.int64]:
+        """Return the sum of the answers, on the private side."""
+        total = question.answer(self._rows[0])
+        for rows in self._rows[1:]:
+            total = total + question.answer(rows)
+        return total
+
+    def tally(self, question: Tally) -> list[Counter[Any]]:
+        """Return counts over the rows of all places, on the private side."""
+        counts = [question.count(rows) for rows in self._rows]
+        return [sum(columns, Counter()) for columns in zip(*counts, strict=True)]
+
+    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return the sum of the answers: a row moves the answer of its place alone."""
+        return Sensitive(self.exact(question), question.bounds(neighbours), question.unit)
+
+    def each(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return the answers of all places, one after the other on the first axis.
+
+        A row moves one of them, as if it were the only one.
+        """
+        answers = np.concatenate([question.answer(rows) for rows in self._rows])
+        return Sensitive(answers, question.bounds(neighbours), question.unit)
+
+    def tell(self, order: Order) -> None:
+        """Have an order carried out at every place."""
+        self._rows = [order.carry_out(rows) for rows in self._rows]

@@ -1,0 +1,70 @@
+"""What a federated fit promises against whom, as facts for the report."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.privacy.collusion import epsilon_against
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.report import PrivacyReport
+
+
+def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
+    """Return the guarantee against the coordinator, other parties, and several of them.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        The terms.
+    ledger : Ledger
+        The books of the coordinator, or of one party: all parties have the same shares.
+
+    Returns
+    -------
+    dict of str to str or int
+        For ``PrivacyReport``; public numbers only.
+    """
+    n_parties, honest = agreement.n_parties, agreement.honest
+    signed = "" if agreement.identities else "; honest but curious: keys are relayed unsigned"
+    found: dict[str, Any] = {
+        "parties": n_parties,
+        "noise": "each party adds all of it"
+        if honest == 1
+        else f"in shares, {honest} of which carry all of it",
+        "protected at": "each party: a row among the rows of one party; a person with rows at m "
+        "parties is protected at m times epsilon",
+        "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
+    }
+    if agreement.dropouts:
+        found["lost parties"] = f"up to {agreement.dropouts}, without harm to what follows"
+    most = n_parties - agreement.dropouts - 1
+    counts = {1, agreement.colluding, agreement.colluding + 1, most} - {0}
+    for colluding in sorted(counts):
+        if colluding <= most:
+            who = "1 other party" if colluding == 1 else f"{colluding} others"
+            found[f"against {who}"] = (
+                f"{_epsilon(agreement, ledger, colluding)}, with the coordinator or without"
+            )
+    return found
+
+
+def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:
+    """Return the report of one party, from its own books."""
+    return PrivacyReport.from_ledger(ledger, facts=facts(agreement, ledger))
+
+
+def _epsilon(agreement: Agreement, ledger: Ledger, colluding: int) -> str:
+    if not ledger.private:
+        return "no guarantee"
+    found = epsilon_against(
+        ledger,
+        # As if all that may be lost were lost.
+        n_parties=agreement.n_parties - agreement.dropouts,
+        colluding=colluding,
+        honest=agreement.honest,
+    )
+    if math.isinf(found):
+        return "no finite epsilon"
+    return f"epsilon = {found:.4g}"

@@ -1,0 +1,1 @@
+"""Public rules by which trees grow, over released numbers alone."""

@@ -1,0 +1,166 @@
+"""Leaves of single trees: released class counts, and the probabilities made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.trees.growing_tree import Sketch
+
+#: Scores of leaves are integers in this unit.
+SCORE_UNIT = 2.0**-20
+
+# No leaf is surer than this.
+_LEAST_PROBABILITY = 1e-6
+
+
+def release_leaf_counts(
+    rows: ClassStatistics, leaves: NDArray[np.int32], *, epsilon: Budget, ledger: Ledger
+) -> tuple[NDArray[np.float64], float]:
+    """Release the class counts of all leaves.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_leaves, n_classes), float64
+        Noisy, not cut at zero.
+    deviation : float
+        Standard deviation of their noise.
+
+    Privacy
+    -------
+    One release: a row is in one leaf and of one class.
+    """
+    mechanism = DiscreteLaplace(epsilon=epsilon)
+    counts = rows.class_counts(leaves)
+    deviation = counts.deviation(mechanism)
+    released = ledger.release(mechanism, counts, label="leaf counts")
+    return released.astype(np.float64), deviation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GrownTree:
+    """What the growth of a single tree has released.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        The splits.
+    counts : ndarray of shape (n_leaves, n_classes), float64
+        Class counts of the leaves in the order of ``sketch.leaves``.
+    deviation : float
+        Standard deviation of the noise of a count.
+    sizes : ndarray of shape (n_nodes,), float64, or None
+        Released sizes of nodes, NaN where none was released; None where there are none at all.
+    """
+
+    sketch: Sketch
+    counts: NDArray[np.float64]
+    deviation: float
+    sizes: NDArray[np.float64] | None = None
+
+    def node_counts(self) -> NDArray[np.float64]:
+        """Class counts of all nodes: those of the leaves, and their sums above."""
+        return add_up(self.sketch, self.counts)
+
+
+def add_up(sketch: Sketch, of_leaves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of leaves' values at every node; shape (n_nodes, ...)."""
+    sums = np.zeros((sketch.n_nodes, *of_leaves.shape[1:]))
+    sums[sketch.leaves] = of_leaves
+    parent = sketch.parent
+    for depth in range(int(sketch.depth.max(initial=0)), 0, -1):
+        level = np.flatnonzero(sketch.depth == depth)
+        np.add.at(sums, parent[level], sums[level])
+    return sums
+
+
+class ClassProbability(Protocol):
+    """Turns released counts into the class probabilities of leaves."""
+
+    def of(self, tree: GrownTree) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_leaves, n_classes)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedProbability:
+    """Shares of the released counts; the class of the largest count is the likeliest.
+
+    Counts below zero are taken for zero and every class gets half a row more.
+    """
+
+    def of(self, tree: GrownTree) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_leaves, n_classes)."""
+        counts = np.maximum(tree.counts, 0.0) + 0.5
+        return counts / counts.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrunkenProbability:
+    """Shares of the released counts, drawn towards the node above by what is known of the noise.
+
+    From the root down the share of a node of n released rows is a mean of its own, of weight
+    ``n^2 / (n^2 + n rows + (s / prior)^2)``, and that of the node above it, where s is the
+    standard deviation of the noise of its counts: the posterior mean under a prior of variance
+    ``prior**2`` for the step from a node to its child. A leaf of noise alone says what the node
+    above it says, so that depth costs little.
+
+    Parameters
+    ----------
+    prior : float
+        Typical difference of a probability between a node and its child.
+    rows : float
+        Rows that the node above counts for.
+    """
+
+    prior: float = 0.2
+    rows: float = 5.0
+
+    def of(self, tree: GrownTree) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_leaves, n_classes)."""
+        sketch = tree.sketch
+        counts = np.maximum(tree.node_counts(), 0.0)
+        leaves_below = add_up(sketch, np.ones(len(tree.counts)))
+        noise = tree.deviation**2 * leaves_below / self.prior**2
+        total = counts.sum(axis=1)
+        weight = total**2 / (total**2 + total * self.rows + noise + 1e-12)
+        n_classes = counts.shape[1]
+        own = np.where(
+            total[:, np.newaxis] > 0, counts / np.maximum(total, 1.0)[:, np.newaxis], 1 / n_classes
+        )
+        result = np.full(counts.shape, 1 / n_classes)
+        parent = sketch.parent
+        for depth in range(int(sketch.depth.max(initial=0)) + 1):
+            level = np.flatnonzero(sketch.depth == depth)
+            above = result[parent[level]] if depth else result[level]
+            share = weight[level, np.newaxis]
+            result[level] = share * own[level] + (1 - share) * above
+        return result[sketch.leaves]
+
+
+def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return raw scores in units of ``SCORE_UNIT``, whose link gives the probabilities back.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_leaves, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_leaves), int64
+        One output of log-odds for at most two classes, else the logarithm for each class.
+    """
+    inside = np.clip(probability, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
+    if probability.shape[1] == 1:
+        raw = np.zeros((1, len(probability)))
+    elif probability.shape[1] == 2:
+        raw = np.log(inside[:, 1:] / inside[:, :1]).T
+    else:
+        raw = np.log(inside).T
+    return np.rint(raw / SCORE_UNIT).astype(np.int64)

@@ -1,0 +1,230 @@
+"""How the splits of single trees are chosen from class counts, and what is known of node sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.selectors import SELECTIONS
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS, Impurity
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.trees.split_candidates import MULTIWAY, Candidates
+
+# Standard deviations of the noise that are added to a released size before it serves as a clip.
+_MARGIN = 2.0
+
+
+def release_sizes(
+    rows: ClassStatistics, nodes: NDArray[np.int32], *, epsilon: Budget, ledger: Ledger
+) -> tuple[NDArray[np.float64], float]:
+    """Release the numbers of rows of some nodes.
+
+    Returns
+    -------
+    sizes : ndarray of shape (n_nodes,), float64
+        Noisy, not cut at zero.
+    deviation : float
+        Standard deviation of their noise.
+    """
+    mechanism = DiscreteLaplace(epsilon=epsilon)
+    sizes = rows.sizes(nodes)
+    deviation = sizes.deviation(mechanism)
+    released = ledger.release(mechanism, sizes, label="node sizes")
+    return released.astype(np.float64), deviation
+
+
+def row_limits(
+    sizes: NDArray[np.float64], deviation: float, max_rows: int | None
+) -> NDArray[np.int64]:
+    """Return the number of rows by which each node's impurity is clipped.
+
+    A released size plus two deviations of its noise: almost always enough that nothing is
+    clipped, and where it is not, the score is a little off and just as private.
+    """
+    most = MOST_ROWS if max_rows is None else min(max(max_rows, LEAST_ROWS), MOST_ROWS)
+    limits = np.ceil(np.maximum(sizes, 0.0) + _MARGIN * deviation)
+    return np.clip(limits, LEAST_ROWS, most).astype(np.int64)
+
+
+class Chooser(Protocol):
+    """Chooses a split for each of some nodes, at a cost of ``releases`` equal parts."""
+
+    def choose(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        offered: NDArray[np.bool_],
+        *,
+        epsilon: Budget,
+        ledger: Ledger,
+    ) -> NDArray[np.int32]:
+        """Release a candidate for each node; ``epsilon`` is that of one part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointChoice:
+    """One private choice among all splits of all features.
+
+    Parameters
+    ----------
+    measure : Impurity
+    selection : {"exponential", "permute_and_flip"}
+
+    Privacy
+    -------
+    One release for all nodes, which hold disjoint rows.
+    """
+
+    measure: Impurity
+    selection: str
+
+    def choose(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        offered: NDArray[np.bool_],
+        *,
+        epsilon: Budget,
+        ledger: Ledger,
+    ) -> NDArray[np.int32]:
+        """Release a candidate for each node."""
+        scores = rows.scores(nodes, self.measure, limits, offered)
+        return ledger.release(
+            SELECTIONS[self.selection](epsilon=epsilon), scores, label="split choice"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoicePerFeature:
+    """A private threshold for each numeric feature, then a private choice among features.
+
+    Section 4.3 of Friedman and Schuster (KDD 2010): with n numeric features it costs n + 1 parts
+    of the budget, where :class:`JointChoice` costs one.
+
+    Parameters
+    ----------
+    measure : Impurity
+    selection : {"exponential", "permute_and_flip"}
+
+    Privacy
+    -------
+    The releases read the same rows one after the other: their budgets add up.
+    """
+
+    measure: Impurity
+    selection: str
+
+    def choose(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        offered: NDArray[np.bool_],
+        *,
+        epsilon: Budget,
+        ledger: Ledger,
+    ) -> NDArray[np.int32]:
+        """Release a candidate for each node."""
+        candidates = rows.candidates
+        places = candidates.candidate_offsets
+        scores = rows.scores(nodes, self.measure, limits, offered)
+        mechanism = SELECTIONS[self.selection](epsilon=epsilon)
+        chosen = np.repeat(places[np.newaxis, :-1], len(nodes), axis=0)
+        for numeric in numeric_features(candidates):
+            own = _columns(scores, np.arange(places[numeric], places[numeric + 1]))
+            chosen[:, numeric] += ledger.release(mechanism, own, label="threshold choice")
+        best = scores.map(
+            lambda values: np.take_along_axis(values, chosen, axis=1), bounds=scores.bounds
+        )
+        feature = ledger.release(mechanism, best, label="split choice")
+        return chosen[np.arange(len(nodes)), feature].astype(np.int32)
+
+
+def numeric_features(candidates: Candidates) -> list[int]:
+    """Return the features that are split by thresholds."""
+    inside = (candidates.is_categorical == 0) & (candidates.kinds != MULTIWAY)
+    return np.flatnonzero(inside).tolist()
+
+
+def _columns(scores: Sensitive, columns: NDArray[np.integer]) -> Sensitive:
+    return scores.map(lambda values: np.ascontiguousarray(values[:, columns]), bounds=scores.bounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyCountChoice:
+    """The best feature by noisy histograms of all features (SuLQ-ID3).
+
+    Blum, Dwork, McSherry and Nissim (PODS 2005), in the form of Friedman and Schuster (KDD 2010):
+    half of the budget for the counts of the cells, half for those of their classes, each in
+    equal parts for all features.
+
+    Parameters
+    ----------
+    measure : Impurity
+        Entropy, Gini or errors, computed from the released counts.
+
+    Privacy
+    -------
+    Two releases: a row is in one cell of each offered feature.
+    """
+
+    measure: Impurity
+
+    def choose(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        limits: NDArray[np.int64],
+        offered: NDArray[np.bool_],
+        *,
+        epsilon: Budget,
+        ledger: Ledger,
+    ) -> NDArray[np.int32]:
+        """Release histograms and return the best feature of each node."""
+        mechanism = DiscreteLaplace(epsilon=divide(epsilon, (1, 1))[0])
+        sizes = ledger.release(mechanism, rows.cell_sizes(nodes, offered), label="cell sizes")
+        counts = ledger.release(mechanism, rows.histograms(nodes, offered), label="class counts")
+        cells = released_impurity(self.measure, sizes, counts)
+        starts = rows.candidates.cell_offsets[:-1]
+        impurity = np.add.reduceat(cells, starts, axis=1)
+        impurity[~offered] = math.inf
+        return impurity.argmin(axis=1).astype(np.int32)
+
+
+def released_impurity(
+    measure: Impurity, sizes: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the impurity of cells from released counts, which need not agree with each other.
+
+    Parameters
+    ----------
+    measure : Impurity
+        Entropy, Gini or errors.
+    sizes : ndarray of shape (n_nodes, n_cells), int64
+    counts : ndarray of shape (n_nodes, n_cells, n_classes), int64
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_cells), float64
+    """
+    if measure is Impurity.ERRORS:
+        # Minus the score of the paper; the total that it lacks is the same for all features.
+        return -counts.max(axis=2).astype(np.float64)
+    inside = np.maximum(counts, 0).astype(np.float64)
+    total = np.maximum(sizes, 1).astype(np.float64)
+    part = np.clip(inside / total[:, :, np.newaxis], 0.0, 1.0)
+    if measure is Impurity.GINI:
+        return total * (1 - (part**2).sum(axis=2))
+    logarithm = np.log2(np.where(part > 0, part, 1.0))
+    return -(inside * logarithm).sum(axis=2)

@@ -1,0 +1,91 @@
+"""Leaf estimators: from integer sums to a value, and what one row can change in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import leaf as leaf_kernel
+from dpboost.losses import GRADIENT_UNIT
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity import constants
+
+if TYPE_CHECKING:
+    from dpboost.rows.gradient_statistics import NodeStatistics
+
+# Leaf values are integers in this unit of the scaled label, before the learning rate.
+LEAF_UNIT = 2.0**-20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedLeaf:
+    """The leaf value -S / (c n + lambda), clipped to a public bound.
+
+    Equation (4) and geometric leaf clipping of Li, Wu, Wen and He (AAAI 2020).
+
+    Parameters
+    ----------
+    hessian : float
+        The public constant ``c`` that each row adds to the denominator.
+    reg_lambda : float
+        L2 regularisation, greater than zero.
+    gradient_bound : float
+        Largest absolute gradient of a row.
+    clip : float
+        Values are clipped to [-clip, clip]. The sensitivity is computed from the same number.
+    unit : float
+        Grid of the values; a value is rounded to it after clipping.
+
+    Privacy
+    -------
+    One release a tree, with discrete Laplace noise: its leaves hold disjoint rows. One added or
+    deleted row changes one leaf by at most ``min(g* / (c + lambda), 2 clip)`` and the rounding
+    by one unit more (``constants.clipped_leaf``). Leaves without rows get the same noise.
+    """
+
+    hessian: float
+    reg_lambda: float
+    gradient_bound: float
+    clip: float
+    unit: float = LEAF_UNIT
+
+    def values(self, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Leaf values in units of the grid, one a node."""
+        values = np.empty(len(sums), dtype=np.int64)
+        leaf_kernel.clipped_leaf(
+            sums,
+            counts,
+            self.hessian,
+            self.reg_lambda,
+            GRADIENT_UNIT,
+            self.clip,
+            1.0 / self.unit,
+            values,
+        )
+        return values
+
+    def bound(self, neighbours: Neighbours) -> Bound:
+        """Return what one row changes in the leaf values of a tree, in units of the grid."""
+        return constants.clipped_leaf(
+            gradient_bound=self.gradient_bound,
+            hessian=self.hessian,
+            reg_lambda=self.reg_lambda,
+            clip=self.clip,
+            unit=self.unit,
+            neighbours=neighbours,
+        )
+
+    def release(
+        self, statistics: NodeStatistics, *, epsilon: Fraction | float, ledger: Ledger
+    ) -> NDArray[np.int64]:
+        """Release the values of all leaves of a tree, in units of the grid."""
+        return ledger.release(
+            DiscreteLaplace(epsilon=epsilon), statistics.leaf_values(self), label="leaf values"
+        )

@@ -1,0 +1,169 @@
+"""Growth of one tree through the gate, level by level or by what a frontier says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.clipped_leaves import ClippedLeaf
+from dpboost.growing.frontier import Frontier
+from dpboost.growing.selectors import PrivateArgmax
+from dpboost.privacy.budget import split_tree
+from dpboost.privacy.ledger import Ledger
+from dpboost.rows.gradient_statistics import NodeStatistics
+from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.tree import SET_WORDS, Tree, complete_children, threshold_sets
+
+
+def grow(
+    appraise: Callable[[NDArray[np.int32], Sketch], Splits],
+    route: Callable[[Splits], None],
+    frontier: Frontier,
+) -> Sketch:
+    """Grow a tree; the loop that recipes of trees share whose shape is released.
+
+    Parameters
+    ----------
+    appraise : callable
+        ``appraise(nodes, sketch)``: looks at new nodes through the gate, once, and returns the
+        released splits of those that may be split.
+    route : callable
+        ``route(splits)``: sends rows on to the children of the splits.
+    frontier : Frontier
+        Decides which of the splits are made, and when.
+
+    Returns
+    -------
+    Sketch
+
+    Privacy
+    -------
+    Releases nothing itself. Order and end of the growth are functions of what ``appraise``
+    returns, and rows move by released splits.
+    """
+    sketch = Sketch()
+    nodes = sketch.root
+    while len(nodes):
+        frontier.push(appraise(nodes, sketch))
+        splits = frontier.pop()
+        if len(splits):
+            route(splits)
+        nodes = sketch.split(splits)
+    return sketch
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelwiseGrower:
+    """Grow every node of a level at once, down to a public depth.
+
+    Algorithm 1 of Li, Wu, Wen and He (AAAI 2020), without its per-node loop: a level is one
+    release. Half of the tree's budget goes to the leaves, the rest in equal parts to the levels.
+    The tree is always complete, so its shape says nothing about the rows.
+
+    Parameters
+    ----------
+    selector : PrivateArgmax
+        Chooses the splits of a level.
+    max_depth : int
+        Levels of internal nodes.
+
+    Privacy
+    -------
+    Releases one array of splits a level and one array of leaf values. A row lies in one node of
+    each level and in one leaf: levels and leaves add up, nodes of a level do not.
+    """
+
+    selector: PrivateArgmax
+    max_depth: int
+
+    def grow(
+        self,
+        statistics: NodeStatistics,
+        *,
+        leaf: ClippedLeaf,
+        epsilon: Fraction | float,
+        ledger: Ledger,
+    ) -> Tree:
+        """Release one tree; its leaf values are in units of ``leaf.unit``.
+
+        Parameters
+        ----------
+        statistics : NodeStatistics
+            The tree's rows.
+        leaf : ClippedLeaf
+            The leaf estimator of this tree.
+        epsilon : Fraction or inf
+            Budget of the tree.
+        ledger : Ledger
+            The gate.
+
+        Returns
+        -------
+        Tree
+        """
+        budget = split_tree(epsilon, self.max_depth)
+        features = [np.empty(0, dtype=np.int32)]
+        split_bins = [np.empty(0, dtype=np.uint8)]
+        for level in budget.levels:
+            feature, split_bin = self.selector.choose(statistics, epsilon=level, ledger=ledger)
+            statistics.split(feature, split_bin)
+            features.append(feature)
+            split_bins.append(split_bin)
+        feature = np.concatenate(features)
+        is_categorical = statistics.layout.is_categorical[feature] == 1
+        left, right = complete_children(self.max_depth)
+        return Tree(
+            feature=feature,
+            left_bins=threshold_sets(np.concatenate(split_bins), is_categorical),
+            left=left,
+            right=right,
+            leaf_value=leaf.release(statistics, epsilon=budget.leaves, ledger=ledger),
+        )
+
+
+def binary_nodes(
+    sketch: Sketch, is_categorical: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """Write a sketch as binary nodes; a split into many branches becomes a chain.
+
+    The chain asks for the branches one after the other: bin 0 against the rest, bin 1 against
+    the rest, up to the last value bin against missing values. On a numeric feature it asks for
+    bins up to 0, up to 1, ..., which comes to the same.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    is_categorical : ndarray of shape (n_features,), uint8
+
+    Returns
+    -------
+    feature : ndarray of shape (n,), int32
+    left_bins : ndarray of shape (n, 4), uint64
+    left, right : ndarray of shape (n,), int32
+        Node numbers, or ``~leaf`` with leaves in the order of ``sketch.leaves``. Chains stand
+        in the order in which the splits were made.
+    """
+    splits, first_child = sketch.splits, sketch.first_child
+    lengths = splits.n_branches - 1
+    starts = np.cumsum(lengths) - lengths
+    reference = np.empty(sketch.n_nodes, dtype=np.int32)
+    reference[splits.node] = starts
+    leaves = sketch.leaves
+    reference[leaves] = ~np.arange(len(leaves), dtype=np.int32)
+    owner = np.repeat(np.arange(len(splits)), lengths)
+    link = np.arange(len(owner)) - starts[owner]
+    last = link == lengths[owner] - 1
+    left = reference[first_child[owner] + link]
+    after = reference[np.minimum(first_child[owner] + link + 1, sketch.n_nodes - 1)]
+    right = np.where(last, after, np.arange(1, len(owner) + 1))
+    feature = splits.feature[owner]
+    chained = splits.n_branches[owner] > 2
+    own_bin = np.where(chained, link, splits.split_bin[owner]).astype(np.uint8)
+    if not len(owner):
+        return feature, np.empty((0, SET_WORDS), dtype=np.uint64), left, right.astype(np.int32)
+    sets = threshold_sets(own_bin, is_categorical[feature] == 1)
+    return feature, sets, left, right.astype(np.int32)

@@ -1,0 +1,313 @@
+"""Growth by noisy histograms of the features that bounds do not rule out, which saves budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.class_leaves import GrownTree
+from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.grower import grow
+from dpboost.growing.released_splits import branch_counts, split_purity, splits_of, worth_splitting
+from dpboost.privacy.budget import split_tree
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
+from dpboost.privacy.queries import Question
+from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
+from dpboost.rows.class_queries import ClassCounts, FeatureHistograms
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.rows.site_queries import ImpurityBounds
+from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.split_candidates import Candidates
+
+#: Features of the first group that a node visits, and by how much groups grow.
+FIRST_GROUP, GROWTH = 1, 4
+
+
+@dataclass(kw_only=True, eq=False)
+class Node:
+    """What is known of a node while it is looked at: released numbers and public budgets.
+
+    Attributes
+    ----------
+    number : int
+    budget : Fraction or inf
+        For its bounds and histograms.
+    branch : tuple of str
+        Path of the part of the rows in whose scope its releases are booked: its parent's while
+        it does the same as its siblings, then its own.
+    path : tuple of str
+        Its own path.
+    bounds : ndarray of shape (n_features,), float64
+        Released bounds of the impurity in rows.
+    waiting : list of int
+        Features that are neither visited nor dropped, by ascending bounds.
+    sums : list of ndarray
+        Class counts by each visited feature.
+    best : tuple of float, float, int
+        Impurity for each row of the best split so far, its impurity in rows, and its candidate.
+    visited : int
+    """
+
+    number: int
+    budget: Budget
+    branch: tuple[str, ...]
+    path: tuple[str, ...]
+    bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    waiting: list[int] = field(default_factory=list)
+    sums: list[NDArray[np.int64]] = field(default_factory=list)
+    best: tuple[float, float, int] = (np.inf, np.inf, -1)
+    visited: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedHistograms:
+    """Histograms of the features that bounds do not rule out: Algorithm 6.
+
+    Parameters
+    ----------
+    max_depth : int
+    leaf_share : Fraction
+        Part of the budget for the leaves; the levels share the rest equally.
+    bounds_share : Fraction
+        Part of a node's budget for the bounds.
+    least_rows : int
+        Nodes of fewer rows by the histograms of all features stay leaves.
+    bounds_question : type
+        Asks for the bounds.
+
+    Privacy
+    -------
+    A node releases bounds of all features and histograms of some of them; what it does not spend
+    is handed on to its children, whose rows are disjoint, and at last to the class counts of the
+    leaves. All budgets are functions of released numbers, and what is spent on any path from the
+    root to a leaf adds up to the budget of the tree: each release is booked in the scope of its
+    path.
+    """
+
+    max_depth: int
+    leaf_share: Fraction
+    bounds_share: Fraction
+    least_rows: int
+    bounds_question: type[ImpurityBounds] = ImpurityBounds
+
+    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+        """Release one tree."""
+        shares = split_tree(budget, self.max_depth, self.leaf_share)
+        per_level = shares.levels[0] if shares.levels else Fraction(0)
+        waiting = {0: Node(number=0, budget=per_level, branch=(), path=())}
+        leaves: dict[int, Node] = {}
+
+        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+            level = [waiting.pop(int(number)) for number in nodes]
+            depth = int(sketch.depth[nodes[0]])
+            if depth < self.max_depth:
+                self._look(rows, level, ledger)
+            go = [depth < self.max_depth and self._goes(node) for node in level]
+            chosen = np.array([node.best[2] for node in level], dtype=np.int32)
+            splits = splits_of(rows.candidates, nodes[go], chosen[go])
+            first = sketch.n_nodes
+            for node, splits_now in zip(level, go, strict=True):
+                left_over = self._left_over(node, rows.candidates.n_features)
+                if not splits_now:
+                    levels_below = max(self.max_depth - 1 - depth, 0)
+                    rest = _part(per_level, levels_below)
+                    node.budget = shares.leaves + rest + left_over
+                    leaves[node.number] = node
+                    continue
+                after = per_level if depth + 1 < self.max_depth else Fraction(0)
+                for child in (first, first + 1):
+                    path = (*node.path, str(child))
+                    waiting[child] = Node(
+                        number=child, budget=after + left_over, branch=node.path, path=path
+                    )
+                first += 2
+            return splits
+
+        sketch = grow(appraise, rows.split, WholeLevel())
+        counts, deviation = self._leaf_counts(
+            rows, [leaves[int(number)] for number in sketch.leaves], ledger
+        )
+        return GrownTree(sketch=sketch, counts=counts, deviation=deviation)
+
+    def _look(self, rows: ClassStatistics, level: list[Node], ledger: Ledger) -> None:
+        """Release bounds of some nodes, and histograms until no feature is left."""
+        n_features = rows.candidates.n_features
+        share = self.bounds_share
+        found = _release(
+            rows,
+            [(node, _part(node.budget, share), 0) for node in level],
+            lambda nodes, branch: self.bounds_question(
+                nodes=_numbers(nodes), n_features=n_features, branch=branch
+            ),
+            ledger,
+            "impurity bounds",
+        )
+        for node, bounds in zip(level, found, strict=True):
+            node.bounds = bounds / BOUND_UNITS_PER_ROW
+            node.waiting = np.argsort(node.bounds, kind="stable").tolist()
+        size = FIRST_GROUP
+        while any(node.waiting for node in level):
+            self._visit(rows, [node for node in level if node.waiting], size, ledger)
+            size *= GROWTH
+
+    def _visit(self, rows: ClassStatistics, level: list[Node], size: int, ledger: Ledger) -> None:
+        """Release histograms of the next features of some nodes, and drop what they rule out."""
+        candidates = rows.candidates
+        each = (1 - self.bounds_share) / candidates.n_features
+        asked = []
+        for node in level:
+            features, node.waiting = node.waiting[:size], node.waiting[size:]
+            node.visited += len(features)
+            asked.append((node, _part(node.budget, each * len(features)), features))
+        wanted = {node.number: features for node, _, features in asked}
+        found = _release(
+            rows,
+            [(node, budget, len(features)) for node, budget, features in asked],
+            lambda nodes, branch: FeatureHistograms(
+                nodes=_numbers(nodes),
+                features=np.array([wanted[node.number] for node in nodes], dtype=np.int32),
+                cell_offsets=candidates.cell_offsets,
+                n_classes=rows.n_classes,
+                branch=branch,
+            ),
+            ledger,
+            "class counts",
+        )
+        for number in sorted({len(features) for _, _, features in asked}):
+            alike = [place for place, part in enumerate(asked) if len(part[2]) == number]
+            self._weigh(
+                [asked[place][0] for place in alike],
+                np.array([asked[place][2] for place in alike]),
+                np.stack([found[place] for place in alike]),
+                candidates,
+            )
+
+    def _weigh(
+        self,
+        nodes: list[Node],
+        features: NDArray[np.integer],
+        counts: NDArray[np.int64],
+        candidates: Candidates,
+    ) -> None:
+        """Compare the best splits of some features of some nodes with the best ones so far.
+
+        ``features`` has shape (n_nodes, n_asked), ``counts`` (n_nodes, n_asked, n_cells,
+        n_classes).
+        """
+        # Cells that a feature lacks hold noise.
+        there = np.arange(counts.shape[2]) <= candidates.n_bins[features][..., np.newaxis]
+        counts = np.where(there[..., np.newaxis], counts, 0)
+        # The missing bin, a feature's last cell, goes with the second branch of a threshold.
+        left, right = branch_counts(counts, candidates.kinds[features])
+        purity = np.where(there[..., 1:], split_purity(Impurity.GINI, left, right), -np.inf)
+        place = purity.argmax(axis=2)[..., np.newaxis]
+        impurity = -np.take_along_axis(purity, place, axis=2)[..., 0]
+        in_all = np.take_along_axis((left + right).sum(axis=3), place, axis=2)[..., 0]
+        # n p (1 - p) is half of Gini.
+        in_rows = np.where(np.isfinite(impurity), impurity, 0.0) / 2 * in_all
+        chosen = candidates.candidate_offsets[features] + place[..., 0]
+        for node, sums, own, rows, split in zip(
+            nodes, counts.sum(axis=2), impurity, in_rows, chosen, strict=True
+        ):
+            node.sums.extend(sums)
+            best = int(own.argmin())
+            if own[best] < node.best[0]:
+                node.best = (float(own[best]), float(rows[best]), int(split[best]))
+            node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
+
+    def _goes(self, node: Node) -> bool:
+        """Tell whether a node is split: it is a leaf when all features say so.
+
+        A feature that was dropped says nothing, and with few histograms there is little to
+        outvote the noise.
+        """
+        if node.visited < node.bounds.size:
+            return True
+        enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.least_rows)
+        return bool(enough[0]) and node.best[2] >= 0
+
+    def _left_over(self, node: Node, n_features: int) -> Budget:
+        """Return what a node has not spent of its budget."""
+        if not node.bounds.size:
+            return node.budget
+        each = (1 - self.bounds_share) / n_features
+        return _part(node.budget, each * (n_features - node.visited))
+
+    def _leaf_counts(
+        self, rows: ClassStatistics, leaves: list[Node], ledger: Ledger
+    ) -> tuple[NDArray[np.float64], float]:
+        """Release class counts with all that is left on the way to each leaf."""
+        found = _release(
+            rows,
+            [(leaf, leaf.budget, 0) for leaf in leaves],
+            lambda nodes, branch: ClassCounts(
+                nodes=_numbers(nodes), n_classes=rows.n_classes, branch=branch
+            ),
+            ledger,
+            "leaf counts",
+        )
+        poorest = min(leaf.budget for leaf in leaves)
+        question = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
+        deviation = rows.deviation(DiscreteLaplace(epsilon=poorest), question)
+        return np.stack(found).astype(np.float64), deviation
+
+
+def _part(budget: Budget, share: Fraction | int) -> Budget:
+    """Return a part of a budget; nothing of an infinite one is nothing."""
+    return budget * share if share else Fraction(0)
+
+
+def _numbers(nodes: Sequence[Node]) -> NDArray[np.int32]:
+    return np.array([node.number for node in nodes], dtype=np.int32)
+
+
+def _release(
+    rows: ClassStatistics,
+    asked: Sequence[tuple[Node, Budget, int]],
+    question_of: Callable[[list[Node], tuple[str, ...]], Question],
+    ledger: Ledger,
+    label: str,
+) -> list[NDArray[np.int64]]:
+    """Release something of every node with a budget of its own, all in one exchange.
+
+    Siblings that have always done the same, and do so now, are one release in the scope of their
+    parent. A node that goes on by itself has a scope of its own from then on.
+
+    Parameters
+    ----------
+    rows : ClassStatistics
+    asked : sequence of (Node, Budget, int)
+        Node, budget, and a number in which releases must agree that are made together.
+    question_of : callable
+        ``question_of(nodes, branch)``
+    ledger : Ledger
+    label : str
+
+    Returns
+    -------
+    list of ndarray
+        By node.
+    """
+    groups: dict[tuple, list[int]] = {}
+    for place, (node, budget, kind) in enumerate(asked):
+        groups.setdefault((node.branch, budget, kind), []).append(place)
+    for places in groups.values():
+        if len(places) == 1:
+            asked[places[0]][0].branch = asked[places[0]][0].path
+    questions: list[tuple[Mechanism, Question]] = []
+    for places in groups.values():
+        nodes = [asked[place][0] for place in places]
+        mechanism = DiscreteLaplace(epsilon=asked[places[0]][1])
+        questions.append((mechanism, question_of(nodes, nodes[0].branch)))
+    outcomes = rows.release_parts(questions, ledger=ledger, label=label)
+    found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(asked)
+    for places, outcome in zip(groups.values(), outcomes, strict=True):
+        for place, own in zip(places, outcome, strict=True):
+            found[place] = own
+    return found

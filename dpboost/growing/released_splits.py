@@ -1,0 +1,189 @@
+"""The best splits by released class counts: post-processing."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.pruning import without
+from dpboost.privacy.sensitivity.impurities import Impurity
+from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.split_candidates import CATEGORY, Candidates
+
+
+def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the impurity of sets of rows, which is not divided by their number.
+
+    Parameters
+    ----------
+    measure : Impurity
+    counts : ndarray of shape (..., n_classes), float64
+        Not negative.
+
+    Returns
+    -------
+    ndarray of shape (...), float64
+        That of ``dpboost.privacy.sensitivity.impurities``, not clipped.
+    """
+    total = counts.sum(axis=-1)
+    if measure is Impurity.ERRORS:
+        return total - counts.max(axis=-1)
+    if measure is Impurity.ROOT_GINI:
+        return np.sqrt(counts * (total[..., np.newaxis] - counts)).sum(axis=-1)
+    part = counts / np.maximum(total, 1e-300)[..., np.newaxis]
+    if measure is Impurity.GINI:
+        return total * (1 - (part**2).sum(axis=-1)) * (total > 0)
+    return -(counts * np.log2(np.where(part > 0, part, 1.0))).sum(axis=-1)
+
+
+def branch_counts(
+    counts: NDArray[np.integer], kind: NDArray[np.uint8] | int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the class counts of both branches of every split of a feature.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_cells, n_classes)
+        Released counts of the cells of features, the missing bin last.
+    kind : int or ndarray of shape (...), uint8
+        Thresholds or single categories, of each feature.
+
+    Returns
+    -------
+    left, right : ndarray of shape (..., n_cells - 1, n_classes), float64
+        Of the split by each cell but the last one; sums of noisy counts, cut at zero.
+    """
+    single = np.asarray(kind == CATEGORY)[..., np.newaxis, np.newaxis]
+    left = np.where(single, counts, np.cumsum(counts, axis=-2))[..., :-1, :]
+    right = counts.sum(axis=-2, keepdims=True) - left
+    return np.maximum(left, 0).astype(np.float64), np.maximum(right, 0).astype(np.float64)
+
+
+def split_gain(
+    measure: Impurity, left: NDArray[np.float64], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the gain of splits for each row: 0 where no row seems to be there.
+
+    Parameters
+    ----------
+    measure : Impurity
+    left, right : ndarray of shape (..., n_classes), float64
+        Class counts of the branches, not negative.
+    """
+    whole = left + right
+    after = impurity_of(measure, left) + impurity_of(measure, right)
+    return (impurity_of(measure, whole) - after) / np.maximum(whole.sum(axis=-1), 1.0)
+
+
+def split_purity(
+    measure: Impurity, left: NDArray[np.float64], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return minus the impurity that splits leave for each row: -inf without a row.
+
+    Parameters
+    ----------
+    measure, left, right
+        As in :func:`split_gain`.
+    """
+    after = impurity_of(measure, left) + impurity_of(measure, right)
+    total = left.sum(axis=-1) + right.sum(axis=-1)
+    return np.where(total >= 1, -after / np.maximum(total, 1.0), -np.inf)
+
+
+def best_candidates(
+    histograms: NDArray[np.int64],
+    candidates: Candidates,
+    score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the best split of each node by released histograms of all features.
+
+    Parameters
+    ----------
+    histograms : ndarray of shape (n_nodes, n_cells, n_classes), int64
+    candidates : Candidates
+        Thresholds and single categories.
+    score : callable
+        ``score(left, right)``: of class counts of the branches; the largest is the best.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n_nodes,), int32
+    scores : ndarray of shape (n_nodes,), float64
+    """
+    cells, places = candidates.cell_offsets, candidates.candidate_offsets
+    scores = np.empty((len(histograms), candidates.n_candidates))
+    for feature, kind in enumerate(candidates.kinds.tolist()):
+        own = histograms[:, cells[feature] : cells[feature + 1]]
+        scores[:, places[feature] : places[feature + 1]] = score(*branch_counts(own, kind))
+    chosen = scores.argmax(axis=1).astype(np.int32)
+    return chosen, scores[np.arange(len(scores)), chosen]
+
+
+def worth_splitting(sums: NDArray[np.int64], least_rows: int) -> NDArray[np.bool_]:
+    """Tell which nodes have enough rows, and rows of two classes, by one of their histograms.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_nodes, n_features, n_classes), int64
+        Sums of the released histograms.
+    least_rows : int
+    """
+    enough = (sums.sum(axis=2) >= least_rows).any(axis=1)
+    classes = (sums > 0).any(axis=1).sum(axis=1)
+    return enough & (classes >= 2)
+
+
+def splits_of(
+    candidates: Candidates, nodes: NDArray[np.int32], chosen: NDArray[np.int32]
+) -> Splits:
+    """Return released choices as splits."""
+    feature = candidates.features_of(chosen)
+    return Splits(
+        node=nodes,
+        feature=feature,
+        split_bin=candidates.split_bins(chosen),
+        n_branches=candidates.n_branches(feature),
+    )
+
+
+def keep_best(
+    sketch: Sketch, priority: NDArray[np.float64], n_splits: int
+) -> tuple[Sketch, NDArray[np.int32]]:
+    """Cut a tree down to the splits that best-first growth makes.
+
+    What a node shows does not depend on when it is looked at, so that growth from a queue of
+    released priorities is a function of a tree grown level by level.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        Everything that may be split is split.
+    priority : ndarray of shape (n_nodes,), float64
+        Of the nodes that are split.
+    n_splits : int
+        Splits to be kept.
+
+    Returns
+    -------
+    kept : Sketch
+    origin : ndarray of shape (n_kept_nodes,), int32
+        Number of each node in ``sketch``.
+    """
+    splits, first_child = sketch.splits, sketch.first_child
+    place_of = {int(node): place for place, node in enumerate(splits.node)}
+    cut = np.ones(sketch.n_nodes, dtype=bool)
+    # Equal priorities: the older node first.
+    queue = [(-float(priority[0]), 0)] if 0 in place_of else []
+    for _ in range(n_splits):
+        if not queue:
+            break
+        _, node = heapq.heappop(queue)
+        cut[node] = False
+        place = place_of[node]
+        for child in range(first_child[place], first_child[place] + splits.n_branches[place]):
+            if child in place_of:
+                heapq.heappush(queue, (-float(priority[child]), child))
+    return without(sketch, cut)

@@ -1,0 +1,145 @@
+"""Leaves from noisy sums: one vector release a tree, then shrinkage by the known noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.losses.grid import GRADIENT_ONE
+from dpboost.privacy.contribution import Reach
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity.constants import newton_sums
+
+# Gradients are multiplied by this before the release, so that the smaller factor of the
+# hessians, which sets their share of the budget, is still a good integer.
+GRADIENT_FACTOR = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumScale:
+    """Integer factors that divide one release between gradient and hessian sums.
+
+    Parameters
+    ----------
+    gradient_limit : float
+        Public clip of a row's gradient, as the loss takes it.
+    gradient_reach : Reach
+        How far the clipped gradients of a row go, in units of 2^-16.
+    hessian_reach : Reach
+        How far the hessians of a row go, in units of ``hessian_unit``.
+    hessian_unit : float
+        Unit of the hessian grid.
+    hessian_share : float
+        Part of the release's budget that goes to hessians.
+    norm : {"l1", "l2"}
+        Norm of the noise: discrete Laplace or discrete Gaussian.
+    """
+
+    gradient_limit: float
+    gradient_reach: Reach
+    hessian_reach: Reach
+    hessian_unit: float
+    hessian_share: float
+    norm: str
+
+    @cached_property
+    def hessian_factor(self) -> int:
+        """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
+        odds = self.hessian_share / (1 - self.hessian_share)
+        gradient, hessian = self.gradient_reach, self.hessian_reach
+        if self.norm == "l1":
+            factor = odds * gradient.l1 / hessian.l1
+        else:
+            factor = math.sqrt(odds * gradient.squares / hessian.squares)
+        return max(1, round(GRADIENT_FACTOR * factor))
+
+    @property
+    def gradient_worth(self) -> float:
+        """What one released unit of a gradient sum is worth."""
+        return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
+
+    @property
+    def hessian_worth(self) -> float:
+        """What one released unit of a hessian sum is worth."""
+        return self.hessian_unit / self.hessian_factor
+
+    def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Multiply the sums of all leaves and outputs by their factors, in place.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (2, n_outputs, n_leaves), int64
+            Gradient sums and hessian sums.
+        """
+        sums[0] *= GRADIENT_FACTOR
+        sums[1] *= self.hessian_factor
+        return sums
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
+        """Return the L1 and L2 sensitivity of the vector."""
+        return newton_sums(*self._reaches, neighbours)
+
+    @cached_property
+    def _reaches(self) -> tuple[Reach, Reach]:
+        """Reaches of a row in units of the released vector."""
+        return (
+            self.gradient_reach.scaled(GRADIENT_FACTOR),
+            self.hessian_reach.scaled(self.hessian_factor),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrunkenLeaf:
+    """Newton steps from noisy sums, shrunk towards zero by what is known of their noise.
+
+    With denominator ``h = max(H, 0) + lambda`` the raw step ``-G / h`` carries noise of variance
+    ``(s / h)**2``, where ``s`` is the standard deviation of the noise of ``G``. Multiplied by
+    ``tau**2 / (tau**2 + (s / h)**2)`` it is the posterior mean of a step with prior variance
+    ``tau**2``. An empty leaf then adds almost nothing, which makes deep partitions harmless.
+
+    Parameters
+    ----------
+    reg_lambda : float
+        Added to the denominator.
+    prior : float
+        ``tau``, the typical size of a step.
+    largest : float
+        Steps are clipped to +- this.
+
+    Privacy
+    -------
+    Post-processing of released sums and of the public size of their noise.
+    """
+
+    reg_lambda: float
+    prior: float
+    largest: float = 2.0
+
+    def steps(
+        self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], deviation: float
+    ) -> NDArray[np.float64]:
+        """Return the step of every leaf, before the learning rate.
+
+        Parameters
+        ----------
+        gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+            Released sums.
+        deviation : float
+            Standard deviation of the noise of a gradient sum.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_leaves)
+        """
+        denominator = np.maximum(hessians, 0.0) + self.reg_lambda
+        steps = -gradients / denominator * self.shrinkage((deviation / denominator) ** 2)
+        return np.minimum(np.maximum(steps, -self.largest), self.largest)
+
+    def shrinkage(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of the posterior mean for noise of this variance."""
+        return self.prior**2 / (self.prior**2 + variance)

@@ -1,0 +1,211 @@
+"""Continue a released model: its trees are kept, and scores start from its predictions."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import scipy.sparse
+from lightgbm.basic import LightGBMError
+from numpy.typing import NDArray
+
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.data.arrays import as_array
+from dpboost.data.table import Table
+from dpboost.lightgbm.booster import Booster
+from dpboost.privacy.report import PrivacyReport
+from dpboost.schema import Category, Column, Schema
+
+_OBJECTIVE = re.compile(r"^objective=(.*)$", re.MULTILINE)
+_BLOCK = re.compile(r"^(?=Tree=\d+$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EarlierModel:
+    """A model that is continued.
+
+    Parameters
+    ----------
+    booster : Booster
+    model : object
+        What predicts: the estimator that was given, or the booster.
+    report : PrivacyReport or None
+        None for a model without one; what continues it is then not private.
+    objective : str
+        LightGBM's objective string.
+    classes : tuple or None
+        Labels in their order, where the model knows them.
+    """
+
+    booster: Booster
+    model: Any
+    report: PrivacyReport | None
+    objective: str
+    classes: tuple[Any, ...] | None
+
+    @classmethod
+    def of(cls, init_model: Any) -> EarlierModel:
+        """Read what a user may pass as ``init_model``.
+
+        Parameters
+        ----------
+        init_model : estimator, Booster, or str or path of a model file
+            A fitted estimator of this library or of LightGBM, a Booster of either, or a file.
+
+        Raises
+        ------
+        InvalidParameterError
+            For anything else, an estimator that is not fitted, or a file that is no model.
+        """
+        classes, model = None, init_model
+        found = init_model
+        if hasattr(found, "booster_") or isinstance(found, lightgbm.LGBMModel):
+            try:
+                found = found.booster_
+            except (AttributeError, ValueError) as error:
+                raise _refused(init_model) from error
+            classes = getattr(init_model, "classes_", None)
+        if isinstance(found, lightgbm.Booster):
+            text = found.model_to_string(num_iteration=-1)
+            report = getattr(found, "_report_line", None)
+            booster = Booster(model_str=text)
+            booster._report_line = report
+        elif isinstance(found, (str, os.PathLike)) and Path(found).is_file():
+            booster = Booster(model_file=Path(found))
+        else:
+            raise _refused(init_model)
+        if not hasattr(model, "_conformed"):
+            model = booster
+        plain = booster.privacy_report
+        objective = _OBJECTIVE.search(booster.model_to_string(num_iteration=-1))
+        return cls(
+            booster=booster,
+            model=model,
+            report=None if plain is None else PrivacyReport.from_dict(plain),
+            objective=objective.group(1) if objective else "",
+            classes=None if classes is None else tuple(np.asarray(classes).tolist()),
+        )
+
+    def completed(self, schema: Schema, table: Table) -> Schema:
+        """Declare the lists of categories of this model, which is public, where others do not.
+
+        Parameters
+        ----------
+        schema : Schema
+            What the user declares.
+        table : Table
+            With the columns of the fit; only their names and kinds are looked at.
+
+        Raises
+        ------
+        InvalidParameterError
+            If this model was released without any category of a column.
+        """
+        lists = self.booster.pandas_categorical or []
+        if len(lists) != len(table.categorical):
+            return schema
+        known = schema.resolve(table.feature_names).categories
+        added: dict[Column, tuple[Category, ...]] = {}
+        for place, values in zip(sorted(table.categorical), lists, strict=True):
+            if place in known:
+                continue
+            if not values:
+                raise InvalidParameterError(
+                    "The 'init_model' parameter of fit must be a model that knows categories of "
+                    f"the column {table.feature_names[place]!r}: train it with "
+                    "Schema(categories=...)."
+                )
+            added[place] = tuple(values)
+        return replace(schema, categories={**schema.categories, **added})
+
+    def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:
+        """Predict the private rows: where their scores start.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            As passed to ``fit``.
+        table : Table
+            The same, read.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+
+        Raises
+        ------
+        InvalidParameterError
+            If the tables of the two fits have other columns or categories.
+
+        Privacy
+        -------
+        A map of each row by released trees; private like the row.
+        """
+        if table.n_features != self.booster.num_feature():
+            raise InvalidParameterError(
+                f"The 'init_model' parameter of fit is a model of {self.booster.num_feature()} "
+                f"features. Got a table of {table.n_features}."
+            )
+        lists = [list(values) for _, values in sorted(table.categorical.items())]
+        if lists != [list(values) for values in self.booster.pandas_categorical or []]:
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model of the same categorical columns "
+                "with the same categories in the same order."
+            )
+        return self.predict(X)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of this model, each with a tree for each output."""
+        return int(self.booster.current_iteration())
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict raw scores of any rows."""
+        conform = _as_doubles if self.model is self.booster else self.model._conformed
+        rows = conform(X)
+        try:
+            return np.asarray(self.booster.predict(rows, raw_score=True), dtype=np.float64)
+        except (LightGBMError, ValueError, TypeError) as error:
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model that can predict the rows X."
+            ) from error
+
+    def prepend(self, text: str) -> str:
+        """Put the trees of this model before those of a text that continues it."""
+        head, new, tail = _parts(text)
+        _, blocks, _ = _parts(self.booster.model_to_string(num_iteration=-1))
+        first = len(blocks)
+        blocks = blocks + [
+            re.sub(r"^Tree=\d+", f"Tree={first + number}", block)
+            for number, block in enumerate(new)
+        ]
+        sizes = " ".join(str(len(block.encode())) for block in blocks)
+        head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
+        return head + "".join(blocks) + tail
+
+
+def _as_doubles(X: Any) -> Any:
+    """Numbers as doubles: LightGBM would round integers to single precision."""
+    if scipy.sparse.issparse(X):
+        return checked_sparse(X)
+    if hasattr(X, "columns"):
+        return X
+    array = as_array(X)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _parts(text: str) -> tuple[str, list[str], str]:
+    """Cut a model text in header, blocks of trees and footer."""
+    start, stop = text.index("\nTree=0\n") + 1, text.index("end of trees\n")
+    return text[:start], [block for block in _BLOCK.split(text[start:stop]) if block], text[stop:]
+
+
+def _refused(init_model: Any) -> InvalidParameterError:
+    got = init_model if isinstance(init_model, (str, os.PathLike)) else type(init_model).__name__
+    return refuse("init_model", "fit", "a fitted estimator, a Booster or a model file", got)

@@ -1,0 +1,1 @@
+"""LightGBM's text format, written and read."""

@@ -1,0 +1,196 @@
+"""Parameters under any name that LightGBM knows, and what becomes of them.
+
+Privacy
+-------
+Parameters are public. No decision here looks at a row.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.warnings import warn_user
+from dpboost.lightgbm.compat import parameter_aliases
+from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
+
+
+class ParameterWarning(UserWarning):
+    """A parameter has no effect here, or another one than its user may expect."""
+
+
+@lru_cache(maxsize=1)
+def canonical_names() -> dict[str, str]:
+    """Return LightGBM's canonical name of every name it knows, as the installed one lists them."""
+    names: dict[str, str] = {}
+    for canonical, aliases in parameter_aliases().items():
+        names[canonical] = canonical
+        names.update(dict.fromkeys(aliases, canonical))
+    return names
+
+
+def value_of(params: Mapping[str, Any], canonical: str) -> Any:
+    """Return a parameter under any of its names, None where it is not given."""
+    names = canonical_names()
+    found = [name for name in params if names.get(name) == canonical]
+    return params[canonical if canonical in found else found[0]] if found else None
+
+
+def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> None:
+    """Raise for a name that neither LightGBM nor the owner knows, with the nearest ones.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What the user wrote.
+    arguments : iterable of str
+        The owner's own arguments.
+    owner : str
+        For the message.
+
+    Raises
+    ------
+    InvalidParameterError
+        For the first unknown name.
+    """
+    own = set(arguments)
+    for name in names:
+        if name in own or name in canonical_names():
+            continue
+        known = {*canonical_names(), *own}
+        near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise InvalidParameterError(
+            f"{owner} has no parameter {name!r}, and LightGBM knows none of that name.{hint}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """Parameters by their meaning.
+
+    Parameters
+    ----------
+    arguments : dict
+        Values of the owner's own arguments.
+    fit : dict
+        What ``fit`` reads, by LightGBM's canonical names.
+    """
+
+    arguments: dict[str, Any]
+    fit: dict[str, Any]
+
+
+def resolve(
+    given: Mapping[str, Any],
+    extra: Mapping[str, Any],
+    *,
+    defaults: Mapping[str, Any],
+    owner: str,
+) -> Resolved:
+    """Bring LightGBM's names to ours, warn of what has no effect and refuse what would matter.
+
+    Parameters
+    ----------
+    given : mapping
+        The owner's own arguments, all of them.
+    extra : mapping
+        What the user gave under other names.
+    defaults : mapping
+        Default value of every own argument.
+    owner : str
+        Name of the caller in messages.
+
+    Returns
+    -------
+    Resolved
+
+    Raises
+    ------
+    InvalidParameterError
+        For unknown names, and for values that would change the model in a way that is not
+        available.
+
+    Warns
+    -----
+    ParameterWarning
+        Once, for all parameters that have no effect and all that were given twice.
+    """
+    check_names(extra, given, owner)
+    arguments = dict(given)
+    fit: dict[str, Any] = {}
+    remarks: list[str] = []
+    for name, value in _main_names_first(extra):
+        if name in given:
+            arguments[name] = value
+            continue
+        canonical = canonical_names()[name]
+        treatment = treatment_of(canonical)
+        if treatment.kind == "argument" and treatment.argument in given:
+            _take(arguments, treatment.argument, name, value, defaults, remarks)
+        elif treatment.kind == "fit":
+            fit.setdefault(canonical, value)
+        elif not is_neutral(value, treatment.neutral):
+            _without_argument(name, value, treatment, owner, remarks)
+    _neutral_arguments(arguments, remarks)
+    if remarks:
+        warn_user(" ".join(remarks), ParameterWarning)
+    return Resolved(arguments=arguments, fit=fit)
+
+
+def _main_names_first(extra: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Order as LightGBM decides between aliases: the canonical name wins."""
+    return sorted(extra.items(), key=lambda item: canonical_names().get(item[0]) != item[0])
+
+
+def _take(
+    arguments: dict[str, Any],
+    argument: str,
+    name: str,
+    value: Any,
+    defaults: Mapping[str, Any],
+    remarks: list[str],
+) -> None:
+    """Set an argument by an alias, unless it has a value already."""
+    current = arguments[argument]
+    if current is defaults[argument] or _equal(current, defaults[argument]):
+        arguments[argument] = value
+    elif not _equal(current, value):
+        remarks.append(f"{name}={value!r} has no effect beside {argument}={current!r}.")
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return bool(np.array_equal(left, right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _without_argument(
+    name: str, value: Any, treatment: Treatment, owner: str, remarks: list[str]
+) -> None:
+    """Warn of a parameter that asks for something, or refuse it."""
+    if treatment.kind == "accepted":
+        return
+    if treatment.kind == "ignored":
+        remarks.append(f"{name}={value!r} has no effect: {treatment.note}.")
+        return
+    note = treatment.note or "it is not available"
+    raise InvalidParameterError(
+        f"The {name!r} parameter of {owner} cannot be {value!r} in private training: {note}."
+    )
+
+
+def _neutral_arguments(arguments: dict[str, Any], remarks: list[str]) -> None:
+    """Read LightGBM's values for "no limit" as the rule of the recipe."""
+    for canonical in ("max_depth", "lambda_l2"):
+        treatment = treatment_of(canonical)
+        value = arguments.get(treatment.argument)
+        if not isinstance(value, bool) and is_neutral(value, treatment.neutral):
+            arguments[treatment.argument] = None
+            remarks.append(f"{treatment.argument}={value!r}: {treatment.note}.")

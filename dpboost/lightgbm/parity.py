@@ -1,0 +1,116 @@
+"""What of LightGBM is here, under the same name, and what it means: the parity table.
+
+``python -m dpboost.lightgbm.parity`` prints it. Rows of parameters are those that training itself reads;
+rows of functions, arguments and attributes name what a script may use. Each row has a test in
+``tests/unit/lightgbm/test_parity.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dpboost.lightgbm.parameters import canonical_names
+from dpboost.lightgbm.treatments import TREATMENTS
+
+_WORDS = {
+    "argument": "used",
+    "fit": "used",
+    "accepted": "holds",
+    "ignored": "warns, no effect",
+    "refused": "refused",
+}
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        "same", "public", "private", "refused", or for parameters what happens to them.
+    note : str
+    """
+
+    name: str
+    kind: str
+    note: str
+
+
+SURFACE = (
+    Row("train", "private", "spends epsilon once; the Booster keeps the report"),
+    Row("train(valid_sets=...)", "public", "one warning, one line of the report"),
+    Row("train(valid_sets=[train_set])", "refused", "a metric of private rows is a query"),
+    Row("train(feval=...)", "public", "gets predictions and labels of evaluation sets"),
+    Row("train(keep_training_booster=True)", "same", "the model holds no rows in any case"),
+    Row("cv", "private", "secret folds; metrics are paid, or of public_sets"),
+    Row("cv(folds=...)", "refused", "folds are drawn by secret coins"),
+    Row("cv(fpreproc=...)", "refused", "a function of all rows is covered by no bound"),
+    Row("cv(eval_train_metric=True)", "refused", "a metric of private rows is a query"),
+    Row("Dataset", "same", "never binned; raw data stay"),
+    Row("Dataset(group=...)", "refused", "ranking: gradients mix rows"),
+    Row("Dataset.save_binary", "refused", "there are no binned rows"),
+    Row("early_stopping", "public", "ends training; what is left of the budget is not spent"),
+    Row("log_evaluation", "public", ""),
+    Row("record_evaluation", "public", ""),
+    Row("reset_parameter(learning_rate=...)", "same", "shrinks released values"),
+    Row("reset_parameter(max_depth=...)", "refused", "costs are fixed before training"),
+    Row("fit(eval_set=...)", "public", "one warning, one line of the report"),
+    Row("fit(eval_set=[(X, y)])", "refused", "where X, y are the training rows"),
+    Row("fit(eval_metric=...)", "public", "LightGBM's own metrics, or functions"),
+    Row("fit(feature_name=...)", "same", ""),
+    Row("fit(categorical_feature=...)", "private", "categories are declared, or learned"),
+    Row("fit(user_ids=...)", "private", "not in LightGBM: with rows_per_user, protects users"),
+    Row("predict(raw_score=True)", "same", ""),
+    Row("predict(pred_leaf=True)", "same", ""),
+    Row("predict(pred_contrib=True)", "same", "from released counts"),
+    Row("predict(start_iteration=..., num_iteration=...)", "same", ""),
+    Row("booster_.dump_model", "same", "released values only"),
+    Row("booster_.trees_to_dataframe", "same", "released values only"),
+    Row("booster_.update", "refused", "would read rows without accounting"),
+    Row("booster_.refit", "refused", "would read rows without accounting"),
+    Row("feature_importances_", "same", "from released trees"),
+    Row("n_features_in_", "same", ""),
+    Row("feature_names_in_", "same", ""),
+    Row("best_iteration_", "public", "by callbacks, from evaluation sets"),
+    Row("best_score_", "public", ""),
+    Row("evals_result_", "public", ""),
+    Row("plot_importance", "same", ""),
+    Row("plot_metric", "public", ""),
+    Row("plot_tree", "same", ""),
+    Row("create_tree_digraph", "same", ""),
+    Row("GridSearchCV", "same", "works; its scores are queries outside the guarantee"),
+    Row("clone, pickle, joblib", "same", ""),
+    Row("metadata routing, set_output, pipelines", "same", ""),
+)
+
+
+def parameter_rows() -> tuple[Row, ...]:
+    """Return one row for each parameter of the installed LightGBM."""
+    rows = []
+    for name in sorted(set(canonical_names().values())):
+        treatment = TREATMENTS.get(name)
+        if treatment is not None:
+            note = treatment.note
+            if treatment.argument:
+                note = f"as {treatment.argument}" + (f": {note}" if note else "")
+            if treatment.kind == "refused" and treatment.neutral:
+                note += f" ({' or '.join(map(repr, treatment.neutral))} is accepted)"
+            rows.append(Row(name, _WORDS[treatment.kind], note))
+    return tuple(rows)
+
+
+def page() -> str:
+    """Return the table as text."""
+    sections = (("Functions, arguments and attributes", SURFACE), ("Parameters", parameter_rows()))
+    lines = []
+    for title, rows in sections:
+        width = max(len(row.name) for row in rows)
+        lines += [title, "-" * len(title)]
+        lines += [f"{row.name:<{width}}  {row.kind:<16}  {row.note}".rstrip() for row in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(page())

@@ -1,0 +1,98 @@
+"""The model in training, as callbacks see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError, check_real
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.parameters import canonical_names
+from dpboost.trees.ensemble import Ensemble
+
+
+class TrainingBooster(Booster):
+    """A Booster of the rounds that are released so far.
+
+    It is built when something asks for it, and again after another round;
+    attributes that LightGBM's own constructor would set are those of the built one.
+
+    Parameters
+    ----------
+    released : callable
+        Returns the released rounds.
+    owner : str
+        Name of the caller in messages.
+
+    Attributes
+    ----------
+    learning_rate : float or None
+        What a callback has set for the rounds to come.
+
+    Privacy
+    -------
+    Holds released values alone.
+    """
+
+    def __init__(self, released: Callable[[], Ensemble], owner: str) -> None:
+        # LightGBM's constructor is not called: it would need a model before the first round.
+        self._released = released
+        self._owner = owner
+        self._built: Booster | None = None
+        self.learning_rate: float | None = None
+        self.best_iteration = 0
+        self.best_score: dict[str, Any] = {}
+        self.set_train_data_name("training")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_released" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self._current(), name)
+
+    def _current(self) -> Booster:
+        """Return a Booster of all released rounds."""
+        if self._built is None:
+            self._built = Booster.of_ensemble(self._released())
+        return self._built
+
+    def grow(self) -> None:
+        """Take note of another released round."""
+        self._built = None
+
+    def __del__(self) -> None:
+        """Leave the handle to the Booster that it belongs to."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Booster, (None, None, None, self._current().model_to_string(num_iteration=-1))
+
+    def __deepcopy__(self, *args: Any, **kwargs: Any) -> Booster:
+        return Booster.of_ensemble(self._released())
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> TrainingBooster:  # type: ignore[override]
+        """Set the learning rate of the rounds to come.
+
+        Parameters
+        ----------
+        params : mapping
+            ``learning_rate``, under any of LightGBM's names.
+
+        Returns
+        -------
+        TrainingBooster
+            This one.
+
+        Raises
+        ------
+        InvalidParameterError
+            For any other parameter: budgets are divided before the first round.
+        """
+        for name, value in params.items():
+            if canonical_names().get(name) != "learning_rate":
+                raise InvalidParameterError(
+                    f"reset_parameter cannot set {name!r}: what a release costs is fixed before "
+                    "training, and only the learning rate changes none of it."
+                )
+            self.learning_rate = check_real(
+                name, self._owner, value, low=0.0, high=1.0, low_open=True
+            )
+        return self

@@ -1,0 +1,199 @@
+"""One collection: a partition, an epsilon and a mechanism, under one fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.labels import check_same_length
+from dpboost.data.table import Table
+from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomiser
+from dpboost.local.registry import find_randomiser
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitive import Sensitive
+
+if TYPE_CHECKING:
+    from dpboost.local.partition import LPDTPartition
+
+#: First byte of a report.
+REPORT_FORMAT = 1
+
+#: The format and eight bytes of the fingerprint.
+HEADER_BYTES = 9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReportPlan:
+    """What a device draws and a server understands.
+
+    Parameters
+    ----------
+    partition : LPDTPartition
+    mechanism : str
+    randomiser : Randomiser
+        The mechanism with its budget.
+    header : bytes
+        Begins every report. Reports of another partition, epsilon or mechanism begin otherwise.
+    """
+
+    partition: LPDTPartition
+    mechanism: str
+    randomiser: Randomiser
+    header: bytes
+
+    @classmethod
+    def of(cls, partition: LPDTPartition, epsilon: Any, mechanism: str) -> ReportPlan:
+        """Return the plan for a partition.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a bad epsilon or mechanism.
+        """
+        randomiser = find_randomiser(
+            mechanism, epsilon, partition.labels, partition.n_cells, "LPDTPartition"
+        )
+        described = json.dumps(
+            [partition.to_json(), mechanism, str(randomiser.epsilon)], separators=(",", ":")
+        )
+        fingerprint = hashlib.sha256(described.encode()).digest()[: HEADER_BYTES - 1]
+        return cls(
+            partition=partition,
+            mechanism=mechanism,
+            randomiser=randomiser,
+            header=bytes([REPORT_FORMAT]) + fingerprint,
+        )
+
+    @classmethod
+    def of_device(
+        cls, partition: LPDTPartition, epsilon: Any, mechanism: str, owner: str
+    ) -> ReportPlan:
+        """Return the plan of a device, whose reports leave it: without noise they may not.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a bad epsilon or mechanism, and for an infinite epsilon.
+        """
+        plan = cls.of(partition, epsilon, mechanism)
+        if not isinstance(plan.randomiser.epsilon, Fraction):
+            raise InvalidParameterError(
+                f"The 'epsilon' parameter of {owner} must be finite: without noise a report is the "
+                "record's cell and label. To see a model without noise, simulate the devices by "
+                "LPDTRegressor or LPDTClassifier."
+            )
+        return plan
+
+    @property
+    def report_bytes(self) -> int:
+        """Length of a report."""
+        return HEADER_BYTES + self.randomiser.payload_bytes
+
+    def encode(self, X: Any, y: Any, entropy: Entropy | None = None) -> NDArray[np.uint8]:
+        """Return one report for each record.
+
+        Parameters
+        ----------
+        X : table of shape (n_records, n_features)
+        y : array-like of shape (n_records,)
+        entropy : Entropy, optional
+            Of the operating system by default.
+
+        Returns
+        -------
+        ndarray of shape (n_records, report_bytes), uint8
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad input, before anything is drawn.
+
+        Privacy
+        -------
+        Every row of the result is epsilon-locally private for its record.
+        """
+        table = self.partition.read(X)
+        labels = self.partition.labels.read(y)
+        check_same_length(table.n_rows, labels)
+        records = self.records(table, labels)
+        return self.draw(records, Entropy.secure() if entropy is None else entropy)
+
+    def encode_one(self, x: Any, y: Any) -> bytes:
+        """Return the report of one record; see `LPDTPartition.encode`."""
+        row = x if hasattr(x, "iloc") or np.ndim(x) == 2 else [x]
+        return self.encode(row, [y])[0].tobytes()
+
+    # A numpy warning about an odd cell would tell that there is one.
+    @np.errstate(all="ignore")
+    def records(self, table: Table, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return cell and label position of every row: private, a function of that row."""
+        return np.column_stack(
+            [self.partition.cells(table), self.partition.labels.positions(labels)]
+        ).astype(np.int64)
+
+    def draw(self, records: NDArray[np.int64], entropy: Entropy) -> NDArray[np.uint8]:
+        """Release a report of every record through the gate.
+
+        Parameters
+        ----------
+        records : ndarray of shape (n_records, 2), int64
+        entropy : Entropy
+
+        Returns
+        -------
+        ndarray of shape (n_records, report_bytes), uint8
+        """
+        ledger = Ledger(
+            epsilon=self.randomiser.epsilon,
+            delta=0,
+            neighbours=Neighbours.REPLACE,
+            accountant=PureAccountant(),
+            entropy=entropy,
+        )
+        payload = ledger.release(
+            self.randomiser, Sensitive(records, bounds=(ONE_RECORD,)), label="reports"
+        )
+        reports = np.empty((len(payload), self.report_bytes), dtype=np.uint8)
+        reports[:, :HEADER_BYTES] = np.frombuffer(self.header, dtype=np.uint8)
+        reports[:, HEADER_BYTES:] = payload
+        return reports
+
+    def payloads(self, reports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return checked payloads.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n_reports, report_bytes), uint8
+
+        Raises
+        ------
+        MalformedReportError
+            If any report was not made by this plan.
+        """
+        if reports.dtype != np.uint8 or reports.ndim != 2:
+            raise MalformedReportError("Reports must be bytes, or rows of a matrix of bytes.")
+        if reports.shape[1] != self.report_bytes:
+            raise MalformedReportError(
+                f"A report of this plan has {self.report_bytes} bytes. Got {reports.shape[1]}."
+            )
+        if (reports[:, 0] != REPORT_FORMAT).any():
+            raise MalformedReportError(
+                f"Only reports of format {REPORT_FORMAT} are understood: update the devices."
+            )
+        if (reports[:, :HEADER_BYTES] != np.frombuffer(self.header, dtype=np.uint8)).any():
+            raise MalformedReportError(
+                "A report belongs to another partition, epsilon or mechanism."
+            )
+        payload = np.ascontiguousarray(reports[:, HEADER_BYTES:])
+        self.randomiser.check_payload(payload)
+        return payload

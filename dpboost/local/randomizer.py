@@ -1,0 +1,166 @@
+"""What a local mechanism is: a law of reports, and unbiased sums over them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitive import Bound, Kind
+
+#: A record is one number of a cell and one position of a label; a report is drawn from it alone.
+ONE_RECORD = Bound("l1", 1, "every report is drawn from one record alone")
+
+
+class MalformedReportError(ValueError):
+    """A report that no device can have sent; the aggregator is unchanged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Variances that one report adds to the estimates of a cell, whatever its record.
+
+    Labels are worth [-1, 1], or 0 and 1 for a class; a public label scale.
+
+    Parameters
+    ----------
+    count : float
+        Variance in a cell's count.
+    sums : float
+        Variance in a cell's sum of labels, added up over the outputs.
+    cross : ndarray of shape (n_outputs,), float64
+        Covariance of count and sum for each output.
+    inside : float
+        Further variance in the sum, added up over the outputs, from a record inside the cell.
+    own : float
+        By how much the spread of the labels inside a cell counts more than once.
+    """
+
+    count: float
+    sums: float
+    cross: NDArray[np.float64]
+    inside: float = 0.0
+    own: float = 0.0
+
+    def of_mean(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance in ``sum - mean * count``, added up over the outputs.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (..., n_outputs)
+        """
+        variance = self.sums - 2 * mean @ self.cross + (mean**2).sum(axis=-1) * self.count
+        return np.maximum(variance, 0.0)
+
+    def of_record(self, spread: Any) -> Any:
+        """Return the variance in ``sum - mean * count`` that a record inside the cell adds.
+
+        Parameters
+        ----------
+        spread : float or ndarray
+            Variance of the labels inside the cell, added up over the outputs.
+        """
+        return (1 + self.own) * (spread + self.inside)
+
+
+class Randomiser(ABC):
+    """A local mechanism on records (cell, position of the label).
+
+    It is a mechanism of the ledger, so that reports leave a process through the gate, and it
+    knows what the server may make of them.
+
+    Attributes
+    ----------
+    epsilon : Fraction or inf
+        Every report is epsilon-locally differentially private.
+    n_cells : int
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[Kind] = "l1"
+    mu_squared: ClassVar[None] = None
+    n_cells: int
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> Budget:
+        """Epsilon of a report."""
+
+    @property
+    def rho(self) -> Budget:
+        """Zero-concentrated cost of any epsilon-private mechanism."""
+        return self.epsilon * self.epsilon / 2
+
+    @property
+    def described(self) -> str:
+        """The mechanism in words, for the report."""
+        return self.name
+
+    @classmethod
+    def of_rho(cls, rho: Budget) -> Randomiser:
+        """Raise: local privacy is stated in epsilon alone."""
+        raise InvalidParameterError(f"The {cls.name} mechanism is bought with epsilon, not rho.")
+
+    def check(self, value: NDArray[np.int64]) -> None:
+        """Raise unless the value has the shape (n_records, 2)."""
+        if value.ndim != 2 or value.shape[1] != 2:
+            raise InvalidParameterError(
+                f"{type(self).__name__} draws reports from records of shape (n_records, 2)."
+            )
+
+    @property
+    @abstractmethod
+    def payload_bytes(self) -> int:
+        """Length of a report without its header."""
+
+    @abstractmethod
+    def parameters(self, bound: Bound) -> tuple[int, ...]:
+        """Return the integers that the kernels take."""
+
+    @abstractmethod
+    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.uint8]:
+        """Draw the payload of each record, of shape (n_records, payload_bytes)."""
+
+    @abstractmethod
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+    ) -> float:
+        """Return the log-probability of the payloads."""
+
+    @abstractmethod
+    def check_payload(self, payload: NDArray[np.uint8]) -> None:
+        """Raise `MalformedReportError` unless every row is a possible payload."""
+
+    @abstractmethod
+    def new_totals(self) -> NDArray[np.int64]:
+        """Return the totals of no reports."""
+
+    @abstractmethod
+    def add(self, payload: NDArray[np.uint8], totals: NDArray[np.int64]) -> None:
+        """Add checked payloads to the totals."""
+
+    @abstractmethod
+    def estimate(
+        self, totals: NDArray[np.int64], n_reports: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return unbiased counts, shape (n_cells,), and sums, shape (n_cells, n_outputs)."""
+
+    @abstractmethod
+    def noise(self) -> Noise:
+        """Return the variances of these estimates."""
+
+    @abstractmethod
+    def whole_sum(
+        self, totals: NDArray[np.int64], n_reports: int
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the unbiased sum of all labels, shape (n_outputs,), and a report's variance."""
+
+    @abstractmethod
+    def second_moment(self, totals: NDArray[np.int64], n_reports: int) -> float:
+        """Return the mean square of what labels bring into sums, added up over the outputs."""

@@ -1,0 +1,104 @@
+"""One logistic loss for each class, each against the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost._kernels import predict
+from dpboost._utils.validation import check_integer
+from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
+from dpboost.losses.link_table import two_sided_table
+from dpboost.losses.newton_loss import NewtonLoss
+from dpboost.losses.softmax import MOST_CLASSES, SoftmaxLoss
+from dpboost.privacy.contribution import Reach
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparateLoss(NewtonLoss):
+    r"""LightGBM's ``multiclassova``: a logistic loss of each class against the rest.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Number of classes :math:`K`, from 2 to 1000.
+    start_units : tuple of int
+        Start value of each class, in units of 2^-20; empty for zeros.
+
+    Notes
+    -----
+    The entries of a row's gradient vector are :math:`p_k - [y = k]` without a common
+    constraint: clipped to :math:`\pm c` each, its L1 norm is at most :math:`K c` and its L2 norm
+    at most :math:`\sqrt K c`. Each hessian :math:`p_k (1 - p_k)` is at most 1/4. Gradients are
+    negative for a row's own class and positive for the others: two rows differ by at most
+    :math:`2 c` in the entries of their own classes and by :math:`c` in the other ones, so that the
+    squared norm of their difference is at most :math:`(K + 6) c^2`.
+
+    Privacy
+    -------
+    Releases nothing. ``newton_words`` is a row-wise map that uses public numbers only. The trees
+    of a round look at the same rows: their sums are one vector and one release.
+    """
+
+    n_outputs: int
+    start_units: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "one against the rest"
+    kernel: ClassVar[str] = "separate"
+    rules: ClassVar[dict[str, Any]] = {}
+    gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = HESSIAN_UNIT
+    unit: ClassVar[float] = 2.0**-SCORE_BITS
+    units_per_one: ClassVar[int] = 1 << SCORE_BITS
+
+    def __post_init__(self) -> None:
+        check_integer("n_outputs", "SeparateLoss", self.n_outputs, low=2, high=MOST_CLASSES)
+        if not self.start_units:
+            object.__setattr__(self, "start_units", (0,) * self.n_outputs)
+
+    @property
+    def objective(self) -> str:
+        """LightGBM's name of the loss."""
+        return f"multiclassova num_class:{self.n_outputs} sigmoid:1"
+
+    @property
+    def hessian_reach(self) -> Reach:
+        """How far the hessians of a row go, in units of 2^-16."""
+        bound = round(0.25 / HESSIAN_UNIT)
+        return self._reach(bound, self.n_outputs * bound * bound)
+
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        return two_sided_table(), gradient_units(gradient_limit)
+
+    def gradient_reach(self, gradient_limit: float) -> Reach:
+        """Return how far the clipped gradient of a row goes, in units of 2^-16."""
+        bound = gradient_units(gradient_limit)
+        return self._reach(bound, (self.n_outputs + 6) * bound * bound)
+
+    def _reach(self, bound: int, difference: int | None = None) -> Reach:
+        k = self.n_outputs
+        return Reach(l1=k * bound, squares=k * bound * bound, entries=k, difference=difference)
+
+    def starting_from(self, units: tuple[int, ...]) -> SeparateLoss:
+        """Return this loss with given starts, a number of units for each class."""
+        return replace(self, start_units=units)
+
+    def starting_at(self, shares: NDArray[np.float64]) -> SeparateLoss:
+        """Return this loss with the log-odds of released class shares, within [0.0001, 0.99]."""
+        odds = [math.log(share / (1 - share)) for share in np.clip(shares, 1e-4, 0.99).tolist()]
+        return replace(self, start_units=tuple(round(value / self.unit) for value in odds))
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Check that class indices are 0 to ``n_outputs - 1``, or raise."""
+        return SoftmaxLoss(n_outputs=self.n_outputs).encode_labels(y)
+
+    def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability of each class against the rest, not normalised, as LightGBM's."""
+        out = np.empty(np.shape(raw), dtype=np.float64)
+        predict.logistic(np.ascontiguousarray(raw, dtype=np.float64).ravel(), out.ravel())
+        return out

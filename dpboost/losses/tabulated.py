@@ -1,0 +1,166 @@
+"""Losses of one output whose gradient and hessian are public integer tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpboost.losses import grid
+from dpboost.losses.grid import HESSIAN_UNIT
+from dpboost.losses.link_table import TABLE_BITS
+from dpboost.losses.newton_loss import NewtonLoss
+from dpboost.privacy.contribution import Reach
+
+# No node of a table is larger, so that nothing overflows between two of them.
+LARGEST_NODE = 1 << 45
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """Gradient and hessian over scores and labels, at public nodes; linear between them.
+
+    Parameters
+    ----------
+    gradients, hessians : ndarray of shape (n_labels, n_scores), float64
+        In units of their bounds.
+    origin : int
+        Score of the first node in score units, or score less label.
+    shift : int
+        Score units between two nodes, as a power of two of at most 13.
+    label_shift : int, default=16
+        Label units between two nodes, as a power of two of at most 16.
+    residual : bool, default=False
+        Whether the tables are over the score less the label; then there is one label node.
+    low, high : float, default=-1 and 1
+        Bounds of gradients; the larger one is 1 in size.
+    in_proportion : bool, default=False
+        Whether a smaller clip of gradients keeps the proportion of both sides.
+    """
+
+    gradients: NDArray[np.float64]
+    hessians: NDArray[np.float64]
+    origin: int
+    shift: int
+    label_shift: int = 16
+    residual: bool = False
+    low: float = -1.0
+    high: float = 1.0
+    in_proportion: bool = False
+
+    def tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return both tables in units of 2^-30, their last line and column twice."""
+        whole = []
+        for table in (self.gradients, self.hessians):
+            units = np.rint(np.clip(table * 2.0**TABLE_BITS, -LARGEST_NODE, LARGEST_NODE))
+            padded = np.pad(units.astype(np.int64), ((0, 1), (0, 1)), mode="edge")
+            padded.setflags(write=False)
+            whole.append(padded)
+        return whole[0], whole[1]
+
+    def limits(self, gradient_limit: float) -> tuple[int, int]:
+        """Return the least and the largest gradient under a clip, in units of 2^-16."""
+        clip = grid.gradient_units(gradient_limit)
+        if self.in_proportion:
+            return -math.floor(-self.low * clip), math.floor(self.high * clip)
+        low, high = (math.ceil(side * grid.GRADIENT_ONE) for side in (-self.low, self.high))
+        return -min(low, clip), min(high, clip)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SurfaceLoss(NewtonLoss):
+    """A loss of one output, any function of a row's score and label.
+
+    Its tables are in units of a public bound of the gradient and one of the hessian, which the
+    classes below state. What a row has beyond is clipped.
+
+    Parameters
+    ----------
+    name : str
+    objective : str
+        LightGBM's name of the loss, as its model text has it.
+    surface : Surface
+        The tables.
+    unit : float
+        Unit of the score grid, a power of two.
+    units_per_one : int
+        Score units in a step of one: a step is a gradient sum in units of the gradient's bound
+        over a hessian sum in units of the hessian's.
+    start_units : int
+        Start value in units.
+    rules : dict
+        Hyper-parameters that suit the loss, where the recipe's own rules do not.
+
+    Privacy
+    -------
+    Releases nothing. ``newton_words`` is a row-wise map that uses public numbers only: gradients
+    are clipped to ``gradient_reach`` and hessians to ``hessian_reach`` after all rounding, so that
+    both hold for every row, whatever the tables say.
+    """
+
+    name: str
+    objective: str
+    surface: Surface
+    unit: float
+    units_per_one: int
+    start_units: int
+    rules: dict[str, Any] = field(default_factory=dict)
+
+    kernel: ClassVar[str] = "surface"
+    n_outputs: ClassVar[int] = 1
+    gradient_bound: ClassVar[float] = 1.0
+    hessian_unit: ClassVar[float] = HESSIAN_UNIT
+    hessian_reach: ClassVar[Reach] = Reach.single(round(1 / HESSIAN_UNIT))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_tables", self.surface.tables())
+
+    @property
+    def start(self) -> float:
+        """Start value, a multiple of ``unit``."""
+        return self.start_units * self.unit
+
+    def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
+        """Clip labels to their public bounds and round them to the label grid."""
+        raise NotImplementedError
+
+    def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Labels whose mean decides on the start, within [-1, 1]."""
+        raise NotImplementedError
+
+    def starting_from(self, units: tuple[int, ...]) -> SurfaceLoss:
+        """Return this loss with a given start, one number of units."""
+        return replace(self, start_units=units[0])
+
+    def starting_at(self, mean: float) -> SurfaceLoss:
+        """Return this loss with a start value from a released mean of ``scaled_labels``."""
+        raise NotImplementedError
+
+    def gradient_reach(self, gradient_limit: float) -> Reach:
+        """Return how far the clipped gradient of a row goes, in units of 2^-16."""
+        low, high = self.surface.limits(gradient_limit)
+        bound = max(-low, high)
+        return Reach(l1=bound, squares=bound * bound, difference=(high - low) ** 2)
+
+    def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
+        """Return tables and numbers that the kernels take, in their order."""
+        surface = self.surface
+        gradients, hessians = self._tables
+        return (
+            gradients,
+            hessians,
+            surface.origin,
+            surface.shift,
+            surface.label_shift,
+            surface.residual,
+            *surface.limits(gradient_limit),
+        )
+
+
+def units_of(value: float, unit: float) -> int:
+    """Return a number in units, rounded."""
+    return round(Fraction(value) / Fraction(unit))

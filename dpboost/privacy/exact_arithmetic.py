@@ -1,0 +1,135 @@
+"""Exact arithmetic of budgets: fractions, and integers rounded towards privacy."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from fractions import Fraction
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+
+#: A budget is a fraction, or ``math.inf`` where no noise is wanted.
+Budget = Fraction | float
+
+#: The one zero of the books, by which they know that a part of a charge is none.
+ZERO = Fraction(0)
+
+#: The kernels of noise take numerators and denominators below this limit.
+RATIO_LIMIT = 2**32 - 1
+
+#: The kernel of the discrete Gaussian takes a standard deviation below this limit.
+SIGMA_LIMIT = 2**31 - 1
+
+_SIGNIFICANT_BITS = 32
+
+
+def as_fraction(name: str, owner: str, value: Any) -> Fraction:
+    """Return a finite real number as a fraction.
+
+    A float is taken for the decimal that it prints as: ``0.1`` is one tenth. That is what the
+    person meant and what the report will say, and it keeps denominators short.
+    """
+    if type(value) is Fraction:
+        return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise refuse(name, owner, "a real number", value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(value)
+    number = float(value)
+    if not math.isfinite(number):
+        raise refuse(name, owner, "a finite real number", value)
+    return Fraction(repr(number))
+
+
+def as_budget(name: str, owner: str, value: Any) -> Budget:
+    """Return a positive fraction, or ``math.inf``, or raise."""
+    if isinstance(value, float) and value == math.inf:
+        return math.inf
+    if type(value) is Fraction and value.numerator > 0:
+        return value
+    fraction = as_fraction(name, owner, value)
+    if fraction <= 0:
+        raise refuse(name, owner, "positive", value)
+    return fraction
+
+
+def ratio_down(value: Fraction) -> tuple[int, int]:
+    """Return the largest ratio of two 32-bit integers that is at most ``value``.
+
+    The walk is the continued fraction of ``value``: its convergents lie below and above in turn,
+    and the last one that fits together with the last intermediate fraction that fits enclose it.
+
+    Parameters
+    ----------
+    value : Fraction
+        The exact factor of an exponent: rounding it down only adds noise.
+
+    Returns
+    -------
+    numerator, denominator : int
+        Both in ``[1, 2**32 - 1]``.
+
+    Raises
+    ------
+    InvalidParameterError
+        When ``value`` is below every positive ratio of this width.
+    """
+    last, previous = (1, 0), (0, 1)  # infinity and zero enclose everything
+    rest = value
+    while True:
+        whole = rest.numerator // rest.denominator
+        following = (previous[0] + whole * last[0], previous[1] + whole * last[1])
+        if max(following) > RATIO_LIMIT:
+            break
+        previous, last = last, following
+        if rest == whole:
+            return _positive(last, value)
+        rest = 1 / (rest - whole)
+    steps = min((RATIO_LIMIT - previous[i]) // last[i] if last[i] else whole for i in range(2))
+    between = (previous[0] + steps * last[0], previous[1] + steps * last[1])
+    fitting = [pair for pair in (last, between) if pair[1] and Fraction(*pair) <= value]
+    return _positive(max(fitting, key=lambda pair: Fraction(*pair)), value)
+
+
+def _positive(pair: tuple[int, int], value: Fraction) -> tuple[int, int]:
+    if pair[0] < 1:
+        raise InvalidParameterError(
+            "The noise of a release would be too large to be drawn exactly: take a larger epsilon, "
+            "or spend it on less (a smaller n_estimators or max_depth, more declared in the "
+            "schema)."
+        )
+    return pair
+
+
+def root_up(value: Fraction) -> int:
+    """Return the smallest integer whose square is at least ``value >= 0``."""
+    whole = -(-value.numerator // value.denominator)
+    root = math.isqrt(whole)
+    return root if root * root == whole else root + 1
+
+
+def root_down(value: Budget) -> Budget:
+    """Return a fraction of about 32 significant bits just below the square root of ``value``."""
+    if isinstance(value, float):
+        return math.sqrt(value)
+    root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    if root * root == value:
+        return root
+    shift = _SIGNIFICANT_BITS + max(0, value.denominator.bit_length())
+    return shorten(
+        Fraction(math.isqrt((value.numerator << 2 * shift) // value.denominator), 1 << shift)
+    )
+
+
+def shorten(value: Fraction) -> Fraction:
+    """Round a positive fraction down to 32 significant binary digits.
+
+    Capacities come out of floating-point searches with 53 digits; sums over thousands of parts
+    of them stay fast when their denominators stay short.
+    """
+    if value <= 0:
+        return Fraction(0)
+    shift = _SIGNIFICANT_BITS - (value.numerator.bit_length() - value.denominator.bit_length())
+    scale = Fraction(2) ** shift
+    return Fraction(math.floor(value * scale)) / scale

@@ -1,0 +1,137 @@
+"""The books of a fit: charges, the entries they belong to, and the scopes that add them up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from dpboost.privacy.exact_arithmetic import ZERO, Budget
+from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.sensitive import Bound, Distant
+
+
+class Charge(NamedTuple):
+    """An amount in the books.
+
+    Parameters
+    ----------
+    cost : Fraction or inf
+        In the accountant's currency.
+    delta : Fraction
+        Probability of failure, as of stability histograms.
+    slack : Fraction
+        Use of the accountant's own limit.
+    """
+
+    cost: Budget
+    delta: Fraction
+    slack: Fraction
+
+
+#: No charge.
+NOTHING = Charge(ZERO, ZERO, ZERO)
+
+
+# Arithmetic of fractions is most of the work of booking: most scopes are new, and most parts of a
+# charge are no charge at all, which is always the same object.
+
+
+def added(left: Charge, right: Charge) -> Charge:
+    """Return the sum of two charges."""
+    if left is NOTHING:
+        return right
+    return Charge(
+        left.cost if right.cost is ZERO else left.cost + right.cost,
+        left.delta if right.delta is ZERO else left.delta + right.delta,
+        left.slack if right.slack is ZERO else left.slack + right.slack,
+    )
+
+
+def growth(old: Charge, child: Charge) -> Charge:
+    """Return by how much a parallel scope grows when a child now has this total."""
+    if old is NOTHING:
+        return child
+    # Written so that inf - inf is never asked for.
+    cost = child.cost - old.cost if child.cost > old.cost else ZERO
+    delta, slack = ZERO, ZERO
+    if child.delta is not old.delta and child.delta > old.delta:
+        delta = child.delta - old.delta
+    if child.slack is not old.slack and child.slack > old.slack:
+        slack = child.slack - old.slack
+    if cost is delta is slack is ZERO:
+        return NOTHING
+    return Charge(cost, delta, slack)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of the books: public, and written before anything was drawn.
+
+    Parameters
+    ----------
+    label : str
+        Kind of release.
+    scope : tuple of str
+        Names of the scopes around it, from the outside.
+    mechanism : Mechanism
+        With its budget.
+    bound : Bound
+        The sensitivity that scaled the noise, in units.
+    unit : float
+        What one unit is worth.
+    charge : Charge
+        What was booked.
+    """
+
+    label: str
+    scope: tuple[str, ...]
+    mechanism: Mechanism
+    bound: Bound
+    unit: float
+    charge: Charge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """One of several releases that are booked one by one and fetched together.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What to draw, with its budget.
+    value : Distant
+        The value.
+    label : str
+        Kind of release, for the report.
+    branch : tuple of str
+        Names of the nested parts of the rows that the value is about, from the outside. Parts
+        of one part hold disjoint rows.
+    """
+
+    mechanism: Mechanism
+    value: Distant
+    label: str
+    branch: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Scope:
+    """A node of the tree of scopes, with its running total.
+
+    Parameters
+    ----------
+    path : tuple of str
+        Names from the outside.
+    parallel : bool
+        Whether its children work on disjoint rows.
+    parent : Scope or None
+        The scope around it.
+    """
+
+    path: tuple[str, ...]
+    parallel: bool
+    parent: Scope | None
+    children: dict[str, Scope] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    total: Charge = NOTHING

@@ -1,0 +1,392 @@
+"""Learning the bounds of private numbers, where nobody declared them.
+
+Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
+neighbouring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
+enough rows, never a value of the table. Where labels lie inside such bounds, or inside declared
+ones, noisy counts over equal cells tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.accounting import SMALLEST_SIGMA
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Source
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity.constants import counts
+
+#: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of this public range belong
+#: to the first and the last cell.
+SMALLEST_EXPONENT = -63
+LARGEST_EXPONENT = 64
+
+_PER_SIGN = LARGEST_EXPONENT - SMALLEST_EXPONENT + 1
+
+#: Number of cells: negative numbers from large to small, zero, positive numbers.
+N_CELLS = 2 * _PER_SIGN + 1
+
+#: Probability, at most, that any empty cell is taken for an occupied one: in one column.
+FALSE_ALARM = Fraction(1, 10**6)
+
+#: Beside occupied cells of labels, those of either sign of at most four times the magnitude pass
+#: more easily: any empty one of them with this probability at most.
+STRAY_NEIGHBOUR = Fraction(1, 20)
+NEIGHBOURS_ABOVE = 2
+NEIGHBOURS_BELOW = 7
+
+#: Equal cells of a range, a power of two, and how many they are merged to at the least.
+RANGE_CELLS = 256
+LEAST_RANGE_CELLS = 4
+#: Histograms of equal cells, at most: each may look into two cells of the one before.
+MOST_LOOKS = 4
+#: Probability, at most, that any empty one of these cells is taken for an occupied one.
+STRAY_CELL = Fraction(1, 1000)
+#: The other cells hold this part of the rows at most, beyond one deviation of their noise, or they
+#: are too fine for the noise.
+HIDDEN = 0.05
+#: Ranges of less than this part of their magnitude are not looked into: two of their cells would
+#: be near the finest that the grid of labels can hold.
+LEAST_RANGE = 2.0**-30
+#: What is added to a range at either end, as a part of it: rows beyond are too few to be seen.
+MARGIN = 0.5
+
+
+def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
+    """Return the cell of each number; NaN gets the cell number ``N_CELLS``, which nobody counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,), float64 or float32
+        Any floats, infinities and denormals included. Each cell depends on its own row alone.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), intp
+        Cells in ascending order of the numbers they hold.
+    """
+    exponents = np.frexp(values)[1].astype(np.intp)
+    exponents[np.isinf(values)] = LARGEST_EXPONENT
+    steps = np.clip(exponents, SMALLEST_EXPONENT, LARGEST_EXPONENT) - SMALLEST_EXPONENT + 1
+    missing = np.isnan(values)
+    signs = np.sign(np.where(missing, 0, values)).astype(np.intp)
+    return np.where(missing, N_CELLS, _PER_SIGN + signs * steps)
+
+
+def cell_edges(cell: int) -> tuple[float, float]:
+    """Return the two edges of a cell, the lower one first."""
+    step = abs(cell - _PER_SIGN)
+    if step == 0:
+        return 0.0, 0.0
+    exponent = SMALLEST_EXPONENT + step - 1
+    inner = 0.0 if step == 1 else 2.0 ** (exponent - 1)
+    outer = 2.0**exponent
+    return (inner, outer) if cell > _PER_SIGN else (-outer, -inner)
+
+
+class HasColumns(Protocol):
+    """The state of a place of rows whose columns can be read."""
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Labels of the rows."""
+
+    def column(self, feature: int) -> NDArray[np.floating]:
+        """Return a column of numbers."""
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.floating]:
+        """Return the largest absolute value of every row among some columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Magnitudes:
+    """Rows in every cell: of one column, of the labels, or of each row's largest number.
+
+    Parameters
+    ----------
+    columns : int, tuple of int, or None
+        One column; several, of which a row's largest absolute value counts; None for labels.
+    units : int
+        Units that a row is worth.
+    """
+
+    columns: int | tuple[int, ...] | None
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (N_CELLS,)
+
+    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+        """Count the rows of one place; NaN is in no cell."""
+        if self.columns is None:
+            values = rows.labels
+        elif isinstance(self.columns, int):
+            values = rows.column(self.columns)
+        else:
+            values = rows.largest(self.columns)
+        histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
+        return histogram.astype(np.int64) * self.units
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in one cell at most."""
+        return counts(neighbours, self.units)
+
+
+def magnitudes(ledger: Ledger, columns: int | tuple[int, ...] | None, budget: Budget) -> Magnitudes:
+    """Return the question of `release_bounds` or `release_magnitude`, for sources to foresee."""
+    return Magnitudes(columns=columns, units=_units(ledger, budget))
+
+
+def release_bounds(
+    ledger: Ledger, source: Source, column: int | None, *, budget: Budget, label: str
+) -> tuple[float, float] | None:
+    """Release bounds that hold nearly all of the numbers of a column.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Charged once.
+    source : Source
+        Of rows with columns and labels. NaN is missing.
+    column : int or None
+        The private column; None for the labels.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant.
+    label : str
+        Kind of release, for the report.
+
+    Returns
+    -------
+    low, high : float
+        Outer edges of the outermost cells that pass; ``(0.0, 0.0)`` for a column of zeros.
+        Numbers outside are for the caller to clip. None when no cell passes: the rows or the
+        budget are too few, and the caller falls back on a public transform of the whole line.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the budget is not covered.
+
+    Privacy
+    -------
+    Releases noisy counts of disjoint cells that do not depend on the table: a row moves one of
+    them by one, or two when it is replaced. A cell passes when its noisy count reaches a threshold
+    t; this is post-processing. With m = 257 cells, t is such that the noise of one cell reaches it
+    with probability 1e-6 / m at most: by the law of discrete Laplace noise, or the bound
+    exp(-t^2 / (2 sigma^2)) of discrete Gaussian noise. So all the empty cells of a column together
+    raise a false alarm with probability at most 1e-6. Where a cell of labels has passed, cells of
+    like magnitude of either sign, from 1/128 to 4 times that of the outermost one, pass at a lower
+    threshold, which noise reaches in any of them with probability 1/20: a few rows at the ends of
+    a range are then not left out, and whatever noise adds is near.
+    """
+    occupied = _occupied_cells(ledger, source, column, budget, label)
+    if occupied.size == 0:
+        return None
+    return cell_edges(int(occupied[0]))[0], cell_edges(int(occupied[-1]))[1]
+
+
+def release_magnitude(
+    ledger: Ledger, source: Source, columns: Sequence[int], *, budget: Budget, label: str
+) -> float | None:
+    """Release one bound of the absolute value of nearly all numbers of some columns.
+
+    For tables of so many columns that bounds for each of them would cost too much.
+
+    Parameters
+    ----------
+    ledger, source, budget, label
+        As in :func:`release_bounds`.
+    columns : sequence of int
+
+    Returns
+    -------
+    float or None
+        Upper edge of the outermost cell that holds enough rows' largest absolute value; None when
+        no cell passes.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the budget is not covered.
+
+    Privacy
+    -------
+    A row counts once, in the cell of its largest absolute value; else as
+    :func:`release_bounds`.
+    """
+    occupied = _occupied_cells(ledger, source, tuple(columns), budget, label)
+    return cell_edges(int(occupied[-1]))[1] if occupied.size else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeCounts:
+    """Rows by their label in equal cells of a range, what is outside in the outermost cells.
+
+    Parameters
+    ----------
+    low, high : float
+        The range, ``low < high``.
+    units : int
+        Units that a row is worth.
+    """
+
+    low: float
+    high: float
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (RANGE_CELLS,)
+
+    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+        """Count the rows of one place; each cell depends on its own row alone."""
+        labels = np.clip(np.asarray(rows.labels, dtype=np.float64), self.low, self.high)
+        # Halves: the distance of two doubles may not be one.
+        width = self.high / 2 - self.low / 2
+        cells = (labels / 2 - self.low / 2) / width * RANGE_CELLS
+        places = np.minimum(cells.astype(np.intp), RANGE_CELLS - 1)
+        histogram = np.bincount(places, minlength=RANGE_CELLS)
+        return histogram.astype(np.int64) * self.units
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in one cell."""
+        return counts(neighbours, self.units)
+
+    def edge(self, cell: int) -> float:
+        """Return the lower edge of a cell; the upper end of the range after the last one."""
+        part = cell / RANGE_CELLS
+        return self.low * (1 - part) + self.high * part
+
+
+def release_label_range(
+    ledger: Ledger, source: Source, low: float, high: float, *, budget: Budget, label: str
+) -> tuple[float, float] | None:
+    """Release where nearly all labels lie inside public or released bounds.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Charged once for each histogram, which is one to ``MOST_LOOKS`` times.
+    source : Source
+        Of rows with labels, finite numbers.
+    low, high : float
+        The bounds, ``low < high``.
+    budget : Fraction or inf
+        Of each histogram, in the currency of the ledger's accountant.
+    label : str
+        Kind of release, for the report.
+
+    Returns
+    -------
+    low, high : float
+        Inside the bounds: the range of the occupied cells and half of its width at either end.
+        None where noise hides the labels.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the budget is not covered.
+
+    Privacy
+    -------
+    Each release is a noisy histogram of labels over equal cells of a range that is public or
+    comes from the release before: a row moves one count by one, or two when it is replaced
+    (``constants.counts``), whatever the range. All else is post-processing, how many histograms
+    there are as well; their charges add up adaptively.
+
+    Neighbouring cells are merged, by powers of two, until those that do not stand out hold no more
+    than 5 % of the released number of rows, beyond one deviation of their noise. A cell stands out
+    above what noise alone reaches in any of the cells with probability 1/1000. Where all that
+    stand out lie within two of the finest cells, these two are the range of the next histogram: so
+    labels far from zero, or far inside wide bounds, are found.
+    """
+    first, last, seen = low, high, False
+    noise = ledger.accountant.noise(budget)
+    units = _units(ledger, budget)
+    for _ in range(MOST_LOOKS):
+        if last - first <= LEAST_RANGE * max(abs(first), abs(last)):
+            break
+        question = RangeCounts(low=first, high=last, units=units)
+        sensitive = source.sensitive(question, ledger.neighbours)
+        threshold = noise.tail(sensitive.bound(noise.needs), STRAY_CELL / RANGE_CELLS)
+        deviation = sensitive.deviation(noise)
+        released = ledger.release(noise, sensitive, label=label)
+        found = _occupied_range(released, threshold, deviation)
+        if found is None:
+            break
+        seen = True
+        first, last = question.edge(found[0]), question.edge(found[1])
+        if found[1] - found[0] > 2:
+            break
+    if not seen:
+        return None
+    margin = MARGIN * (last - first)
+    return max(low, first - margin), min(high, last + margin)
+
+
+def _occupied_range(
+    released: NDArray[np.int64], threshold: float, deviation: float
+) -> tuple[int, int] | None:
+    """Return the first occupied cell and the one after the last; None where noise hides them."""
+    n_cells = RANGE_CELLS
+    total = float(released.sum())
+    while n_cells >= LEAST_RANGE_CELLS:
+        merged = released.reshape(n_cells, -1).sum(axis=1)
+        # The noise of several cells is that of one times at most the root of their number.
+        size = RANGE_CELLS // n_cells
+        occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
+        others = total - float(merged[occupied].sum())
+        noise = deviation * math.sqrt(RANGE_CELLS - occupied.size * size)
+        if occupied.size and others <= HIDDEN * total + noise:
+            return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
+        n_cells //= 2
+    return None
+
+
+def _units(ledger: Ledger, budget: Budget) -> int:
+    """Return how many units a row is worth: Gaussian noise wants a fine lattice."""
+    return SMALLEST_SIGMA if ledger.accountant.noise(budget).needs == "l2" else 1
+
+
+def _occupied_cells(
+    ledger: Ledger,
+    source: Source,
+    columns: int | tuple[int, ...] | None,
+    budget: Budget,
+    label: str,
+) -> NDArray[np.intp]:
+    noise = ledger.accountant.noise(budget)
+    sensitive = source.sensitive(magnitudes(ledger, columns, budget), ledger.neighbours)
+    bound = sensitive.bound(noise.needs)
+    released = ledger.release(noise, sensitive, label=label)
+    occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))
+    if columns is not None or occupied.size == 0:
+        return occupied
+    steps = np.abs(np.arange(N_CELLS) - _PER_SIGN)
+    outermost = steps[occupied].max()
+    near = (steps >= outermost - NEIGHBOURS_BELOW) & (steps <= outermost + NEIGHBOURS_ABOVE)
+    near &= steps > 0
+    easily = noise.tail(bound, STRAY_NEIGHBOUR / (2 * (NEIGHBOURS_BELOW + NEIGHBOURS_ABOVE + 1)))
+    return np.union1d(occupied, np.flatnonzero(near & (released >= easily)))

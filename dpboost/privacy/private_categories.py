@@ -1,0 +1,192 @@
+"""Learning which categories a private column has, where nobody declared them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.accounting import SMALLEST_SIGMA
+from dpboost.privacy.exact_arithmetic import Budget, as_fraction
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.constants import counts
+
+#: Type, something to sort by, and the value itself.
+Key = tuple[str, str, Any]
+
+
+def release_categories(
+    ledger: Ledger,
+    columns: Mapping[str, Counter[Key]],
+    *,
+    budget: Budget,
+    delta: Fraction | float,
+    label: str = "categories",
+) -> dict[str, list[Any]]:
+    r"""Release the categories that enough rows have: a stability histogram.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Charged once, with ``budget`` and ``delta``.
+    columns : mapping of str to Counter
+        Private counts of the values of each column by name, :math:`q` of them, from
+        `count_values` or `count_codes`. Only values that occur are in it.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant; shared by the columns.
+    delta : Fraction or float
+        Probability of failure, shared by the columns; positive.
+    label : str, default="categories"
+        Kind of release, for the report.
+
+    Returns
+    -------
+    dict of str to list
+        The categories of each column in sorted order.
+
+    Raises
+    ------
+    InvalidParameterError
+        If delta is 0.
+    BudgetExceededError
+        If budget or delta is not covered.
+
+    Privacy
+    -------
+    Releases, per column, the set of categories whose noisy count reaches a threshold. Noise is
+    drawn only for categories that occur, so the threshold has to hide those that occur once.
+    Where the accountant converts with delta, the ledger's capacity shrinks by what ``delta`` takes
+    from the conversion: plan with ``accountant.capacity(epsilon, delta of the fit - delta)``.
+
+    Notes
+    -----
+    Let :math:`X` be the noise on a count, of which rows are worth one, and :math:`1 + t` the
+    threshold, with :math:`P(X \ge t) \le \delta / q`.
+
+    *Add/remove.* A table :math:`D'` has one row more than :math:`D`. Counts of categories that
+    occur in both move by at most one per column: that is the sensitivity which the mechanism is
+    charged for. If the row's category of some column does not occur in :math:`D`, it cannot come
+    out of :math:`D`, and out of :math:`D'` only with :math:`P(1 + X \ge 1 + t) \le \delta / q`;
+    over all columns :math:`\delta`. Unless it comes out, :math:`D'` does what it does with those
+    categories left alone. So, with :math:`(\varepsilon, 0)` for the rest,
+    :math:`P'(S) \le \delta + e^\varepsilon P(S)`, and, as noises are independent,
+    :math:`P'(S) \ge (1 - \delta) e^{-\varepsilon} P(S)`, hence
+    :math:`P(S) \le e^\varepsilon P'(S) + \delta`.
+
+    *Replace.* The categories that only :math:`D` has come out of :math:`D` with probability at
+    most :math:`\delta`, those that only :math:`D'` has come out of :math:`D'` with probability at
+    most :math:`\delta`. Unless they do, the two tables differ in the counts of common
+    categories. Each direction of the inequality loses one of the two probabilities. The
+    sensitivity and with it the noise are twice those of add/remove.
+
+    *Discrete Laplace.* With :math:`p = e^{-a}` per row, :math:`P(X \ge t) = p^t / (1 + p)`.
+
+    Deviation: the usual threshold :math:`1 + \ln(1 / 2 \delta) / a` is that of the continuous
+    Laplace law. On the integers its failure probability reaches :math:`2 \delta / (1 + p)`,
+    which is more than :math:`\delta`; we take :math:`t = \lceil \ln(1 / (\delta (1 + p))) / a
+    \rceil`.
+    """
+    failure = as_fraction("delta", "release_categories", delta)
+    exact = ledger.epsilon == math.inf
+    if failure <= 0 and not exact:
+        raise InvalidParameterError(
+            "Learning categories or classes from private rows needs delta > 0. Set 'delta', or "
+            f"declare them: Schema(categories=...) or Schema(classes=...) for {list(columns)}."
+        )
+    if not columns:
+        return {}
+    tables = list(columns.values())
+    keys = [sorted(table) for table in tables]
+    noise = ledger.accountant.noise(budget)
+    units = SMALLEST_SIGMA if noise.needs == "l2" else 1
+    flat = [table[key] * units for table, own in zip(tables, keys, strict=True) for key in own]
+    sensitive = Sensitive(
+        np.array(flat, dtype=np.int64),
+        bounds=counts(ledger.neighbours, units, histograms=len(columns)),
+        unit=1 / units,
+    )
+    threshold = units
+    if not exact:
+        threshold += noise.tail(sensitive.bound(noise.needs), failure / len(columns))
+    noisy = ledger.release(noise, sensitive, label=label, delta=0 if exact else failure)
+    # The length of this array is private: only the categories that pass leave this function.
+    passed = iter((noisy >= threshold).tolist())
+    return {
+        name: [key[-1] for key in own if next(passed)]
+        for name, own in zip(columns, keys, strict=True)
+    }
+
+
+def count_values(values: Iterable[Hashable]) -> Counter[Key]:
+    """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win.
+
+    Parameters
+    ----------
+    values : iterable
+        Private values; None and NaN are missing.
+
+    Returns
+    -------
+    Counter
+        Private; counts of several places add up.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value cannot be hashed.
+    """
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    try:
+        return Counter(_key(value) for value in listed if not _missing(value))
+    except TypeError:
+        raise InvalidParameterError(
+            "A categorical column must hold strings, numbers or other plain values."
+        ) from None
+
+
+def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Key]:
+    """Count values that are given by their positions in a list, as `count_values` does.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,), int64
+        Private; -1 is missing.
+    values : sequence
+        Private; None and NaN are missing.
+
+    Returns
+    -------
+    Counter
+        Private; without the values of the list that do not occur.
+    """
+    times = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+    total: Counter[Key] = Counter()
+    for code in np.flatnonzero(times).tolist():
+        if not _missing(values[code]):
+            total[_key(values[code])] += int(times[code])
+    return total
+
+
+def _key(value: Hashable) -> Key:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        value += 0.0  # -0.0 equals 0.0
+    hash(value)
+    kind = type(value).__name__
+    # Values of other types may not be ordered: their names are.
+    return kind, "" if kind in ("str", "int", "float", "bool", "bytes") else repr(value), value
+
+
+def _missing(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    # The missing markers of pandas, without importing it.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -1,0 +1,1 @@
+"""How far one row can move what is released."""

@@ -1,0 +1,269 @@
+r"""How far one row can move each thing that is released, with the proofs.
+
+Every function returns the constant for either relation. The paper is Li, Wu, Wen, He:
+Privacy-Preserving Gradient Boosting Decision Trees, AAAI 2020. ``g`` is the public bound of a
+row's absolute gradient, ``c`` the hessian that every row has (1 for squared loss, 1/4 for the
+majorant of the logistic loss), ``n`` and ``S`` the number of rows and the sum of gradients of a
+node. Replacing a row is a removal followed by an addition, so each constant for ``REPLACE`` is
+the triangle inequality through the table in between, tightened where that is not attained.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from dpboost._utils.validation import check_integer, check_real
+from dpboost.privacy.contribution import Reach
+from dpboost.privacy.exact_arithmetic import root_up
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitive import Bound
+
+
+@lru_cache(maxsize=16)
+def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
+    r"""Range of the split scores :math:`S^2 / (c n + \lambda)` summed over both children.
+
+    Scores are ``floor(score / unit)`` with ``unit = (g**2 / c) / units_per_gain``, where the
+    quotient is computed in doubles with an error below a quarter.
+
+    Parameters
+    ----------
+    units_per_gain : int
+        Units in one :math:`g^2 / c`; called :math:`K` below.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    Bound
+        Kind ``"range"``: :math:`4 K + 2` for add/remove, :math:`8 K + 4` for replace.
+
+    Notes
+    -----
+    Let :math:`g = c = 1` by scaling, :math:`m = n + \lambda \ge |S|`, and let a row of gradient
+    :math:`|x| \le 1` join the child. Its score changes by
+
+    .. math:: \Delta = \frac{(S + x)^2}{m + 1} - \frac{S^2}{m}
+        = \frac{m (x^2 + 2 S x) - S^2}{m (m + 1)} .
+
+    *Above.* :math:`s^2 / m` is convex and homogeneous, hence subadditive:
+    :math:`\Delta \le x^2 / 1 \le 1`. *Below.* For :math:`|S| \ge 1` the smallest numerator over
+    :math:`x` is at :math:`x = -\mathrm{sign}\, S`, and
+    :math:`m (1 - 2 |S|) - S^2 \ge m - 3 m^2`, so
+    :math:`\Delta \ge (1 - 3 m) / (m + 1) > -3`. For :math:`|S| < 1` it is at :math:`x = -S` and
+    :math:`\Delta = -S^2 / m \ge -|S| > -1`. The other child does not change. So an addition moves
+    every candidate by an amount in :math:`[-3, 1]`, a removal by one in :math:`[-1, 3]`: range 4.
+    A candidate "do not split" with the parent's score lies in the same interval, and terms that
+    all candidates share do not count.
+
+    *Grid.* With errors below a quarter on either side, a floored score moves by less than
+    1.5 units more than the exact one, and so, being an integer, by at most one unit more: the
+    interval is :math:`[-3 K - 1, K + 1]`.
+
+    *Replace.* Removal and addition may meet different nodes, whose ranges then add up, or the
+    same one.
+
+    Deviation: Lemma 1 of the paper bounds :math:`|\Delta|` by 3 and its exponential mechanism
+    (Theorem 2, Algorithm 1) divides by :math:`2 \cdot 3 g^2`. Only the range matters to that
+    mechanism, so we divide by :math:`4 g^2`: the same epsilon, 1.5 times the exponent. Under the
+    replace relation the paper's constant would not suffice.
+    """
+    units = check_integer("units_per_gain", "gain_score", units_per_gain, low=1)
+    return Bound(
+        "range",
+        neighbours.rows * (4 * units + 2),
+        "an added row moves each gain by -3 to 1 times g^2/c",
+    )
+
+
+@lru_cache(maxsize=256)
+def clipped_leaf(
+    gradient_bound: float | Fraction,
+    hessian: float | Fraction,
+    reg_lambda: float | Fraction,
+    clip: float | Fraction,
+    unit: float | Fraction,
+    neighbours: Neighbours,
+) -> Bound:
+    r"""L1 sensitivity of all leaf values :math:`-S / (c n + \lambda)` of a tree, clipped.
+
+    Parameters
+    ----------
+    gradient_bound : float or Fraction
+        The bound :math:`g`.
+    hessian : float or Fraction
+        The hessian :math:`c` of every row.
+    reg_lambda : float or Fraction
+        The regulariser :math:`\lambda \ge 0`. The leaf without rows has value 0.
+    clip : float or Fraction
+        Values are clipped to ``[-clip, clip]``; ``inf`` for no clipping. A clip of 0, as after
+        many steps of a geometric decay, is charged one unit a row.
+    unit : float or Fraction
+        Clipped values are rounded to the nearest multiple of ``unit``.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    Bound
+        Kind ``"l1"``: ``ceil(min(g / (c + lambda), 2 clip) / unit) + 1``, twice that for replace.
+
+    Notes
+    -----
+    A row that joins a leaf changes its value by
+
+    .. math:: \left| \frac{S + x}{c n + c + \lambda} - \frac{S}{c n + \lambda} \right|
+        = \frac{|x (c n + \lambda) - c S|}{(c n + \lambda)(c n + c + \lambda)}
+        \le \frac{g (2 c n + \lambda)}{(c n + \lambda)(c n + c + \lambda)} .
+
+    For :math:`n = 0` the change is at most :math:`g / (c + \lambda)`. For :math:`n \ge 1` so is
+    the right-hand side, because
+    :math:`(c n + \lambda)(c n + c + \lambda) - (2 c n + \lambda)(c + \lambda) = c^2 n (n - 1)`.
+    This is Lemma 2 of the paper, there with :math:`c = 1`. Clipping brings any two values
+    together and within :math:`2 C` (Section 3.1, geometric leaf clipping). Rounding to the
+    grid moves either value by half a unit, and the error of doubles by much less: the integers
+    differ by at most one more than the rounded-up constant, as two halves can show.
+
+    Deviation: a replaced row can leave one leaf and enter another, or turn the value of a leaf of
+    one row around; the paper's constant, meant for both relations, is then short by a factor 2.
+    """
+    change = _unclipped(gradient_bound, hessian, reg_lambda)
+    grid = _exact("unit", unit)
+    reason = "a row moves one leaf by at most g/(c + lambda)"
+    if clip != math.inf:
+        width = 2 * _exact("clip", clip, zero=True)
+        if width < change:
+            change = width
+            reason = "leaf values are clipped to [-C, C]"
+    return Bound(
+        "l1",
+        neighbours.rows * (math.ceil(change / grid) + 1),
+        reason,
+        coordinates=neighbours.rows,
+    )
+
+
+@lru_cache(maxsize=16)
+def _unclipped(
+    gradient_bound: float | Fraction, hessian: float | Fraction, reg_lambda: float | Fraction
+) -> Fraction:
+    """Return ``g / (c + lambda)``, the same for all trees of a fit."""
+    denominator = _exact("hessian", hessian) + _exact("reg_lambda", reg_lambda, zero=True)
+    return _exact("gradient_bound", gradient_bound) / denominator
+
+
+def _exact(name: str, value: float | Fraction, *, zero: bool = False) -> Fraction:
+    """Return the number that the kernels will see, without rounding."""
+    check_real(name, "clipped_leaf", value, low=0, low_open=not zero)
+    return Fraction(value)
+
+
+def counts(
+    neighbours: Neighbours, units_per_row: int = 1, histograms: int = 1
+) -> tuple[Bound, Bound]:
+    r"""L1 and L2 sensitivity of histograms: counts of disjoint groups of rows.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        The relation.
+    units_per_row : int, default=1
+        What one row adds to its group.
+    histograms : int, default=1
+        Histograms of the same rows, :math:`q` of them, that are released as one array.
+
+    Returns
+    -------
+    l1, l2 : Bound
+        For add/remove :math:`q` and :math:`\sqrt q`, for replace :math:`2 q` and
+        :math:`\sqrt{2 q}`, times ``units_per_row``, rounded up.
+
+    Notes
+    -----
+    In each histogram a row is in at most one group. Adding it moves one count by one; replacing
+    it moves at most one count up and another one down.
+    """
+    units = check_integer("units_per_row", "counts", units_per_row, low=1)
+    moved = neighbours.rows * check_integer("histograms", "counts", histograms, low=1)
+    reason = "a row is counted at most once in a histogram"
+    return (
+        Bound("l1", moved * units, reason, moved),
+        Bound("l2", root_up(Fraction(moved * units * units)), reason, moved),
+    )
+
+
+def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Bound]:
+    r"""L1 and L2 sensitivity of sums of clipped integers over disjoint groups of rows.
+
+    Parameters
+    ----------
+    summand_bound : int
+        Bound :math:`g` of each row's absolute summand, in units of the grid.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    l1, l2 : Bound
+        :math:`g` for add/remove, :math:`2 g` for replace, in both norms.
+
+    Notes
+    -----
+    A row adds at most :math:`g` in absolute value to one group. A replaced row that stays in its
+    group can turn :math:`-g` into :math:`g`; this is the worst case of either norm.
+    """
+    bound = check_integer("summand_bound", "clipped_sum", summand_bound, low=1)
+    rows = neighbours.rows
+    reason = "a row adds at most g to one sum"
+    return (
+        Bound("l1", rows * bound, reason, rows),
+        Bound("l2", rows * bound, reason, rows),
+    )
+
+
+@lru_cache(maxsize=64)
+def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tuple[Bound, Bound]:
+    r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
+
+    Parameters
+    ----------
+    gradient : Reach
+        Norms :math:`g_1, g_2` of a row's gradient vector, in units of the sums.
+    hessian : Reach
+        Norms :math:`h_1, h_2` of a row's hessian vector, no entry of which is negative.
+    neighbours : Neighbours
+        The relation.
+
+    Returns
+    -------
+    l1, l2 : Bound
+        For add/remove :math:`g_1 + h_1` and :math:`\sqrt{g_2^2 + h_2^2}`; for replace
+        :math:`2 (g_1 + h_1)` and :math:`\sqrt{\max(4 g_2^2 + m h_2^2, 2 (g_2^2 + h_2^2))}`,
+        rounded up, with :math:`m = 1` for one output and 2 for several.
+
+    Notes
+    -----
+    A row adds its two vectors to one leaf. A replaced row either moves to another leaf, which
+    changes both leaves by one pair of vectors each, or stays. Then the gradients move by at most
+    :math:`2 g_2`, and the hessians, which do not change sign, by at most the norm of both vectors
+    side by side: :math:`\|x - y\|^2 \le \|x\|^2 + \|y\|^2`; for single numbers by at most the
+    larger one. Where a reach bounds the difference of two vectors itself, as for gradients that go
+    further to one side than to the other, that bound takes the place.
+    """
+    rows = neighbours.rows
+    squares = gradient.squares + hessian.squares
+    if neighbours is Neighbours.REPLACE:
+        apart = 4 * gradient.squares if gradient.difference is None else gradient.difference
+        if hessian.difference is None:
+            apart += hessian.squares * (1 if hessian.entries == 1 else 2)
+        else:
+            apart += hessian.difference
+        squares = max(apart, 2 * squares)
+    reason = "a row adds one gradient and one hessian vector to one leaf"
+    entries = rows * (gradient.entries + hessian.entries)
+    return (
+        Bound("l1", rows * (gradient.l1 + hessian.l1), reason, entries),
+        Bound("l2", root_up(Fraction(squares)), reason, entries),
+    )

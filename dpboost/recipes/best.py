@@ -1,0 +1,231 @@
+"""Our own recipe: random partitions, noisy sums, shrinkage by the known noise.
+
+What is new or put together here:
+
+* a tree is a random partition over a few features, so its structure costs nothing;
+* a leaf releases its gradient and hessian sums, whose noise does not grow with the number of
+  rows, instead of their ratio, whose noise does not shrink with it;
+* each step is multiplied by the weight of its posterior mean under the known noise, so that
+  deep partitions and empty leaves do no harm;
+* many trees on all rows under Gaussian composition when delta > 0, few trees under pure epsilon;
+* start value, row count and bins are released from the same budget, and released gains decide
+  which features are cut more often.
+
+The leaf sums follow the DP-EBM of Nori et al. (ICML 2021) and the vector release of Maddock et
+al. (CCS 2022); free random structure goes back to the latter and to random decision trees.
+All rules below look at public facts: epsilon, delta, the released number of rows, the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dpboost.boosting.feature_sampler import FeatureQueue, Preference
+from dpboost.boosting.loop import BoostingLoop
+from dpboost.boosting.partition_learner import PartitionLearner
+from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf, SumScale
+from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
+from dpboost.privacy.accounting import (
+    Accountant,
+    GDPAccountant,
+    PureAccountant,
+    ZCDPAccountant,
+)
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
+from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
+
+# Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
+LARGEST_GDP_EPSILON = 10.0
+# Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
+LEAST_EPSILON = 0.05
+# From so many rows times epsilon on, categories are worth a round each that orders them.
+ROWS_TO_ORDER_CATEGORIES = 1.5e4
+# From so many rows times epsilon on, released gains are sure enough to be followed far, and the
+# released share of the classes tells how large steps are.
+ROWS_TO_TRUST = 8e3
+# Where gains are noisy, features are preferred by their size; where they are sure, all that have
+# shown any gain are.
+BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
+BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
+# With many features there are so many rounds for each, up to the largest number.
+ROUNDS_PER_FEATURE = 10
+MOST_ROUNDS = 3200
+
+
+def accountant(epsilon: float, delta: float) -> Accountant:
+    """Return Gaussian accounting when delta > 0, pure epsilon otherwise."""
+    if delta == 0:
+        return PureAccountant()
+    if LARGEST_GDP_EPSILON < epsilon < math.inf:
+        return ZCDPAccountant()
+    return GDPAccountant()
+
+
+def start_share(loss: Loss, delta: float) -> float:
+    """Return the part of the budget that the start value and the row count get."""
+    if not isinstance(loss, SquaredLoss | RobustLoss):
+        return 0.01
+    return 0.03 if delta > 0 else 0.05
+
+
+def bins_share(_delta: float) -> float:
+    """Return the part of the budget that the bins get."""
+    return 0.05
+
+
+def defaults(facts: PublicFacts) -> Hyperparameters:
+    """Return the rules for everything that the user leaves open."""
+    assert facts.n_rows is not None
+    information = facts.n_rows * facts.epsilon
+    squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
+    if facts.delta == 0:
+        return replace(_pure_rule(information, squared), **facts.loss.rules)
+    rules = replace(_gaussian_rule(information, squared), **facts.loss.rules)
+    if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
+        rules = replace(rules, step_prior=start_deviation(facts.loss))
+        return _rounds_for_features(rules, facts.n_features, facts.epsilon)
+    return rules
+
+
+def _rounds_for_features(
+    rules: Hyperparameters, n_features: int, epsilon: float
+) -> Hyperparameters:
+    """Return rules with enough rounds for many features, each of which is cut in few of them."""
+    assert rules.n_estimators is not None
+    drawable = math.floor(400 * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
+    rounds = min(ROUNDS_PER_FEATURE * n_features, MOST_ROUNDS, drawable)
+    if rounds <= rules.n_estimators:
+        return rules
+    faster = rounds >= 2 * rules.n_estimators
+    return replace(rules, n_estimators=rounds, learning_rate=0.3 if faster else rules.learning_rate)
+
+
+def start_deviation(loss: LogisticLoss) -> float:
+    """Return the standard deviation of a label at the released share of class 1.
+
+    A gradient has that size at the start. Where one class is rare, steps are smaller in it.
+    """
+    share = 1 / (1 + math.exp(-loss.start))
+    return math.sqrt(share * (1 - share))
+
+
+def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
+    """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
+    small, large = information < ROWS_TO_TRUST, information >= 1.5e5
+    return Hyperparameters(
+        n_estimators=400 if small else 1600 if large else 800,
+        learning_rate=0.25 if small else 0.2,
+        max_depth=4 if information < 2e3 else 5 if small else 7 if large else 6,
+        reg_lambda=100.0,
+        max_bin=64,
+        trees_per_ensemble=1,
+        features_per_tree=3,
+        gradient_clip=0.2 if squared else 0.5,
+        step_prior=0.5 if not squared else 0.06 if information < 3e3 else 0.03,
+        hessian_share=0.05 if information > 2e3 else 0.1,
+    )
+
+
+def _pure_rule(information: float, squared: bool) -> Hyperparameters:
+    """Rules under pure epsilon, where the noise of a tree grows with their number."""
+    scale = 8e3 if squared else 4e4
+    n_trees = (
+        28 if information < 2e3 else round(56 * max(1.0, min((information / scale) ** 0.5, 7)))
+    )
+    scarce = not squared and information < 4e4
+    shallow = information < (5e3 if squared else 2e3)
+    return Hyperparameters(
+        n_estimators=n_trees,
+        learning_rate=0.7
+        if n_trees < 40
+        else 0.5
+        if n_trees < 80
+        else 0.3
+        if n_trees < 200
+        else 0.2,
+        max_depth=4 if shallow else 5 if squared else 6,
+        reg_lambda=100.0 if scarce else 30.0,
+        max_bin=64,
+        trees_per_ensemble=1,
+        features_per_tree=3,
+        gradient_clip=0.25 if squared else 0.5,
+        step_prior=0.06 if squared else 0.7,
+        hessian_share=0.12 if scarce else 0.08,
+    )
+
+
+def build(setting: Setting) -> BoostingLoop:
+    """Build the strategies for filled hyper-parameters."""
+    hyper, facts, binner = setting.hyper, setting.facts, setting.binner
+    assert hyper.n_estimators is not None
+    assert hyper.learning_rate is not None
+    assert hyper.max_depth is not None
+    assert hyper.reg_lambda is not None
+    assert hyper.trees_per_ensemble is not None
+    assert hyper.features_per_tree is not None
+    assert hyper.gradient_clip is not None
+    assert hyper.step_prior is not None
+    assert hyper.hessian_share is not None
+    assert facts.n_rows is not None
+    # Random subsets of categories help where their noise is small, single categories else.
+    nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
+    grid = PartitionGrid(n_bins=binner.n_bins, is_nominal=nominal)
+    information = facts.n_rows * facts.epsilon if facts.delta > 0 else 0.0
+    orders = information >= ROWS_TO_ORDER_CATEGORIES
+    preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
+    to_order = np.flatnonzero((binner.is_categorical == 1) & (binner.n_bins > 2))
+    learner = PartitionLearner(
+        loss=setting.loss,
+        grid=grid,
+        queue=FeatureQueue(binner.n_features, preference, setting.public),
+        scale=SumScale(
+            gradient_limit=hyper.gradient_clip,
+            gradient_reach=setting.loss.gradient_reach(hyper.gradient_clip),
+            hessian_reach=setting.loss.hessian_reach,
+            hessian_unit=setting.loss.hessian_unit,
+            hessian_share=hyper.hessian_share,
+            norm="l2" if facts.delta > 0 else "l1",
+        ),
+        leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),
+        features_per_tree=min(hyper.features_per_tree, binner.n_features, MAX_FEATURES),
+        depth=hyper.max_depth,
+        learning_rate=hyper.learning_rate,
+        to_order=to_order[::-1].tolist() if orders else [],
+        public=setting.public,
+    )
+    schedule: Schedule = Sequential()
+    if hyper.trees_per_ensemble > 1:
+        schedule = EnsembleOfEnsembles(
+            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
+        )
+    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
+
+
+def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
+    """Return the least epsilon for which every release can be drawn exactly.
+
+    The noise of a tree grows with their number under pure epsilon, with its root otherwise.
+    """
+    if delta == 0:
+        return LEAST_EPSILON * max(1.0, (hyper.n_estimators or 1) / 56)
+    return LEAST_EPSILON * max(1.0, math.sqrt((hyper.n_estimators or 1) / 400))
+
+
+BEST = Recipe(
+    name="best",
+    used=frozenset(_gaussian_rule(1.0, squared=True).given()),
+    max_bin=64,
+    accountant=accountant,
+    defaults=defaults,
+    build=build,
+    least_epsilon=least_epsilon,
+    start_share=start_share,
+    bins_share=bins_share,
+    multiclass=True,
+    objectives=True,
+)

@@ -1,0 +1,231 @@
+"""DP-TopDown for one machine: best-first growth from a queue of released gains.
+
+K. Wang, T. Dick and M.-F. Balcan, "Scalable and Provably Accurate Algorithms for Differentially
+Private Distributed Decision Tree Learning", 2020, the algorithm DP-TopDown with the subroutine
+that they call SingleMachine.
+
+Deviations, each of which makes the stated guarantee true or its noise smaller:
+
+* a split is chosen by the exponential mechanism or permute-and-flip on unnormalised, monotone
+  scores, and the gain of the chosen split is a release of its own. The paper's noisy maximum
+  returns index and value for the price of the index, which costs up to k / 2 times its budget
+  for k candidates;
+* the noise is scaled by a released size of the node instead of the private one;
+* the size of the root is released as well: the paper takes the number of rows for public, and
+  under the add/remove relation it is not;
+* root-Gini has the sensitivity 2 sqrt(N) that holds (``privacy.impurities``);
+* leaves release noisy class counts instead of the noisy maximum of the class counts;
+* the uniform budget divides by the public depth instead of by the number of splits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
+from dpboost.growing.class_selectors import release_sizes, row_limits
+from dpboost.growing.frontier import BestFirst
+from dpboost.growing.grower import grow
+from dpboost.growing.selectors import SELECTIONS
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.impurities import Impurity
+from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.split_candidates import Candidates
+
+#: Parts of a node's budget: half for its size, as in the paper, and half for its split, which
+#: here is a choice and a gain.
+SIZE, CHOICE, GAIN = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
+
+DEFAULTS = TreeHyperparameters(
+    max_depth=10,
+    criterion="entropy",
+    max_bin=11,
+    selection="exponential",
+    leaf_share=0.5,
+    n_splits=512,
+    depth_budget="decay",
+    target_error=0.1,
+    least_gain=0.01,
+)
+
+
+def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
+    """Return the part of the splits' budget that each depth gets; at most 1 in all."""
+    if depth_budget == "uniform":
+        return [Fraction(1, max_depth)] * max_depth
+    return [Fraction(1, 2 ** (depth + 1)) for depth in range(max_depth)]
+
+
+def large_nodes(
+    sizes: NDArray[np.float64], root: np.float64, least_part: float
+) -> NDArray[np.bool_]:
+    """Tell which nodes may be split: the paper's test w >= target_error / M, on released sizes.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_nodes,), float64
+        Released.
+    root : float
+        Released size of the root.
+    least_part : float
+        Least part of the root that a node to be split must have.
+    """
+    return sizes >= max(1.0, least_part * max(float(root), 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopDown:
+    """Best-first growth by released gains.
+
+    Parameters
+    ----------
+    measure : Impurity
+    selection : {"exponential", "permute_and_flip"}
+    weights : list of Fraction
+        Part of the splits' budget for each depth.
+    leaf_share : Fraction
+        Part of the budget for the leaves.
+    n_splits : int
+    target_error, least_gain : float
+        Tests on released numbers.
+    max_rows : int or None
+        Declared.
+
+    Privacy
+    -------
+    A node releases its size, a split and the gain of that split, once. Nodes of one depth hold
+    disjoint rows, whenever they are looked at, so a depth costs what one of its nodes costs.
+    Queue and tests see released numbers only.
+    """
+
+    measure: Impurity
+    selection: str
+    weights: list[Fraction]
+    leaf_share: Fraction
+    n_splits: int
+    target_error: float
+    least_gain: float
+    max_rows: int | None
+
+    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+        """Release one tree."""
+        leaf_budget, split_budget = divide(budget, (self.leaf_share, 1 - self.leaf_share))
+        sizes: list[NDArray[np.float64]] = []
+
+        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+            depth = int(sketch.depth[nodes[0]])
+            if depth == len(self.weights):
+                sizes.append(np.full(len(nodes), np.nan))
+                return Splits.none()
+            with (
+                ledger.parallel(f"depth {depth}"),
+                ledger.sequential(f"nodes from {nodes[0]}"),
+            ):
+                own = split_budget * self.weights[depth]
+                found, splits = self._appraise(
+                    rows, nodes, sizes[0] if sizes else None, own, ledger
+                )
+            sizes.append(found)
+            return splits
+
+        with ledger.sequential("splits"):
+            sketch = grow(appraise, rows.split, BestFirst(self.n_splits))
+        counts, deviation = release_leaf_counts(
+            rows, sketch.leaves, epsilon=leaf_budget, ledger=ledger
+        )
+        return GrownTree(
+            sketch=sketch, counts=counts, deviation=deviation, sizes=np.concatenate(sizes)
+        )
+
+    def _appraise(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        root: NDArray[np.float64] | None,
+        budget: Budget,
+        ledger: Ledger,
+    ) -> tuple[NDArray[np.float64], Splits]:
+        """Release sizes of nodes, and splits of those that are large enough."""
+        for_size, for_choice, for_gain = divide(budget, (SIZE, CHOICE, GAIN))
+        sizes, deviation = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        whole = (sizes if root is None else root)[0]
+        large = large_nodes(sizes, whole, self.target_error / self.n_splits)
+        if not large.any():
+            return sizes, Splits.none()
+        nodes, limits = nodes[large], row_limits(sizes[large], deviation, self.max_rows)
+        scores = rows.scores(nodes, self.measure, limits)
+        chosen = ledger.release(
+            SELECTIONS[self.selection](epsilon=for_choice), scores, label="split choice"
+        )
+        released = ledger.release(
+            DiscreteLaplace(epsilon=for_gain),
+            rows.gains(scores, chosen, nodes, self.measure, limits),
+            label="split gain",
+        )
+        units = [impurities.scale(self.measure, int(n), rows.n_classes) for n in limits]
+        gains = released / np.array(units)
+        good = gains > self.least_gain * sizes[large]
+        feature = rows.candidates.features_of(chosen[good])
+        return sizes, Splits(
+            node=nodes[good],
+            feature=feature,
+            split_bin=rows.candidates.split_bins(chosen[good]),
+            n_branches=rows.candidates.n_branches(feature),
+            # w J of the paper, times the number of rows.
+            priority=gains[good],
+        )
+
+
+def build(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDown:
+    """DP-TopDown for filled hyper-parameters."""
+    assert hyper.max_depth is not None
+    assert hyper.criterion is not None
+    assert hyper.selection is not None
+    assert hyper.leaf_share is not None
+    assert hyper.n_splits is not None
+    assert hyper.depth_budget is not None
+    assert hyper.target_error is not None
+    assert hyper.least_gain is not None
+    return TopDown(
+        measure=CRITERIA[hyper.criterion],
+        selection=hyper.selection,
+        weights=level_weights(hyper.depth_budget, hyper.max_depth),
+        leaf_share=Fraction(str(hyper.leaf_share)) if hyper.max_depth else Fraction(1),
+        n_splits=hyper.n_splits,
+        target_error=hyper.target_error,
+        least_gain=hyper.least_gain,
+        max_rows=facts.max_rows,
+    )
+
+
+def parts(hyper: TreeHyperparameters, n_features: int) -> float:
+    """Return into how many parts the smallest release divides the budget."""
+    filled = hyper.filled(DEFAULTS)
+    assert filled.max_depth is not None
+    assert filled.depth_budget is not None
+    assert filled.leaf_share is not None
+    weights = level_weights(filled.depth_budget, max(filled.max_depth, 1))
+    return float(1 / (min(weights) * min(CHOICE, GAIN))) / (1 - filled.leaf_share)
+
+
+DP_TOPDOWN = TreeRecipe(
+    name="dp_topdown",
+    criteria=("entropy", "gini", "root_gini"),
+    used=frozenset(DEFAULTS.given()),
+    max_bin=11,
+    defaults=lambda facts: DEFAULTS,
+    candidates=Candidates.of,
+    build=build,
+    parts=parts,
+    probability=CountedProbability(),
+)

@@ -1,0 +1,226 @@
+"""DP-TopDown for several data holders: NoisyCounts and LocalRNM.
+
+K. Wang, T. Dick and M.-F. Balcan, "Scalable and Provably Accurate Algorithms for Differentially
+Private Distributed Decision Tree Learning", 2020, the algorithm DP-TopDown with the subroutines
+that they call NoisyCounts and LocalRNM. Everything that is computed comes from sums of noisy
+counts and from private choices of the places, so that the rows may lie at parties that show
+neither.
+
+Deviations, each of which makes the stated guarantee true or its noise smaller:
+
+* NoisyCounts releases one histogram of the classes for each feature, from which all its
+  thresholds are read off: the budget is divided by the number of features and not by the number
+  of splits. The paper releases c_{y,h}, c_y and c_h for every split h, for 3 alpha / |H| by its
+  appendix A.4 and for alpha / (3 |H|) by its proof of Theorem 15; all of them follow from one
+  joint table, which costs a third of that;
+* LocalRNM chooses by permute-and-flip or the exponential mechanism on unnormalised scores, and
+  never by a noisy maximum. Splits on one feature share one histogram with cells between their
+  borders;
+* the noise of a sum is drawn once, in shares, where the places can add up in secret; the paper
+  adds it at every place, which the number of colluding places asks for only in the worst case;
+* a depth is appraised at once and the best-first order is taken afterwards: what a node releases
+  does not depend on when it is asked, and a depth takes one exchange of messages;
+* the number of rows is the released size of the root;
+* the uniform budget divides by the public depth instead of by the number of splits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
+from dpboost.growing.class_selectors import release_sizes, row_limits
+from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.grower import grow
+from dpboost.growing.released_splits import keep_best
+from dpboost.growing.split_finders import (
+    CHOICES,
+    COUNTS,
+    HistogramFinder,
+    LocalChoiceFinder,
+    SplitFinder,
+)
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.recipes.single_tree.dp_topdown import DEFAULTS, DP_TOPDOWN, large_nodes, level_weights
+from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.trees.growing_tree import Sketch, Splits
+
+#: Parts of a node's budget for its size and for its split, as in the paper.
+SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummedTopDown:
+    """Growth by released gains from sums over places.
+
+    Parameters
+    ----------
+    finder : SplitFinder
+    weights : list of Fraction
+        Part of the splits' budget for each depth.
+    leaf_share : Fraction
+        Part of the budget for the leaves.
+    n_splits : int
+    target_error, least_gain : float
+        Tests on released numbers.
+    max_rows : int or None
+        Declared.
+
+    Privacy
+    -------
+    A depth releases the sizes of its nodes and splits of those that are large enough, once; then
+    the leaves release class counts. Nodes of a depth hold disjoint rows. Tests and order see
+    released numbers only.
+    """
+
+    finder: SplitFinder
+    weights: list[Fraction]
+    leaf_share: Fraction
+    n_splits: int
+    target_error: float
+    least_gain: float
+    max_rows: int | None
+
+    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+        """Release one tree."""
+        leaf_budget, split_budget = divide(budget, (self.leaf_share, 1 - self.leaf_share))
+        sizes: list[NDArray[np.float64]] = []
+        priority: list[NDArray[np.float64]] = []
+
+        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+            depth = int(sketch.depth[nodes[0]])
+            priority.append(np.zeros(len(nodes)))
+            if depth == len(self.weights):
+                sizes.append(np.full(len(nodes), np.nan))
+                return Splits.none()
+            with ledger.sequential(f"depth {depth}"):
+                own = split_budget * self.weights[depth]
+                splits = self._appraise(rows, nodes, sizes, own, ledger)
+            priority[-1][np.isin(nodes, splits.node)] = splits.priority
+            return splits
+
+        sketch = grow(appraise, rows.split, WholeLevel())
+        kept, origin = keep_best(sketch, np.concatenate(priority), self.n_splits)
+        counts, deviation = release_leaf_counts(
+            rows, origin[kept.leaves], epsilon=leaf_budget, ledger=ledger
+        )
+        found = np.concatenate(sizes)[origin]
+        return GrownTree(sketch=kept, counts=counts, deviation=deviation, sizes=found)
+
+    def _appraise(
+        self,
+        rows: ClassStatistics,
+        nodes: NDArray[np.int32],
+        sizes: list[NDArray[np.float64]],
+        budget: Budget,
+        ledger: Ledger,
+    ) -> Splits:
+        """Release sizes of nodes, and splits of those that are large enough."""
+        for_size, for_split = divide(budget, (SIZE, SPLIT))
+        own, deviation = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        sizes.append(own)
+        large = large_nodes(own, sizes[0][0], self.target_error / self.n_splits)
+        if not large.any():
+            return replace(Splits.none(), priority=np.empty(0))
+        chosen, gains = self.finder.find(
+            rows,
+            nodes[large],
+            row_limits(own[large], deviation, self.max_rows),
+            epsilon=for_split,
+            ledger=ledger,
+        )
+        good = gains > self.least_gain
+        feature = rows.candidates.features_of(chosen[good])
+        return Splits(
+            node=nodes[large][good],
+            feature=feature,
+            split_bin=rows.candidates.split_bins(chosen[good]),
+            n_branches=rows.candidates.n_branches(feature),
+            # w J of the paper, times the number of rows.
+            priority=(gains * own[large])[good],
+        )
+
+
+def _build(finder: SplitFinder, hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
+    assert hyper.max_depth is not None
+    assert hyper.leaf_share is not None
+    assert hyper.n_splits is not None
+    assert hyper.depth_budget is not None
+    assert hyper.target_error is not None
+    assert hyper.least_gain is not None
+    return SummedTopDown(
+        finder=finder,
+        weights=level_weights(hyper.depth_budget, hyper.max_depth),
+        leaf_share=Fraction(str(hyper.leaf_share)) if hyper.max_depth else Fraction(1),
+        n_splits=hyper.n_splits,
+        target_error=hyper.target_error,
+        least_gain=hyper.least_gain,
+        max_rows=facts.max_rows,
+    )
+
+
+def build_noisy_counts(hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
+    """NoisyCounts for filled hyper-parameters."""
+    assert hyper.criterion is not None
+    return _build(HistogramFinder(measure=CRITERIA[hyper.criterion]), hyper, facts)
+
+
+def build_local_rnm(hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
+    """LocalRNM for filled hyper-parameters."""
+    assert hyper.criterion is not None
+    assert hyper.selection is not None
+    finder = LocalChoiceFinder(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
+    return _build(finder, hyper, facts)
+
+
+def _levels(hyper: TreeHyperparameters) -> float:
+    """Return into how many parts the budget of the last depth's splits divides the whole."""
+    filled = hyper.filled(DEFAULTS)
+    assert filled.max_depth is not None
+    assert filled.depth_budget is not None
+    assert filled.leaf_share is not None
+    weights = level_weights(filled.depth_budget, max(filled.max_depth, 1))
+    return float(1 / (min(weights) * SPLIT)) / (1 - filled.leaf_share)
+
+
+def noisy_counts_parts(hyper: TreeHyperparameters, n_features: int) -> float:
+    """Return into how many parts NoisyCounts divides the budget, in units of a split score."""
+    return _levels(hyper) * max(1.0, n_features / 1026)
+
+
+def local_rnm_parts(hyper: TreeHyperparameters, n_features: int) -> float:
+    """Return into how many parts LocalRNM divides the budget, in units of a split score.
+
+    In the tables of the chosen splits a row counts half of those units at most.
+    """
+    return _levels(hyper) / float(min(CHOICES, COUNTS))
+
+
+COUNTED_DEFAULTS = replace(DEFAULTS, selection=None)
+LOCAL_DEFAULTS = replace(DEFAULTS, selection="permute_and_flip")
+
+NOISY_COUNTS = replace(
+    DP_TOPDOWN,
+    name="noisy_counts",
+    used=frozenset(COUNTED_DEFAULTS.given()),
+    defaults=lambda facts: COUNTED_DEFAULTS,
+    build=build_noisy_counts,
+    parts=noisy_counts_parts,
+    sums_alone=True,
+)
+
+LOCAL_RNM = replace(
+    NOISY_COUNTS,
+    name="local_rnm",
+    used=frozenset(LOCAL_DEFAULTS.given()),
+    defaults=lambda facts: LOCAL_DEFAULTS,
+    build=build_local_rnm,
+    parts=local_rnm_parts,
+)

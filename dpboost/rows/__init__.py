@@ -1,0 +1,1 @@
+"""Private rows while a model is trained; what leaves is `Sensitive`."""

@@ -1,0 +1,310 @@
+"""The private rows of one place in a boosting run: bins, labels, scores, who is in which tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import lookup_trees, newton, row_assignment
+from dpboost._utils.threads import Threads
+from dpboost.data.sparse import BinnedRows, dense_columns
+from dpboost.losses import LogisticLoss, Loss, SquaredLoss
+from dpboost.losses.grid import Lookup
+from dpboost.privacy.randomness import RowCoins
+from dpboost.rows.node_rows import NodeRows, whole_rows
+from dpboost.rows.round_columns import RoundColumns
+from dpboost.rows.small_node_rows import FewRows
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.forest import Forest
+from dpboost.trees.random_partition import Partition
+from dpboost.trees.tree import Tree
+from dpboost.trees.workspace import Workspace
+
+ALL_ROWS = np.empty(0, dtype=np.int32)
+INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
+NO_WEIGHTS = np.empty(0, dtype=np.int32)
+
+
+class Holding:
+    """Rows on the private side of the gate; what it returns is private.
+
+    Scores are brought up to date lazily: only the rows of the next round need theirs, and a
+    round of all rows adds the leaf values of the one before in the pass that it makes anyway.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
+        Bins by column.
+    labels : ndarray of shape (n_rows,), int64
+        Labels on the score grid of the loss.
+    present : ndarray of shape (n_rows,), bool
+        False for rows whose label is not among the released or declared classes: they take no
+        part, and nothing shows that they are there.
+    loss : Loss
+        Gradient of a row, its public bound and grid.
+    layout : Layout
+        Public positions of cells and candidates.
+    threads : Threads
+        Of the kernels.
+    weights : ndarray of shape (n_rows,), int32, optional
+        Of each row in units of 2^-16 of the largest one, 0 to 65536. A row's gradient and hessian
+        are multiplied by it after their clip, so that none of their norms grows.
+    init_scores : ndarray of shape (n_outputs, n_rows), float64, optional
+        Where the scores of each row begin, beside the start of the loss; finite.
+    first_row : int, default=0
+        Number of the first row among the rows of all places: coins go by it.
+
+    Privacy
+    -------
+    A row's gradient is a function of that row and of released trees; the filter that drops a row
+    asks nothing else.
+    """
+
+    def __init__(
+        self,
+        bins: BinnedRows,
+        labels: NDArray[np.int64],
+        present: NDArray[np.bool_],
+        loss: Loss,
+        layout: Layout,
+        threads: Threads,
+        *,
+        weights: NDArray[np.int32] | None = None,
+        init_scores: NDArray[np.float64] | None = None,
+        first_row: int = 0,
+    ) -> None:
+        n_rows = bins.shape[1]
+        self.bins = bins
+        self.labels = labels
+        self.present = present.view(np.uint8)
+        self.weights = NO_WEIGHTS if weights is None else weights
+        self.loss = loss
+        self.layout = layout
+        self.threads = threads
+        starts = np.asarray(loss.start_units, dtype=np.int64).reshape(-1, 1)
+        self.scores = np.empty((len(starts), n_rows), dtype=np.int64)
+        self.scores[:] = starts
+        if init_scores is not None:
+            units = np.clip(init_scores / loss.unit, -INIT_LIMIT, INIT_LIMIT)
+            self.scores += np.rint(units).astype(np.int64)
+        self.leaves = np.zeros(n_rows, dtype=np.uint16)
+        self.pending = np.zeros((len(starts), 1), dtype=np.int64)
+        self._forests = tuple(Forest() for _ in starts)
+        self._trees: list[tuple[Tree, ...]] = []
+        self._missing_from = np.zeros(n_rows, dtype=np.int32)
+        self._n_current = 0
+        self._settled = True
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts: NDArray[np.intp] | None = None
+        self._compact: RoundColumns | None = None
+        self._first_row = first_row
+        self._workspace = Workspace()
+        self._index = 0
+        self._round = self._order
+        self._round_leaves = self.leaves
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
+
+    @property
+    def n_trees(self) -> int:
+        """Rounds that were released so far."""
+        return len(self._trees)
+
+    @property
+    def everybody(self) -> bool:
+        """Whether rounds take all rows (a public fact of the schedule)."""
+        return self._starts is None
+
+    def deal(self, shares: Sequence[Fraction] | None, coins: RowCoins | None) -> None:
+        """Assign every row to one round of an ensemble by a secret coin of its own."""
+        n_rows = len(self.labels)
+        if shares is None:
+            if self._starts is not None:
+                self._order = np.arange(n_rows, dtype=np.int32)
+                self._starts = None
+            return
+        assert coins is not None
+        rounds = coins.blocks(shares, n_rows, self._first_row, n_threads=self.n_threads)
+        order = np.empty(n_rows, dtype=np.int32)
+        # One round more than there are, for the rows that no round uses.
+        starts = np.empty(len(shares) + 2, dtype=np.intp)
+        row_assignment.order_rows(rounds, order, starts, self.n_threads)
+        self._order, self._starts = order, starts[:-1]
+
+    def take(self, index: int) -> None:
+        """Go over to the rows of round ``index`` of the ensemble."""
+        if self._starts is None:
+            if self._n_current < self.n_trees:
+                self._bring_up(self._order)
+                self._n_current = self.n_trees
+            self._round, self._round_leaves = self._order, self.leaves
+            return
+        self._settle()
+        self._index = index
+        self._round = self._order[self._starts[index] : self._starts[index + 1]]
+        self._round_leaves = np.empty(len(self._round), dtype=np.uint16)
+
+    def append(self, trees: tuple[Tree, ...]) -> None:
+        """Take note of the released trees of a round, one for each output."""
+        self._trees.append(trees)
+
+    def enter_nodes(self, gradient_bound: float, *, whole: bool = False) -> None:
+        """Put the rows of the round into the root of a tree, without those that are filtered.
+
+        Parameters
+        ----------
+        gradient_bound : float
+            Rows with a larger absolute gradient are dropped.
+        whole : bool, default=False
+            Whether all rows of the fit are here.
+        """
+        # Recipes that choose splits node by node take these losses only, and no weights.
+        assert isinstance(self.loss, SquaredLoss | LogisticLoss)
+        assert not len(self.weights)
+        columns = self._columns()
+        if not self.everybody:
+            self._bring_up_compact(columns)
+        words = self.loss.words(
+            self.scores[0],
+            self.labels,
+            self._round,
+            filter_limit=gradient_bound,
+            gradient_limit=gradient_bound,
+            n_threads=self.n_threads,
+        )
+        words *= self.present[self._round]
+        kind = whole_rows if whole else NodeRows
+        self.nodes: NodeRows | FewRows = kind(
+            columns, words, self.layout, self.n_threads, self._workspace
+        )
+
+    def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
+        """Return gradient and hessian sums of the leaves of a public partition.
+
+        Parameters
+        ----------
+        partition : Partition
+            Public tree.
+        gradient_limit : float
+            Public clip of a row's gradient.
+
+        Returns
+        -------
+        ndarray of shape (2, n_outputs, n_leaves), int64
+        """
+        columns = dense_columns(self.bins, partition.features)
+        lookup = (*columns, partition.steps, partition.table)
+        sums = np.empty((2, len(self.scores), partition.n_leaves), dtype=np.int64)
+        if self.everybody:
+            self._sum_all(lookup, sums, gradient_limit)
+            # They are in the scores now: to be asked once more changes nothing.
+            self.pending = np.zeros((len(self.scores), partition.n_leaves), dtype=np.int64)
+        else:
+            self._sum_some(lookup, sums, gradient_limit)
+        return sums
+
+    def add(self, values: NDArray[np.int64]) -> None:
+        """Add the released leaf values of the last partition to the scores of the round's rows.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_outputs, n_leaves), int64
+            In score units.
+        """
+        if self.everybody:
+            # The next pass over all rows adds them.
+            self.pending = values
+            self._settled = False
+            self._n_current = self.n_trees + 1
+            return
+        for scores, own in zip(self.scores, values, strict=True):
+            lookup_trees.add_leaves(self._round, self._round_leaves, own, scores, self.n_threads)
+        self._missing_from[self._round] = self.n_trees + 1
+
+    def _settle(self) -> None:
+        """Go over from rounds of all rows, whose scores are behind together, to rounds of some."""
+        if self._settled:
+            return
+        self._settled = True
+        for scores, values in zip(self.scores, self.pending, strict=True):
+            lookup_trees.add_leaves(ALL_ROWS, self.leaves, values, scores, self.n_threads)
+        self.leaves[:] = 0
+        self.pending = np.zeros((len(self.pending), 1), dtype=np.int64)
+        np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
+
+    def _bring_up(self, rows: NDArray[np.int32]) -> None:
+        """Add to the scores of some rows the trees that they have not yet received."""
+        self._plant()
+        for forest, scores in zip(self._forests, self.scores, strict=True):
+            forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
+        self._missing_from[rows] = self.n_trees
+
+    def _bring_up_compact(self, columns: BinnedRows) -> None:
+        """Do the same for the rows of the round, whose bins are at hand in compact columns.
+
+        Every tree is then read from bins that lie close together, instead of from lines of the
+        whole matrix that hold one bin of the round each.
+        """
+        self._plant()
+        for forest, scores in zip(self._forests, self.scores, strict=True):
+            forest.add_to(
+                scores, columns, self._round, self._missing_from, self.n_threads, compact=True
+            )
+        self._missing_from[self._round] = self.n_trees
+
+    def _plant(self) -> None:
+        """Add the released trees of the last rounds to the forests."""
+        for trees in self._trees[self._forests[0].n_trees :]:
+            for forest, tree in zip(self._forests, trees, strict=True):
+                forest.append(tree)
+
+    def _sum_all(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
+        """Sum over all rows in one pass, which adds what is pending."""
+        self.loss.pass_over(
+            (
+                self.scores,
+                self.labels,
+                self.present,
+                self.weights,
+                self.pending,
+                self.leaves,
+                *lookup,
+                sums,
+            ),
+            gradient_limit=gradient_limit,
+            n_threads=self.n_threads,
+        )
+
+    def _sum_some(self, lookup: Lookup, sums: NDArray[np.int64], gradient_limit: float) -> None:
+        """Sum over the rows of this round."""
+        bins, features, steps, table = lookup
+        leaves = self._round_leaves
+        self._bring_up(self._round)
+        lookup_trees.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
+        words = self.loss.newton_words(
+            self.scores,
+            self.labels,
+            self._round,
+            gradient_limit=gradient_limit,
+            n_threads=self.n_threads,
+        )
+        words *= self.present[self._round]
+        if len(self.weights):
+            newton.weighted(self.weights, self._round, words)
+        for output, own in enumerate(words):
+            lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], self.n_threads)
+
+    def _columns(self) -> BinnedRows:
+        """Bins of the round's rows in compact columns; the whole matrix is not copied."""
+        if self.everybody:
+            return self.bins
+        assert self._starts is not None
+        if self._compact is None or self._compact.order is not self._order:
+            self._compact = RoundColumns(self.bins, self._order, self._starts, self.n_threads)
+        return self._compact.take(self._index)

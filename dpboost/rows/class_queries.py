@@ -1,0 +1,337 @@
+"""What a single tree asks of rows, and what it tells them.
+
+Questions hold public numbers only, can be pickled, and have answers that add up over places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Question
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity import constants
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.trees.growing_tree import Splits
+
+#: What a row counts in a node with one histogram, in units; more in none.
+MOST_WORTH = 2**9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NodeSizes:
+    """How many rows some nodes have, which are disjoint.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    """
+
+    nodes: NDArray[np.int32]
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number a node."""
+        return (len(self.nodes),)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        return rows.sizes(self.nodes)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one node."""
+        check_nodes(self.nodes)
+        return constants.counts(neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCounts:
+    """How many rows of each class some nodes have, which are disjoint.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    n_classes : int
+    branch : tuple of str
+        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
+    """
+
+    nodes: NDArray[np.int32]
+    n_classes: int
+    branch: tuple[str, ...] = ()
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node and class."""
+        return (len(self.nodes), self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        rows.check_branch(self.branch, self.nodes)
+        return rows.totals(self.nodes)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one node and of one class."""
+        check_nodes(self.nodes)
+        check_integer("n_classes", "a question", self.n_classes, low=1)
+        return constants.counts(neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassHistograms:
+    """Rows of each class in every cell of the offered features of some nodes.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+    n_classes : int
+    offered : ndarray of shape (n_nodes, n_features), bool, optional
+        Cells of other features hold zero, whatever the rows are. Every node must offer as many
+        features. All of them by default.
+    """
+
+    nodes: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
+    n_classes: int
+    offered: NDArray[np.bool_] | None = None
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, cell and class."""
+        return (len(self.nodes), int(self.cell_offsets[-1]), self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
+        counts = rows.histograms(self.nodes)
+        if self.offered is not None:
+            counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
+        return counts
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one cell of each offered feature."""
+        check_nodes(self.nodes)
+        check_cells(self.cell_offsets, self.n_classes)
+        if self.offered is None:
+            return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
+        check_array(self.offered, np.bool_, (len(self.nodes), len(self.cell_offsets) - 1))
+        numbers = set(self.offered.sum(axis=1).tolist())
+        if len(numbers) != 1:
+            raise InvalidParameterError("Every node of a question must offer as many features.")
+        return constants.counts(neighbours, histograms=numbers.pop())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CellSizes(ClassHistograms):
+    """Rows in every cell of the offered features of some nodes; parameters as above."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node and cell."""
+        return (len(self.nodes), int(self.cell_offsets[-1]))
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        return super().answer(rows).sum(axis=2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeatureHistograms:
+    """Rows of each class in the cells of as many features of each node, which differ by node.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    features : ndarray of shape (n_nodes, n_asked), int32
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+    n_classes : int
+    branch : tuple of str
+        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
+    """
+
+    nodes: NDArray[np.int32]
+    features: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
+    n_classes: int
+    branch: tuple[str, ...] = ()
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, feature, cell and class; features of few cells hold zeros."""
+        return (*self.features.shape, int(np.diff(self.cell_offsets).max()), self.n_classes)
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether each cell exists; shape (n_nodes, n_asked, n_cells)."""
+        widths = np.diff(self.cell_offsets)[self.features]
+        return np.arange(self.shape[2]) < widths[:, :, np.newaxis]
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
+        rows.check_branch(self.branch, self.nodes)
+        counts = rows.histograms(self.nodes)
+        held = self.held
+        first = self.cell_offsets[self.features][:, :, np.newaxis]
+        cells = np.where(held, first + np.arange(held.shape[2]), 0)
+        picked = counts[np.arange(len(self.nodes))[:, np.newaxis, np.newaxis], cells]
+        return picked * held[..., np.newaxis]
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one node, and in one cell of each feature."""
+        check_nodes(self.nodes)
+        check_cells(self.cell_offsets, self.n_classes)
+        if np.ndim(self.features) != 2:
+            raise InvalidParameterError("Every node of a question must name as many features.")
+        check_array(self.features, np.int32, (len(self.nodes), np.shape(self.features)[1]))
+        known = (self.features >= 0) & (self.features < len(self.cell_offsets) - 1)
+        if not known.all():
+            raise InvalidParameterError("A question is about features that the rows do not have.")
+        return constants.counts(neighbours, histograms=self.features.shape[1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupedCells:
+    """Rows of each class in groups of cells, which differ by node.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    groups : ndarray of shape (n_nodes, n_cells), int32
+        Group of every cell; -1 for cells that are not asked for.
+    cell_offsets : ndarray of shape (n_features + 1,), int32
+    n_groups, n_classes : int
+    worth : ndarray of shape (n_nodes,), int64
+        What a row counts in each node.
+    """
+
+    nodes: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    cell_offsets: NDArray[np.int32]
+    n_groups: int
+    n_classes: int
+    worth: NDArray[np.int64]
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A number for each node, group and class; a node may have fewer groups."""
+        return (len(self.nodes), self.n_groups, self.n_classes)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Count rows."""
+        rows.check_layout(self.cell_offsets, self.n_classes)
+        counts = rows.histograms(self.nodes) * self.worth[:, np.newaxis, np.newaxis]
+        found = np.zeros(self.shape, dtype=np.int64)
+        node, cell = np.nonzero(self.groups >= 0)
+        np.add.at(found, (node, self.groups[node, cell]), counts[node, cell])
+        return found
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bounds: a row is in one node, and in one cell of each feature."""
+        check_nodes(self.nodes)
+        check_cells(self.cell_offsets, self.n_classes)
+        check_array(self.groups, np.int32, (len(self.nodes), int(self.cell_offsets[-1])))
+        check_array(self.worth, np.int64, (len(self.nodes),))
+        n_groups = check_integer("n_groups", "a question", self.n_groups, low=1)
+        if not ((self.groups >= -1) & (self.groups < n_groups)).all():
+            raise InvalidParameterError("A cell of a question is in a group that is not there.")
+        asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
+        return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
+
+
+def branch_of(question: Question) -> tuple[str, ...]:
+    """Return the path of nodes that a question is about; () for the whole tree."""
+    return tuple(getattr(question, "branch", ()))
+
+
+def check_nodes(nodes: NDArray[np.int32]) -> None:
+    """Raise unless these are numbers of different nodes: of one listed twice rows count twice."""
+    check_array(nodes, np.int32, (np.size(nodes),))
+    if len(set(nodes.tolist())) < len(nodes) or (nodes < 0).any():
+        raise InvalidParameterError("The nodes of a question must be different numbers.")
+
+
+def check_cells(cell_offsets: NDArray[np.int32], n_classes: int) -> None:
+    """Raise unless every feature has cells of its own, of some classes."""
+    check_array(cell_offsets, np.int32, (np.size(cell_offsets),))
+    first_is_zero = len(cell_offsets) > 1 and cell_offsets[0] == 0
+    if not first_is_zero or not (cell_offsets[1:] > cell_offsets[:-1]).all():
+        raise InvalidParameterError("Every feature of a question must have cells.")
+    check_integer("n_classes", "a question", n_classes, low=1)
+
+
+def check_array(values: Any, dtype: type, shape: tuple[int, ...]) -> None:
+    """Raise unless this is an array of exactly this dtype and shape.
+
+    What is computed with numbers of another width may wrap, or be rounded, where nobody looks.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype != dtype or values.shape != shape:
+        raise InvalidParameterError(
+            f"An array of a question must be of {np.dtype(dtype)} and of shape {shape}."
+        )
+
+
+def weighted_histograms(
+    histograms: NDArray[np.integer], worth: NDArray[np.integer], neighbours: Neighbours
+) -> tuple[Bound, Bound]:
+    """L1 and L2 sensitivity of histograms of which each node has its own number and unit.
+
+    Parameters
+    ----------
+    histograms : ndarray of shape (n_nodes,)
+        Histograms of each node.
+    worth : ndarray of shape (n_nodes,)
+        What a row adds to its cell, at most `MOST_WORTH`.
+    neighbours : Neighbours
+
+    Returns
+    -------
+    l1, l2 : Bound
+        The largest ``histograms * worth`` in both norms: histograms of one node may share a
+        group, to which a row then adds more than once. A replaced row may leave one node for
+        another: the sum of two such changes is at most twice the largest.
+    """
+    numbers, units = histograms.tolist(), worth.tolist()
+    if not numbers or min(numbers) < 1 or min(units) < 1:
+        raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
+    if max(units) > MOST_WORTH:
+        raise InvalidParameterError(f"A row is worth at most {MOST_WORTH} units in a question.")
+    rows = neighbours.rows
+    # Python's integers do not wrap.
+    most = rows * max(number * unit for number, unit in zip(numbers, units, strict=True))
+    reason = "a row is in one node, and in one cell of each of its histograms"
+    coordinates = rows * max(numbers)
+    return Bound("l1", most, reason, coordinates), Bound("l2", most, reason, coordinates)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplitRows:
+    """Send rows on by released splits.
+
+    Parameters
+    ----------
+    splits : Splits
+    """
+
+    splits: Splits
+
+    def carry_out(self, rows: ClassRows) -> ClassRows:
+        """Sort rows by the branches that they take."""
+        rows.split(self.splits)
+        return rows

@@ -1,0 +1,264 @@
+"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import Mechanism, Noise
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Order, Question, Source
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.impurities import Impurity
+from dpboost.rows.class_queries import (
+    CellSizes,
+    ClassCounts,
+    ClassHistograms,
+    NodeSizes,
+    SplitRows,
+    branch_of,
+)
+from dpboost.rows.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
+from dpboost.trees.growing_tree import Splits
+from dpboost.trees.split_candidates import Candidates
+
+
+class ClassSource(Protocol):
+    """Where the rows of a tree are: a whole ``Source``, or parties that have no exact sums."""
+
+    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+        """Return what the gate takes."""
+
+    def tell(self, order: Order) -> None:
+        """Have an order carried out wherever rows are."""
+
+
+class ClassStatistics:
+    """Class histograms of the nodes of one growing tree, asked of a source of rows.
+
+    Nodes have the numbers of the tree's sketch: the root is 0, and children come in the order in
+    which splits are added.
+
+    Parameters
+    ----------
+    source : ClassSource
+        Of ``ClassRows``. Counts can be had from any source, scores and gains, which do not add
+        up over places, from a trusted one only.
+    n_classes : int
+    candidates : Candidates
+        The public set of splits.
+    neighbours : Neighbours
+        The relation whose constants go with each value.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    Hands out Sensitive values with their bounds. Rows are routed by released splits only.
+    """
+
+    def __init__(
+        self,
+        source: ClassSource,
+        *,
+        n_classes: int,
+        candidates: Candidates,
+        neighbours: Neighbours,
+        n_threads: int,
+    ) -> None:
+        self._source = source
+        self._n_classes = n_classes
+        self._candidates = candidates
+        self._neighbours = neighbours
+        self._n_threads = n_threads
+        self._cells = candidates.cell_offsets
+
+    @property
+    def source(self) -> ClassSource:
+        """Where the rows are."""
+        return self._source
+
+    @property
+    def candidates(self) -> Candidates:
+        """The public set of splits."""
+        return self._candidates
+
+    @property
+    def n_classes(self) -> int:
+        """Number of public classes."""
+        return self._n_classes
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation."""
+        return self._neighbours
+
+    def ask(self, question: Question) -> Sensitive:
+        """Return the answer to a question, with its bounds under the relation."""
+        return self._source.sensitive(question, self._neighbours)
+
+    def deviation(self, noise: Noise, question: Question) -> float:
+        """Return the standard deviation of the noise on an entry of an answer, in units.
+
+        Asks no row: the bounds of a question are public, and so is a surplus of the places' noise.
+        """
+        bounds = {bound.kind: bound for bound in question.bounds(self._neighbours)}
+        surplus = getattr(self._source, "surplus", 1.0)
+        return noise.deviation(bounds[noise.needs]) * math.sqrt(surplus)
+
+    def each(
+        self, mechanism: Mechanism, question: Question, *, ledger: Ledger, label: str
+    ) -> NDArray[Any]:
+        """Release an outcome of every place from its own rows, as one array of places first.
+
+        Places hold disjoint rows, so that all of it costs what one outcome costs.
+        """
+        places = getattr(self._source, "each", None)
+        value = self.ask(question) if places is None else places(question, self._neighbours)
+        outcome = ledger.release(mechanism, value, label=label)
+        return outcome.reshape(-1, question.shape[0])
+
+    def release_parts(
+        self, asked: Sequence[tuple[Mechanism, Question]], *, ledger: Ledger, label: str
+    ) -> list[NDArray[Any]]:
+        """Release answers about parts of the rows, each in the scope of its branch.
+
+        A branch is a path of nodes: rows below different children are different rows.
+        """
+        together = getattr(self._source, "release", None)
+        if together is not None:
+            return together(asked, label=label)
+        outcomes = []
+        for mechanism, question in asked:
+            with ledger.branch(branch_of(question)):
+                outcomes.append(ledger.release(mechanism, self.ask(question), label=label))
+        return outcomes
+
+    def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
+        """Numbers of rows of some nodes, which are disjoint."""
+        return self.ask(NodeSizes(nodes=nodes))
+
+    def class_counts(self, nodes: NDArray[np.int32]) -> Sensitive:
+        """Rows of each class of some nodes, which are disjoint; shape (n_nodes, n_classes)."""
+        return self.ask(ClassCounts(nodes=nodes, n_classes=self._n_classes))
+
+    def histograms(
+        self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
+    ) -> Sensitive:
+        """Rows of each class in every cell of the offered features of some nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_nodes,), int32
+        offered : ndarray of shape (n_nodes, n_features), bool, optional
+            Cells of other features hold zero, whatever the rows are. Every node must offer as
+            many features. All of them by default.
+
+        Returns
+        -------
+        Sensitive of shape (n_nodes, n_cells, n_classes)
+        """
+        return self.ask(self._histograms(nodes, offered))
+
+    def cell_sizes(self, nodes: NDArray[np.int32], offered: NDArray[np.bool_]) -> Sensitive:
+        """Rows in every cell of the offered features; shape (n_nodes, n_cells)."""
+        return self.ask(
+            CellSizes(
+                nodes=nodes, cell_offsets=self._cells, n_classes=self._n_classes, offered=offered
+            )
+        )
+
+    def scores(
+        self,
+        nodes: NDArray[np.int32],
+        measure: Impurity,
+        row_limits: NDArray[np.int64],
+        offered: NDArray[np.bool_] | None = None,
+    ) -> Sensitive:
+        """Score every candidate of some nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_nodes,), int32
+        measure : Impurity
+        row_limits : ndarray of shape (n_nodes,), int64
+            The public number of rows by which each node's impurity is clipped.
+        offered : ndarray of shape (n_nodes, n_features), bool, optional
+            Candidates of other features get one public score below all others.
+
+        Returns
+        -------
+        Sensitive of shape (n_nodes, n_candidates)
+        """
+        caps, scales = self._clips(measure, row_limits)
+        scores = candidate_scores(
+            lambda part: self._exact(self._histograms(part)),
+            nodes,
+            self._candidates,
+            measure,
+            caps,
+            scales,
+            n_classes=self._n_classes,
+            n_threads=self._n_threads,
+        )
+        if offered is not None:
+            scores[~self._candidates.spread(offered)] = NOT_OFFERED
+        return Sensitive(scores, (impurities.split_score(self._neighbours),))
+
+    def gains(
+        self,
+        scores: Sensitive,
+        chosen: NDArray[np.int32],
+        nodes: NDArray[np.int32],
+        measure: Impurity,
+        row_limits: NDArray[np.int64],
+    ) -> Sensitive:
+        """Gains of the chosen candidates: the nodes' impurity less that of their branches.
+
+        Parameters
+        ----------
+        scores : Sensitive
+            What ``scores`` returned for these nodes, measure and limits.
+        chosen : ndarray of shape (n_nodes,), int32
+            Released choices among offered candidates.
+        nodes, measure, row_limits
+            As in ``scores``.
+
+        Returns
+        -------
+        Sensitive of shape (n_nodes,)
+        """
+        totals = self._exact(ClassCounts(nodes=nodes, n_classes=self._n_classes))
+        own = node_scores(totals, measure, *self._clips(measure, row_limits))
+
+        def difference(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            best = values[np.arange(len(chosen)), chosen]
+            return np.where(best == NOT_OFFERED, 0, best - own)
+
+        return scores.map(difference, bounds=(impurities.split_gain(self._neighbours),))
+
+    def split(self, splits: Splits) -> None:
+        """Send the rows of the split nodes on to their children, which get the next numbers."""
+        self._source.tell(SplitRows(splits=splits))
+
+    def _exact(self, question: Question) -> NDArray[np.int64]:
+        """Private numbers, on the private side: recipes of sums alone never come here."""
+        return cast("Source", self._source).exact(question)
+
+    def _clips(
+        self, measure: Impurity, row_limits: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return clips(measure, row_limits, self._n_classes)
+
+    def _histograms(
+        self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
+    ) -> ClassHistograms:
+        return ClassHistograms(
+            nodes=nodes, cell_offsets=self._cells, n_classes=self._n_classes, offered=offered
+        )

@@ -1,0 +1,121 @@
+"""The rows of one tree, seen as integer sums per node. Everything it hands out is Sensitive."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.clipped_leaves import ClippedLeaf
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Source
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.rows.gradient_queries import LevelScores, NodeHistograms, NodeTotals, SplitNodes
+from dpboost.rows.level_histograms import LevelHistograms
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.gain import GradientGain
+
+
+class NodeStatistics:
+    """Histograms and totals of the current level of one tree.
+
+    The grower sees rows only through this object: it asks for scores or leaf values, which come
+    back Sensitive, and sends rows on by released splits.
+
+    Parameters
+    ----------
+    source : Source
+        Of the tree's rows, which have ``nodes``.
+    layout : Layout
+        Public positions of cells and candidates.
+    neighbours : Neighbours
+        The relation whose constants go with each value.
+    whole : bool, default=False
+        Whether all rows are in one place, which then computes scores by itself.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    Holds integer sums of private rows. Routing uses released splits only.
+    """
+
+    __slots__ = (
+        "_layout",
+        "_levels",
+        "_n_nodes",
+        "_neighbours",
+        "_source",
+        "_whole",
+    )
+
+    def __init__(
+        self,
+        source: Source,
+        layout: Layout,
+        neighbours: Neighbours,
+        *,
+        whole: bool = False,
+        n_threads: int = 1,
+    ) -> None:
+        self._source = source
+        self._layout = layout
+        self._neighbours = neighbours
+        self._whole = whole
+        self._n_nodes = 1
+        self._levels = LevelHistograms(n_threads)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the current level (a function of released splits)."""
+        return self._n_nodes
+
+    @property
+    def layout(self) -> Layout:
+        """Public positions of cells and candidates."""
+        return self._layout
+
+    def split_scores(self, criterion: GradientGain) -> Sensitive:
+        """Score every candidate of the nodes of the level.
+
+        Parameters
+        ----------
+        criterion : GradientGain
+            Scores of the candidates.
+
+        Returns
+        -------
+        Sensitive of shape (n_nodes, n_candidates)
+        """
+        if self._whole:
+            question = LevelScores(
+                criterion=criterion,
+                n_nodes=self._n_nodes,
+                n_candidates=self._layout.n_candidates,
+            )
+            scores = self._source.exact(question)
+        else:
+            sums, counts = self._levels.of(self._n_nodes, self._histograms)
+            scores = criterion.scores(sums, counts, self._layout)
+        return Sensitive(scores, (criterion.bound(self._neighbours),))
+
+    def leaf_values(self, leaf: ClippedLeaf) -> Sensitive:
+        """Clipped leaf values of the nodes of the level, in units of the leaf's grid."""
+        sums, counts = self._source.exact(NodeTotals(n_nodes=self.n_nodes))
+        return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbours),), unit=leaf.unit)
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level.
+
+        Parameters
+        ----------
+        feature : ndarray of shape (n_nodes,), int32
+        split_bin : ndarray of shape (n_nodes,), uint8
+            Released splits, one a node.
+        """
+        self._source.tell(SplitNodes(feature=feature, split_bin=split_bin))
+        self._n_nodes *= 2
+
+    def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:
+        """Add up the histograms of every ``step``-th node over all places."""
+        question = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
+        return self._source.exact(question)

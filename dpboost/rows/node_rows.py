@@ -1,0 +1,180 @@
+"""The rows of one tree at one place, grouped by the nodes of its current level."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import histogram, partition
+from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
+from dpboost.privacy.score_runs import ScoreRuns
+from dpboost.rows.level_histograms import LevelHistograms
+from dpboost.rows.small_node_rows import MOST_ROWS, FewRows
+from dpboost.rows.sparse_scores import sparse_scores
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.gain import GradientGain
+from dpboost.trees.workspace import Workspace
+
+
+class NodeRows:
+    """Private rows of one tree, which released splits send from node to node.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
+        Bins of the tree's rows, by column.
+    words : ndarray of shape (n_rows,), int64
+        Packed gradient and count of each row; zero for a row that the filter drops.
+    layout : Layout
+        Public positions of cells and candidates.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+    workspace : Workspace, optional
+        Where large arrays come from.
+
+    Privacy
+    -------
+    All that it returns is private.
+    """
+
+    __slots__ = (
+        "_bins",
+        "_layout",
+        "_levels",
+        "_n_threads",
+        "_order",
+        "_starts",
+        "_words",
+        "_workspace",
+    )
+
+    def __init__(
+        self,
+        bins: BinnedRows,
+        words: NDArray[np.int64],
+        layout: Layout,
+        n_threads: int,
+        workspace: Workspace | None = None,
+    ) -> None:
+        n_rows = bins.shape[1]
+        self._bins = bins
+        self._words = words
+        self._layout = layout
+        self._n_threads = n_threads
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts = np.array([0, n_rows], dtype=np.int32)
+        self._levels: LevelHistograms | None = None
+        self._workspace = workspace or Workspace()
+
+    def histograms(self, step: int) -> NDArray[np.int64]:
+        """Return sums and counts in the cells of every ``step``-th node of the level.
+
+        Returns
+        -------
+        ndarray of shape (2, n_asked, n_cells), int64
+        """
+        bins, n_nodes = self._bins, len(self._starts) - 1
+        assert not isinstance(bins, SparseBins)
+        asked = np.arange(0, n_nodes, step, dtype=np.int32)
+        built = self._workspace.empty((2, len(asked), self._layout.n_cells))
+        histogram.build(
+            bins,
+            self._order,
+            self._starts,
+            asked,
+            self._words,
+            self._layout.cell_offsets,
+            built[0],
+            built[1],
+            self._n_threads,
+        )
+        return built
+
+    def totals(self) -> NDArray[np.int64]:
+        """Return sums and counts of the nodes of the level; shape (2, n_nodes)."""
+        self._levels = None  # leaves come last
+        totals = np.empty((2, len(self._starts) - 1), dtype=np.int64)
+        histogram.node_totals(
+            self._order, self._starts, self._words, totals[0], totals[1], self._n_threads
+        )
+        return totals
+
+    def scores(self, criterion: GradientGain) -> NDArray[np.int64] | ScoreRuns:
+        """Return scores of all candidates of the nodes of the level.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_candidates), int64, or ScoreRuns
+        """
+        if isinstance(self._bins, SparseBins):
+            return self._sparse_scores(self._bins, criterion)
+        if self._levels is None:
+            self._levels = LevelHistograms(self._n_threads, self._workspace)
+        n_nodes = len(self._starts) - 1
+        built = self._levels.of(n_nodes, lambda _n_asked, step: self.histograms(step))
+        return criterion.scores(built[0], built[1], self._layout, self._workspace)
+
+    def _sparse_scores(self, bins: SparseBins, criterion: GradientGain) -> ScoreRuns:
+        """Return the scores without histograms."""
+        node_of_row = np.empty(len(self._order), dtype=np.int32)
+        numbers = np.arange(len(self._starts) - 1, dtype=np.int32)
+        node_of_row[self._order] = np.repeat(numbers, np.diff(self._starts))
+        return sparse_scores(
+            bins,
+            node_of_row,
+            self._words,
+            self.totals(),
+            criterion,
+            self._layout,
+            self._n_threads,
+        )
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of node ``k`` on to nodes ``2 k`` and ``2 k + 1`` of the next level."""
+        order = np.empty_like(self._order)
+        starts = np.empty(2 * len(self._starts) - 1, dtype=np.int32)
+        columns, lines = dense_columns(self._bins, feature)
+        is_categorical = np.zeros(len(columns), dtype=np.uint8)
+        is_categorical[lines] = self._layout.is_categorical[feature]
+        partition.split_rows(
+            columns,
+            self._order,
+            self._starts,
+            lines,
+            split_bin,
+            is_categorical,
+            order,
+            starts,
+            self._n_threads,
+        )
+        self._order, self._starts = order, starts
+
+
+def whole_rows(
+    bins: BinnedRows,
+    words: NDArray[np.int64],
+    layout: Layout,
+    n_threads: int,
+    workspace: Workspace | None = None,
+) -> NodeRows | FewRows:
+    """Return the rows of one tree that are all in one place; parameters of both classes.
+
+    Privacy
+    -------
+    The choice hangs on the private number of rows. Both give the same scores and totals: time and
+    memory are all that shows it.
+    """
+    if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
+        return NodeRows(bins, words, layout, n_threads, workspace)
+    return FewRows(bins, words, layout, n_threads, workspace)
+
+
+class HasNodes(Protocol):
+    """The state of a place whose rows are in the nodes of a tree.
+
+    Rows of several places are `NodeRows` in each of them: histograms add up, scores do not.
+    """
+
+    nodes: NodeRows | FewRows

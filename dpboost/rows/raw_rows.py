@@ -1,0 +1,161 @@
+"""The rows of one place as they come: a table, labels and what goes with them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.threads import Threads
+from dpboost.data.batched_table import BatchedTable
+from dpboost.data.columns import object_number
+from dpboost.data.table import Table
+from dpboost.privacy.private_categories import count_codes, count_values
+from dpboost.privacy.queries import Sum
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import ResolvedSchema
+
+# Largest category in a column of numbers.
+LARGEST_CODE = 65535
+CODES = tuple(map(float, range(LARGEST_CODE + 1)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawRows:
+    """Private rows before anything is known of them.
+
+    Parameters
+    ----------
+    table : Table
+    labels : ndarray of shape (n_rows,)
+        float64 for regression, class labels otherwise.
+    extras : RowExtras, optional
+    counted : slice or ndarray of intp, optional
+        Rows that stability histograms count: one of each user.
+    read_again : callable, optional
+        ``read_again(schema)`` reads the table with other lists of categories.
+    first_row : int, default=0
+        Number of the first row among the rows of all places.
+    threads : Threads, optional
+        Of the kernels; one by default.
+    """
+
+    table: Table
+    labels: NDArray[Any]
+    extras: RowExtras = field(default_factory=RowExtras)
+    counted: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None))
+    read_again: Callable[[ResolvedSchema], Table] | None = None
+    first_row: int = 0
+    threads: Threads = field(default_factory=lambda: Threads(1))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that a kernel is to use now."""
+        return self.threads.now()
+
+    def column(self, feature: int) -> NDArray[np.float64]:
+        """Return a column of numbers."""
+        return self.table.column(feature)
+
+    def largest(self, features: Sequence[int]) -> NDArray[np.float64]:
+        """Return the largest absolute value of every row among some columns of numbers."""
+        return self.table.largest(features)
+
+    def answers(self, questions: Sequence[Sum]) -> list[NDArray[np.int64]] | None:
+        """Answer questions in one reading, where the table is read anew by each of them.
+
+        Returns
+        -------
+        list of ndarray, or None
+            None where the rows are in memory.
+        """
+        if not isinstance(self.table, BatchedTable) or not questions:
+            return None
+        totals = [np.zeros(question.shape, dtype=np.int64) for question in questions]
+        for part in self.table.parts():
+            here = replace(self, table=part)
+            for total, question in zip(totals, questions, strict=True):
+                total += question.answer(here)
+        return totals
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CategoryTally:
+    """Counts of the categories of nominal columns whose lists are not known.
+
+    Parameters
+    ----------
+    listed : tuple of int
+        Columns that are read by position in a list, which is the table's own and not to be
+        published: other places, and other batches, may list other values.
+    nominal : tuple of int
+        Columns of numbers that hold categories.
+    """
+
+    listed: tuple[int, ...]
+    nominal: tuple[int, ...]
+
+    @property
+    def places(self) -> list[int]:
+        """Positions of the columns in the order of the counts."""
+        return [*self.listed, *self.nominal]
+
+    def count(self, rows: RawRows) -> list[Counter[Any]]:
+        """Return one table of counts for each column."""
+        tables: list[Counter[Any]] = [Counter() for _ in self.places]
+        for part in rows.table.parts():
+            for place, table in zip(self.places, tables, strict=True):
+                cells = part.column(place)[rows.counted]
+                if place in self.nominal:
+                    table.update(count_codes(_whole_numbers(cells), CODES))
+                else:
+                    codes = np.nan_to_num(cells, nan=-1.0).astype(np.int64)
+                    table.update(count_codes(codes, list(map(_plain, part.categorical[place]))))
+        return tables
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassTally:
+    """Counts of class labels."""
+
+    def count(self, rows: RawRows) -> list[Counter[Any]]:
+        """Return one table of counts."""
+        labels = rows.labels[rows.counted]
+        kept = labels if labels.dtype.kind == "U" else labels.astype(np.float64)
+        return [count_values(kept)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadAgain:
+    """Tables are read once more, with the categories of a complete schema."""
+
+    schema: ResolvedSchema
+
+    def carry_out(self, rows: RawRows) -> RawRows:
+        """Read the table of one place."""
+        assert rows.read_again is not None
+        return replace(rows, table=rows.read_again(self.schema))
+
+
+def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return numbers as LightGBM reads them in a nominal column, -1 where they are no codes."""
+    whole = np.trunc(values)
+    known = (whole >= 0) & (whole <= LARGEST_CODE)
+    return np.where(known, whole, -1.0).astype(np.int64)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as a double, None where it is infinite, anything else as it is.
+
+    Integers become floats in numpy and pandas as soon as one row holds a fraction: a category of
+    either type would tell whether such a row exists.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = object_number(value)
+        return number if number is not None and math.isfinite(number) else None
+    return value

@@ -1,0 +1,84 @@
+"""What a fit may be given for each row beside its features and label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError
+
+# The largest weight in units of weights.
+WEIGHT_ONE = 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighting:
+    """How weights of rows are made of what rows and their classes have; public.
+
+    Parameters
+    ----------
+    max_weight : float
+        Weights are clipped to [0, max_weight], then divided by it.
+    factors : tuple of float or None
+        Weight of each class.
+    """
+
+    max_weight: float
+    factors: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowExtras:
+    """Private arrays beside rows and labels, checked.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_rows,) or None
+    init_scores : ndarray of shape (n_outputs, n_rows) or None
+    """
+
+    sample_weight: NDArray[np.float64] | None = None
+    init_scores: NDArray[np.float64] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> RowExtras:
+        """Return those of some rows."""
+        weights, scores = self.sample_weight, self.init_scores
+        return RowExtras(
+            sample_weight=None if weights is None else weights[rows],
+            init_scores=None if scores is None else np.ascontiguousarray(scores[:, rows]),
+        )
+
+    def weight_units(
+        self, weighting: Weighting, classes: NDArray[np.int64]
+    ) -> NDArray[np.int32] | None:
+        """Return each row's weight in units of 2^-16 of the largest one; None for equal weights.
+
+        Parameters
+        ----------
+        weighting : Weighting
+        classes : ndarray of shape (n_rows,), int64
+            Position of each row's class.
+
+        Privacy
+        -------
+        A row-wise map with a public bound.
+        """
+        if self.sample_weight is None and weighting.factors is None:
+            return None
+        weights = np.ones(len(classes)) if self.sample_weight is None else self.sample_weight
+        if weighting.factors is not None:
+            weights = weights * np.array(weighting.factors)[classes]
+        most = weighting.max_weight
+        return np.rint(np.clip(weights, 0.0, most) / most * WEIGHT_ONE).astype(np.int32)
+
+    def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:
+        """Return the initial scores, or raise when there are not as many as outputs."""
+        scores = self.init_scores
+        if scores is not None and len(scores) != n_outputs:
+            raise InvalidParameterError(
+                "The 'init_score' parameter of fit must have one number for each row"
+                + (f" and each of {n_outputs} classes." if n_outputs > 1 else ".")
+            )
+        return scores

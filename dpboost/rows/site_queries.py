@@ -1,0 +1,121 @@
+"""What a place answers from its own rows alone: its best splits, and bounds of its impurity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.impurities import Impurity
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.class_queries import check_array, check_nodes
+from dpboost.rows.class_scores import candidate_scores, clips
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SplitScores:
+    """Scores of all splits of some nodes, on the rows of one place; they do not add up.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    measure : int
+        Number of the impurity.
+    row_limits : ndarray of shape (n_nodes,), int64
+        The public number of rows by which each node's impurity is clipped.
+    n_candidates : int
+    """
+
+    nodes: NDArray[np.int32]
+    measure: int
+    row_limits: NDArray[np.int64]
+    n_candidates: int
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A score for each node and split."""
+        return (len(self.nodes), self.n_candidates)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Score the splits."""
+        if self.n_candidates != rows.candidates.n_candidates:
+            raise InvalidParameterError("A question is about other splits than agreed.")
+        measure = Impurity(self.measure)
+        caps, scales = clips(measure, self.row_limits, rows.n_classes)
+        return candidate_scores(
+            rows.histograms,
+            self.nodes,
+            rows.candidates,
+            measure,
+            caps,
+            scales,
+            n_classes=rows.n_classes,
+            n_threads=rows.n_threads,
+        )
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bound: an added row lowers each score of one node by at most its range."""
+        check_nodes(self.nodes)
+        check_array(self.row_limits, np.int64, (len(self.nodes),))
+        check_integer("measure", "a question", self.measure, low=0, high=len(Impurity) - 1)
+        check_integer("n_candidates", "a question", self.n_candidates, low=1)
+        return (impurities.split_score(neighbours),)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImpurityBounds:
+    r"""Least impurities that the splits of each feature leave, summed over the places.
+
+    Theorem 7 of Gubler, *Secure and Interpretable: Federated Differentially Private Decision
+    Trees* (2023): what places can do by splits of their own is below what one split for all of
+    them can do. The impurity is :math:`n p (1 - p)`, half of Gini.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (n_nodes,), int32
+    n_features : int
+    branch : tuple of str
+        Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
+    """
+
+    nodes: NDArray[np.int32]
+    n_features: int
+    branch: tuple[str, ...] = ()
+
+    unit: ClassVar[float] = impurities.BOUND_UNIT
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A bound for each node and feature."""
+        return (len(self.nodes), self.n_features)
+
+    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+        """Find the best split of each feature on the rows of the place."""
+        if self.n_features != rows.candidates.n_features:
+            raise InvalidParameterError("A question is about other features than agreed.")
+        rows.check_branch(self.branch, self.nodes)
+        scores = candidate_scores(
+            rows.histograms,
+            self.nodes,
+            rows.candidates,
+            Impurity.GINI,
+            np.full(len(self.nodes), np.inf),
+            np.full(len(self.nodes), impurities.BOUND_SCALE),
+            n_classes=rows.n_classes,
+            n_threads=rows.n_threads,
+        )
+        best = np.maximum.reduceat(scores, rows.candidates.candidate_offsets[:-1], axis=1)
+        return -best
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the bound: a row moves all of one node."""
+        check_nodes(self.nodes)
+        return (impurities.split_bounds(self.n_features, neighbours),)

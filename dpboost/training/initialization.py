@@ -1,0 +1,120 @@
+"""What a recipe releases before its first tree: start value, row count and bins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpboost.data.binner import Binner
+from dpboost.data.column_types import ColumnFacts
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import Source
+from dpboost.recipes.recipe import PublicFacts, Recipe
+from dpboost.rows.row_attributes import Weighting
+from dpboost.training.label_warnings import warn_of_labels
+from dpboost.training.loss_setup import Lesson
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta
+from dpboost.training.private_bins import release_bins, released_places
+from dpboost.training.public_schema import Knowledge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What a recipe has released before its first tree.
+
+    Parameters
+    ----------
+    binner : Binner
+        Public or released bins.
+    facts : PublicFacts
+        With the released row count and the loss at its start value.
+    budget : Fraction or inf
+        What is left for the trees.
+    weighting : Weighting or None
+        How the weights of rows are made.
+    """
+
+    binner: Binner
+    facts: PublicFacts
+    budget: Budget
+    weighting: Weighting | None
+
+
+def prepare(
+    recipe: Recipe,
+    columns: ColumnFacts,
+    source: Source,
+    lesson: Lesson,
+    knowledge: Knowledge,
+    privacy: PrivacyRequest,
+    n_bins: int,
+    ledger: Ledger,
+) -> Prepared:
+    """Release start value, row count and bins where the recipe asks for them.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    columns : ColumnFacts
+    source : Source
+        Of ``TaughtRows``.
+    lesson : Lesson
+    knowledge : Knowledge
+    privacy : PrivacyRequest
+    n_bins : int
+        Bins of a numeric feature.
+    ledger : Ledger
+        The gate.
+
+    Returns
+    -------
+    Prepared
+
+    Warns
+    -----
+    ParameterWarning
+        By released numbers: where delta is large for so many rows, where rows take no part, and
+        where a declared class has none.
+    """
+    binner = Binner.from_schema(
+        knowledge.schema,
+        n_bins=n_bins,
+        categorical=columns.lists(knowledge.schema),
+        ordered=columns.ordered,
+        zero_as_missing=columns.zero_as_missing,
+    )
+    shares = [0.0, 0.0]
+    if recipe.start_share is not None:
+        shares[0] = recipe.start_share(lesson.loss, privacy.delta)
+    if recipe.bins_share is not None and released_places(binner):
+        shares[1] = recipe.bins_share(privacy.delta)
+    weights = [Fraction(str(share)) for share in shares]
+    start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
+    n_rows: float | None = None
+    loss = lesson.loss
+    weighting: Weighting | None = None
+    with ledger.sequential("preparation"):
+        if start:
+            loss, weighting, seen = lesson.release(source, start, ledger)
+            n_rows = min(seen.n_rows, knowledge.schema.max_rows or math.inf)
+        if bins and n_rows is not None:
+            binner = release_bins(
+                binner, source, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
+            )
+    if n_rows is not None:
+        warn_of_delta(ledger, n_rows)
+        # Where the set of labels is assumed public, every label is a class of some row.
+        declared = privacy.schema.classes is not None
+        if lesson.classes and (declared or "classes" not in privacy.assume_public):
+            warn_of_labels(seen, lesson.classes, declared=declared)
+    facts = PublicFacts(
+        epsilon=privacy.row_epsilon,
+        delta=privacy.delta,
+        n_rows=n_rows,
+        n_features=columns.n_features,
+        loss=loss,
+    )
+    return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting)

@@ -1,0 +1,190 @@
+"""What a fit reads: table, labels and users, each refused with a reason where it is not usable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batches import Batches
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.table import Table, read_table
+from dpboost.data.users import read_users
+from dpboost.losses.softmax import MOST_CLASSES
+from dpboost.recipes.recipe import Recipe
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.privacy_params import PrivacyRequest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """How the table is to be read; all of it public.
+
+    Parameters
+    ----------
+    feature_names : tuple of str, optional
+        Instead of the table's own.
+    categorical : tuple of str or int
+        Columns of numbers that hold categories.
+    zero_as_missing : bool
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is: private, as the rows are.
+    may_be_empty : bool
+        Whether the rows were dealt by secret coins, so that there may be none.
+    lists_assumed : bool
+        Whether the lists of categories that column types bring along are public by assumption:
+        they then have to be the same in all batches and partitions.
+    """
+
+    feature_names: tuple[str, ...] | None = None
+    categorical: tuple[str | int, ...] = ()
+    zero_as_missing: bool = False
+    user_ids: Any = None
+    may_be_empty: bool = False
+    lists_assumed: bool = False
+
+
+def read(X: Any, schema: Schema | ResolvedSchema, reading: Reading) -> Table:
+    """Read the table as the user asks; one that comes in batches is read when it is used."""
+    if isinstance(X, BinnedTable):
+        return X
+    if isinstance(X, Batches):
+        table = open_table(X, schema, reading)
+        table.check()
+        return table
+    return read_table(
+        X,
+        schema=schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
+        may_be_empty=reading.may_be_empty,
+    )
+
+
+def open_table(batches: Batches, schema: Schema | ResolvedSchema, reading: Reading) -> BatchedTable:
+    """Return a table that comes in batches, of which only the first has been read."""
+    return BatchedTable(
+        batches,
+        schema=schema,
+        feature_names=reading.feature_names,
+        zero_as_missing=reading.zero_as_missing,
+        same_lists=reading.lists_assumed,
+    )
+
+
+def users_of(
+    reading: Reading, privacy: PrivacyRequest, table: Table, owner: str
+) -> NDArray[np.int64] | None:
+    """Return the user of each row, where users are what is protected."""
+    if (reading.user_ids is None) != (privacy.rows_per_user is None):
+        raise InvalidParameterError(
+            f"{owner} protects users where rows_per_user says how many rows of each take part "
+            "and fit(..., user_ids=...) whose row each one is: give both or none."
+        )
+    return None if reading.user_ids is None else read_users(reading.user_ids, table.n_rows)
+
+
+def nominal_columns(
+    columns: tuple[str | int, ...], table: Table | ColumnFacts, schema: Schema, owner: str
+) -> frozenset[int]:
+    """Return the positions of numeric columns named as categorical whose categories are open."""
+    if not columns:
+        return frozenset()
+    resolved = schema.resolve(table.feature_names)
+    places = set()
+    for column in columns:
+        place = column
+        if isinstance(column, str):
+            name = lightgbm_name(column)
+            place = table.feature_names.index(name) if name in table.feature_names else -1
+        if not isinstance(place, (int, np.integer)) or not 0 <= place < table.n_features:
+            raise InvalidParameterError(
+                f"The 'categorical_feature' argument of {owner} names the column {column!r}, "
+                "which X does not have."
+            )
+        places.add(int(place))
+    for place in places & {*resolved.bounds, *resolved.edges}:
+        raise InvalidParameterError(
+            f"The column {table.feature_names[place]!r} is named in 'categorical_feature', but "
+            "Schema declares bounds or edges for it: declare categories instead."
+        )
+    return frozenset(places - {*resolved.categories, *table.categorical})
+
+
+def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:
+    """Return the classes that are declared or assumed public, None where they are neither."""
+    if task == "regression" or privacy.schema.classes is not None:
+        return privacy.schema.classes if task != "regression" else None
+    return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
+
+
+def known_categories(
+    lists: Mapping[int, Sequence[Any]], privacy: PrivacyRequest
+) -> Mapping[int, Sequence[Any]]:
+    """Return the lists of categories of the column types where they are assumed public."""
+    return lists if "categories" in privacy.assume_public else {}
+
+
+def read_labels(
+    y: Any,
+    table: Table,
+    task: str,
+    recipe: Recipe,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    extras: RowExtras,
+) -> NDArray[Any]:
+    """Private labels of the right kind and length, refused when they are not."""
+    labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
+    check_same_length(table.n_rows, labels)
+    check_labels(labels, task, recipe, privacy, objective, extras)
+    return labels
+
+
+def check_labels(
+    labels: NDArray[Any],
+    task: str,
+    recipe: Recipe,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    extras: RowExtras,
+) -> None:
+    """Raise where labels, of which every class is there once at least, do not suit the fit."""
+    objective.check_labels(privacy.schema, extras)
+    if task == "regression":
+        return
+    classes = privacy.schema.classes
+    if classes is None and "classes" in privacy.assume_public:
+        classes = tuple(np.unique(labels))
+    if classes is None:
+        return
+    check_number_of_classes(len(classes), recipe)
+    objective.check_classes(classes, extras)
+    if {isinstance(value, str) for value in classes} != {labels.dtype.kind == "U"}:
+        raise InvalidParameterError(
+            "The classes declared in Schema(classes=...) and the labels y must be of one kind: "
+            "all text, or all numbers."
+        )
+
+
+def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
+    """Raise when a recipe cannot learn so many classes; their set is public or released."""
+    if n_classes > 2 and not recipe.multiclass:
+        raise InvalidParameterError(
+            f"Only binary classification is supported by recipe={recipe.name!r}. The type of the "
+            "target is multiclass: use recipe='best', or declare two classes with "
+            "Schema(classes=...)."
+        )
+    if n_classes > MOST_CLASSES:
+        raise InvalidParameterError(
+            f"The labels y have more than {MOST_CLASSES} classes. Were they meant for a "
+            "regression? Otherwise declare fewer with Schema(classes=...)."
+        )

@@ -1,0 +1,417 @@
+"""What a model learns: the objective, weights of rows and classes, and where scores begin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, check_real, refuse
+from dpboost._utils.warnings import warn_user
+from dpboost.data.labels import check_same_length
+from dpboost.lightgbm.parameters import ParameterWarning
+from dpboost.losses import (
+    CustomLoss,
+    LogisticLoss,
+    LogLinkLoss,
+    Loss,
+    RobustLoss,
+    SeparateLoss,
+    ShareLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
+from dpboost.privacy.report import PrivacyReport
+from dpboost.recipes.recipe import Recipe
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.training.objective_names import SHARES, objective_name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ObjectiveRequest:
+    """What the user asks a model to learn, validated.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+    name : str
+        LightGBM's canonical name of the objective, "custom" for a function, empty for the
+        default of the task.
+    function : callable or None
+        ``function(y_true, y_pred) -> grad, hess``.
+    alpha, fair_c, tweedie_variance_power, poisson_max_delta_step : float
+        As in LightGBM.
+    gradient_bound, hessian_bound : float
+        Of a custom objective.
+    score_bounds : (float, float) or None
+        Of a custom objective: between which raw scores it is tabulated.
+    max_weight : float
+        Weights are clipped to [0, max_weight].
+    class_weight : dict, "balanced" or None
+        Public factors of weights by label.
+    sample_weight : array-like of shape (n_rows,) or None
+        Private weights.
+    init_score : array-like of shape (n_rows,) or (n_rows, n_outputs), or None
+        Private: where the scores of rows begin.
+    continues : bool
+        Whether ``init_score`` are the predictions of a released model that this one continues.
+    earlier : PrivacyReport or None
+        Its report.
+    earlier_objective : str
+        Its objective.
+    earlier_classes : tuple or None
+        Its classes, where they are known.
+    """
+
+    task: str
+    name: str = ""
+    function: Callable[..., Any] | None = None
+    alpha: float = 0.9
+    fair_c: float = 1.0
+    tweedie_variance_power: float = 1.5
+    poisson_max_delta_step: float = 0.7
+    gradient_bound: float = 1.0
+    hessian_bound: float = 1.0
+    score_bounds: tuple[float, float] | None = None
+    max_weight: float = 1.0
+    class_weight: Mapping[Any, float] | str | None = None
+    sample_weight: Any = None
+    init_score: Any = None
+    continues: bool = False
+    earlier: PrivacyReport | None = None
+    earlier_objective: str = ""
+    earlier_classes: tuple[Any, ...] | None = None
+
+    @classmethod
+    def validated(
+        cls,
+        owner: str,
+        *,
+        task: str,
+        objective: Any = None,
+        alpha: Any = None,
+        fair_c: Any = None,
+        tweedie_variance_power: Any = None,
+        poisson_max_delta_step: Any = None,
+        gradient_bound: Any = None,
+        hessian_bound: Any = None,
+        score_bounds: Any = None,
+        max_weight: Any = None,
+        class_weight: Any = None,
+        **rows: Any,
+    ) -> ObjectiveRequest:
+        """Check every part but the private arrays, or raise ``InvalidParameterError``.
+
+        Warns
+        -----
+        ParameterWarning
+            Where weights come without ``max_weight``, whatever the weights are.
+        """
+        name = objective_name(objective, task, owner)
+        if name == "custom" and gradient_bound is None:
+            raise refuse(
+                "gradient_bound",
+                owner,
+                "a public bound of the custom objective's gradient, to which it is clipped",
+                gradient_bound,
+            )
+        given = {
+            "alpha": (alpha, 0.9, 1.0 if name == "quantile" else math.inf),
+            "fair_c": (fair_c, 1.0, math.inf),
+            "gradient_bound": (gradient_bound, 1.0, 1e12),
+            "hessian_bound": (hessian_bound, 1.0, 1e12),
+            "poisson_max_delta_step": (poisson_max_delta_step, 0.7, 10.0),
+        }
+        values: dict[str, Any] = {
+            part: check_real(
+                part,
+                owner,
+                usual if value is None else value,
+                low=0.0,
+                low_open=True,
+                high=high,
+                high_open=True,
+            )
+            for part, (value, usual, high) in given.items()
+        }
+        if rows.get("sample_weight") is not None and max_weight is None:
+            bound = _max_weight(None, class_weight, owner)
+            warn_user(
+                f"Weights of rows come without max_weight, so that those above {bound:g} count as "
+                f"{bound:g}: give a public bound of the weights, max_weight=...",
+                ParameterWarning,
+            )
+        power = 1.5 if tweedie_variance_power is None else tweedie_variance_power
+        return cls(
+            task=task,
+            name=name,
+            function=objective if name == "custom" else None,
+            tweedie_variance_power=check_real(
+                "tweedie_variance_power",
+                owner,
+                power,
+                low=1.0,
+                high=2.0,
+                low_open=True,
+                high_open=True,
+            ),
+            score_bounds=_score_bounds(score_bounds, owner),
+            max_weight=_max_weight(max_weight, class_weight, owner),
+            class_weight=_class_weight(class_weight, task, owner),
+            **values,
+            **rows,
+        )
+
+    def check_recipe(self, recipe: Recipe, owner: str) -> None:
+        """Raise when a recipe cannot do what is asked for."""
+        if recipe.objectives:
+            return
+        default = ("", "regression") if self.task == "regression" else ("", "binary")
+        asked = {
+            "objective": self.name not in default,
+            "class_weight": self.class_weight is not None,
+            "sample_weight": self.sample_weight is not None,
+            "init_model": self.continues,
+            "init_score": self.init_score is not None,
+        }
+        for name, given in asked.items():
+            if given:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {owner} has no meaning for recipe="
+                    f"{recipe.name!r}, whose constants are those of the squared and the logistic "
+                    "loss without weights. Use recipe='best', or leave it out."
+                )
+
+    def completed(self, schema: Schema) -> Schema:
+        """Return the schema with the label bounds that belong to the objective."""
+        if self.task == "regression" and self.name in SHARES:
+            return replace(schema, label_bounds=(0.0, 1.0))
+        return schema
+
+    @property
+    def needs_label_range(self) -> bool:
+        """Whether the loss has no width but that of the labels, so that wide bounds blur it."""
+        return self.task == "regression" and self.name in ("quantile", "regression_l1")
+
+    def check_labels(self, schema: Schema, extras: RowExtras) -> None:
+        """Refuse what cannot work before anything is charged: bounds, or the user's function."""
+        if self.task == "regression":
+            loss = self._regression(*(schema.label_bounds or (-1.0, 1.0)))
+            self._check_earlier(loss)
+            extras.scores_for(1)
+        elif self.name == "custom":
+            self._class_loss(2)
+
+    def _check_earlier(self, loss: Loss) -> None:
+        """Raise when the model to be continued has another objective."""
+        if self.continues and self.earlier_objective != loss.objective:
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model with objective "
+                f"{loss.objective or 'custom'!r}, as this one. Got {self.earlier_objective!r}."
+            )
+
+    def check_classes(self, classes: Sequence[Any], extras: RowExtras) -> None:
+        """Raise when a public set of classes does not suit the objective or its weights."""
+        loss = self._class_loss(len(classes))
+        self._check_earlier(loss)
+        extras.scores_for(loss.n_outputs)
+        if self.earlier_classes is not None and list(self.earlier_classes) != sorted(classes):
+            raise InvalidParameterError(
+                "The 'init_model' parameter of fit must be a model of the same classes: its own "
+                f"are {list(self.earlier_classes)}."
+            )
+        given = self.class_weight
+        if isinstance(given, Mapping):
+            known = set(np.asarray(classes).tolist())
+            unknown = [label for label in given if label not in known]
+            if unknown:
+                raise refuse(
+                    "class_weight",
+                    "the classifier",
+                    f"a dict whose keys are among the classes {sorted(known)}",
+                    given,
+                )
+
+    def loss(self, schema: ResolvedSchema, n_classes: int = 0) -> Loss:
+        """Return the loss for public label bounds, or for a public number of classes."""
+        if self.task == "regression":
+            assert schema.label_bounds is not None
+            return self._regression(*schema.label_bounds)
+        return self._class_loss(n_classes)
+
+    def _class_loss(self, n_classes: int) -> Loss:
+        if self.name == "custom":
+            self._check_two(n_classes)
+            return self._custom(None, self.score_bounds or (-6.0, 6.0))
+        if self.name == "cross_entropy":
+            self._check_two(n_classes)
+            return LogisticLoss(objective="cross_entropy")
+        if n_classes <= 2:
+            return LogisticLoss()
+        if self.name == "multiclassova":
+            return SeparateLoss(n_outputs=n_classes)
+        # LightGBM's classifier goes over from "binary" to softmax where there are more classes.
+        return SoftmaxLoss(n_outputs=n_classes)
+
+    def _check_two(self, n_classes: int) -> None:
+        if n_classes > 2:
+            raise InvalidParameterError(
+                f"The objective {self.name!r} is for two classes. Use 'multiclass' or "
+                "'multiclassova', or declare two classes with Schema(classes=...)."
+            )
+
+    def _regression(self, lower: float, upper: float) -> Loss:
+        if self.name in SHARES:
+            return ShareLoss.of("binary sigmoid:1" if self.name == "binary" else "cross_entropy")
+        if self.name == "poisson":
+            return LogLinkLoss.poisson(lower, upper, self.poisson_max_delta_step)
+        if self.name == "gamma":
+            return LogLinkLoss.gamma(lower, upper)
+        if self.name == "tweedie":
+            return LogLinkLoss.tweedie(lower, upper, self.tweedie_variance_power)
+        if self.name == "custom":
+            return self._custom((lower, upper), self.score_bounds or (lower, upper))
+        labels = SquaredLoss.from_label_bounds(lower, upper)
+        if self.name == "regression_l1":
+            return RobustLoss.absolute(labels)
+        if self.name == "huber":
+            return RobustLoss.huber(labels, self.alpha)
+        if self.name == "fair":
+            return RobustLoss.fair(labels, self.fair_c)
+        if self.name == "quantile":
+            return RobustLoss.quantile(labels, self.alpha)
+        return labels
+
+    def _custom(
+        self, label_bounds: tuple[float, float] | None, score_bounds: tuple[float, float]
+    ) -> CustomLoss:
+        assert self.function is not None
+        return CustomLoss.of(
+            self.function,
+            gradient_bound=self.gradient_bound,
+            hessian_bound=self.hessian_bound,
+            label_bounds=label_bounds,
+            score_bounds=score_bounds,
+        )
+
+    def read_rows(self, n_rows: int) -> RowExtras:
+        """Check the private arrays, or raise; nothing is said about their values."""
+        return RowExtras(
+            sample_weight=read_weights(self.sample_weight, n_rows),
+            init_scores=_init_scores(self.init_score, n_rows, self.continues),
+        )
+
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+        facts: dict[str, bool | int | float | str] = {}
+        if self.name:
+            facts["objective"] = self.name
+        if self.name in ("quantile", "huber"):
+            facts["alpha"] = self.alpha
+        if self.name == "custom":
+            facts |= {"gradient_bound": self.gradient_bound, "hessian_bound": self.hessian_bound}
+        if self.sample_weight is not None:
+            facts["weights"] = f"an attribute of each row, clipped to [0, {self.max_weight:g}]"
+        if self.class_weight is not None:
+            balanced = self.class_weight == "balanced"
+            facts["class weights"] = "from released counts" if balanced else "given"
+        if self.init_score is not None and not self.continues:
+            facts["initial scores"] = "an attribute of each row, or a public function of it"
+        return facts
+
+
+def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    try:
+        low, high = (check_real("score_bounds", owner, value) for value in bounds)
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not low < high:
+        raise refuse("score_bounds", owner, "None or (lower, upper) with lower < upper", bounds)
+    return low, high
+
+
+def _max_weight(max_weight: Any, class_weight: Any, owner: str) -> float:
+    if max_weight is not None:
+        return check_real("max_weight", owner, max_weight, low=0.0, low_open=True, high=1e12)
+    if isinstance(class_weight, Mapping):
+        return max([1.0, *map(_factor, class_weight.values())])
+    return 1.0
+
+
+def _factor(value: Any) -> float:
+    return check_real("class_weight", "a classifier", value, low=0.0, high=1e12)
+
+
+def _class_weight(class_weight: Any, task: str, owner: str) -> Mapping[Any, float] | str | None:
+    if class_weight is None:
+        return None
+    if task == "regression":
+        raise refuse("class_weight", owner, "None in a regression", class_weight)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return class_weight
+    if isinstance(class_weight, Mapping):
+        factors = {label: _factor(value) for label, value in class_weight.items()}
+        if not factors or max(factors.values()) > 0:
+            return factors
+    raise refuse(
+        "class_weight",
+        owner,
+        "None, 'balanced', or a dict of label to weight with a positive one",
+        class_weight,
+    )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights of rows, None where there are none, or raise for what are no weights."""
+    if sample_weight is None:
+        return None
+    weights = _numbers("sample_weight", sample_weight)
+    if weights.ndim != 1:
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must have one dimension. Sample weights must be "
+            "1D array or scalar."
+        )
+    check_same_length(n_rows, weights)
+    if (weights < 0).any():
+        raise InvalidParameterError(
+            "The 'sample_weight' parameter of fit must not be negative: a weight is how often its "
+            "row counts. Leave rows out that are not to count, or give them weight 0."
+        )
+    return weights
+
+
+def _init_scores(init_score: Any, n_rows: int, continues: bool) -> NDArray[np.float64] | None:
+    """Scores by output; LightGBM's flat form has one output after the other."""
+    if init_score is None:
+        return None
+    scores = _numbers("init_model" if continues else "init_score", init_score)
+    if scores.ndim == 2 and len(scores) == n_rows:
+        scores = scores.T
+    elif scores.ndim == 1 and n_rows and len(scores) % n_rows == 0 and len(scores):
+        scores = scores.reshape(-1, n_rows)
+    else:
+        raise InvalidParameterError(
+            "The 'init_score' parameter of fit must have one number for each row, or one for each "
+            "row and class."
+        )
+    return np.ascontiguousarray(scores)
+
+
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise InvalidParameterError(
+            f"The {name!r} parameter of fit must be an array of finite numbers. Input contains "
+            "NaN, infinity or something else."
+        )
+    return numbers

@@ -1,0 +1,255 @@
+"""What a user asks of the guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    check_real,
+)
+from dpboost._utils.warnings import warn_user
+from dpboost.lightgbm.parameters import ParameterWarning
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import Budget, as_fraction
+from dpboost.privacy.group_privacy import for_group, for_part
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.recipes.recipe import Recipe
+from dpboost.schema import Schema
+from dpboost.training.public_schema import ASSUMPTIONS
+
+# Beyond this epsilon a guarantee says next to nothing.
+LARGE_EPSILON = 20
+# The budget of a row is at most a thousandth of that of its user.
+MOST_ROWS_PER_USER = 1000
+
+
+class NotPrivateWarning(UserWarning):
+    """The model gives no guarantee, by the user's choice of parameters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyRequest:
+    """What the user asks of the guarantee, validated.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of the fit; infinite for no privacy.
+    delta : float
+        Probability that the guarantee may fail, in [0, 1).
+    neighbours : Neighbours
+        What "one person more or less" means.
+    schema : Schema
+        What is declared public.
+    assume_public : tuple of str
+        What is taken as public by assumption.
+    noise_seed : int or None
+        Reproducible noise; the model is then not private.
+    rows_per_user : int, optional
+        Most rows of a user that take part; the guarantee is then for all rows of a user.
+    part : (share, parts), optional
+        The fit is one of so many that share the budget, and may spend this share of it.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    schema: Schema
+    assume_public: tuple[str, ...]
+    noise_seed: int | None
+    rows_per_user: int | None = None
+    part: tuple[Fraction, int] | None = None
+
+    @classmethod
+    def validated(
+        cls,
+        owner: str,
+        *,
+        epsilon: Any,
+        delta: Any,
+        neighbours: Any,
+        schema: Any,
+        assume_public: Any,
+        noise_seed: Any,
+        rows_per_user: Any = None,
+        part: tuple[Fraction, int] | None = None,
+    ) -> PrivacyRequest:
+        """Check every part, or raise ``InvalidParameterError``."""
+        relation = check_choice(
+            "neighbours", owner, neighbours, tuple(member.value for member in Neighbours)
+        )
+        listed = isinstance(assume_public, (tuple, list, set, frozenset))
+        if not listed or not all(name in ASSUMPTIONS for name in assume_public):
+            raise InvalidParameterError(
+                f"The 'assume_public' parameter of {owner} must be a tuple of names among "
+                f"{ASSUMPTIONS}. Got {assume_public!r} instead."
+            )
+        if noise_seed is not None:
+            check_integer("noise_seed", owner, noise_seed, low=0)
+        if rows_per_user is not None:
+            check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
+        return cls(
+            epsilon=check_real("epsilon", owner, epsilon, low=0, low_open=True, infinite=True),
+            delta=check_real("delta", owner, delta, low=0, high=1, high_open=True),
+            neighbours=Neighbours(relation),
+            schema=Schema.coerce(schema),
+            assume_public=tuple(assume_public),
+            noise_seed=noise_seed,
+            rows_per_user=rows_per_user,
+            part=part,
+        )
+
+    @property
+    def row_epsilon(self) -> float:
+        """About the epsilon that one row of one fit may spend, for rules and limits."""
+        share = 1.0 if self.part is None else float(self.part[0])
+        return self.epsilon * share / (self.rows_per_user or 1)
+
+    def accountant(self, recipe: Recipe) -> Accountant:
+        """Return the recipe's accountant, for the unit that is protected."""
+        accountant = recipe.accountant(self.epsilon, self.delta)
+        if self.part is not None:
+            accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
+        return for_group(accountant, self.rows_per_user or 1)
+
+    @property
+    def declared(self) -> str:
+        """Names of the parts of the schema that the user declares, for the report."""
+        given = [
+            part.name
+            for part in fields(self.schema)
+            if getattr(self.schema, part.name) not in (None, {})
+        ]
+        return ", ".join(given) or "nothing"
+
+    def ledger(self, accountant: Accountant) -> Ledger:
+        """Open the books: the only way from private to released numbers."""
+        return Ledger(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=self.neighbours,
+            accountant=accountant,
+            entropy=(
+                Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
+            ),
+        )
+
+
+def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
+    """Say what the user's parameters do not give, at the user's own line.
+
+    Parameters
+    ----------
+    privacy : PrivacyRequest
+    task : {"regression", "classification"}
+
+    Warns
+    -----
+    NotPrivateWarning
+        Where there is no guarantee.
+    ParameterWarning
+        Where the guarantee means little, and where the schema declares what has no effect.
+    """
+    _warn_if_not_private(privacy)
+    warn_of_terms(privacy.epsilon, privacy.schema, task)
+
+
+def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
+    """Warn of a large epsilon, and of parts of a schema that mean nothing to the task.
+
+    Parameters
+    ----------
+    epsilon : Fraction or float
+    schema : Schema
+        As the user declares it.
+    task : {"regression", "classification"}
+    """
+    warn_of_epsilon(epsilon)
+    idle, kind = ("classes", "regression")
+    if task != "regression":
+        idle, kind = ("label_bounds", "classification")
+    if getattr(schema, idle) is not None:
+        meant = "classifier" if kind == "regression" else "regressor"
+        warn_user(
+            f"Schema({idle}=...) has no effect on a {kind}: leave it out, or use a {meant}.",
+            ParameterWarning,
+        )
+
+
+def warn_of_epsilon(epsilon: Budget) -> None:
+    """Warn of an epsilon that promises next to nothing."""
+    if LARGE_EPSILON < epsilon < math.inf:
+        warn_user(
+            f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
+            f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "
+            "about 1 is a strong promise.",
+            ParameterWarning,
+        )
+
+
+def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
+    """Warn where delta would allow whole rows to be published.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    n_rows : float
+        Released; at most the number of rows where they are weighted.
+    """
+    used = ledger.accountant.name != "pure" or ledger.delta_spent > 0
+    if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
+        warn_user(
+            f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
+            "mechanism that shows a whole row now and then could keep to it. Take a delta well "
+            "below one over the number of rows.",
+            ParameterWarning,
+        )
+
+
+def warn_of_budget(
+    privacy: PrivacyRequest, recipe: str, *, spent_on: Budget, needed: float
+) -> None:
+    """Warn where noise drowns every leaf whatever the rows are, and name an epsilon that helps.
+
+    Parameters
+    ----------
+    privacy : PrivacyRequest
+    recipe : str
+        Its name.
+    spent_on : Fraction or inf
+        What is left for the trees.
+    needed : float
+        The budget at which the noise of a leaf is as large as all that a leaf can say.
+    """
+    times = needed / float(spent_on)
+    if times > 1:
+        enough = privacy.epsilon * times
+        digits = 1 - math.floor(math.log10(enough))
+        enough = math.ceil(enough * 10**digits) / 10**digits
+        warn_user(
+            f"epsilon={privacy.epsilon:g} cannot work for recipe={recipe!r} with these trees, "
+            f"however many rows there are: the standard deviation of the noise of a leaf is "
+            f"{times:.2g} times the whole range of leaf values. It is below that range from "
+            f"epsilon={enough:g} on, and a useful model takes several times as much. "
+            "recipe='best' has noise that shrinks with the number of rows.",
+            ParameterWarning,
+        )
+
+
+def _warn_if_not_private(privacy: PrivacyRequest) -> None:
+    """Say it when the user's parameters give no guarantee."""
+    if privacy.noise_seed is not None:
+        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
+    elif math.isinf(privacy.epsilon):
+        reason = "epsilon is infinite, so there is no noise"
+    else:
+        return
+    warn_user(f"This model is not private: {reason}.", NotPrivateWarning)

@@ -1,0 +1,263 @@
+"""Bins of numeric features from noisy fine histograms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import bin_merging, binning
+from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import AffineBins
+from dpboost.data.table import Table
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Source
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity.constants import counts
+
+N_CELLS = 1024
+# One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
+# exact on whole rows.
+ROW_UNITS = 2**18
+# More features than this keep equal bins: the histograms would outgrow the rows.
+MOST_FEATURES = 4096
+# Histograms of this many features are merged at once, so that little memory is taken.
+FEATURES_AT_ONCE = 64
+# A difference or a count stands out from the noise beyond this many deviations, and a little
+# more where many are looked at.
+THRESHOLD = 1.5
+# Every cell gets at least this part of one cell's noise as a share of the rows.
+FLOOR = 0.2
+# Halvings in the search for the mass of a bin.
+HALVINGS = 12
+
+
+class HasTable(Protocol):
+    """The state of a place of rows that have a table."""
+
+    @property
+    def table(self) -> Table | None:
+        """The private table."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the kernels."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FineCounts:
+    """Rows in every fine cell of some features; missing values are in none.
+
+    The cells are those of the kernel that bins the rows later.
+
+    Parameters
+    ----------
+    fine : dict of int to AffineBins
+        Cells of each feature.
+    zero_as_missing : bool
+    units : int
+        Units that a row is worth.
+    """
+
+    fine: Mapping[int, AffineBins]
+    zero_as_missing: bool
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (len(self.fine), N_CELLS)
+
+    def answer(self, rows: HasTable) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        assert rows.table is not None
+        places = np.array(list(self.fine), dtype=np.int32)
+        lower = np.array([bins.lower for bins in self.fine.values()])
+        scale = np.array([bins.scale for bins in self.fine.values()])
+        zero = np.full(len(places), np.nan if self.zero_as_missing else 0.0)
+        counted = np.zeros((len(places), N_CELLS + 1), dtype=np.intp)
+        for first, values in _pieces(rows.table, places):
+            here = slice(*np.searchsorted(places, [first, first + values.shape[1]]))
+            columns = places[here] - np.int32(first)
+            binning.count_cells(
+                values,
+                columns,
+                lower[here],
+                scale[here],
+                zero[here],
+                counted[here],
+                rows.n_threads,
+            )
+        return np.multiply(counted[:, :N_CELLS], self.units, dtype=np.int64)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+        """Return the sensitivity: a row is in at most one cell of each feature."""
+        return counts(neighbours, self.units, histograms=len(self.fine))
+
+
+def release_bins(
+    binner: Binner,
+    source: Source,
+    *,
+    n_bins: int,
+    n_rows: float,
+    budget: Budget,
+    ledger: Ledger,
+) -> Binner:
+    """Merge fine cells into bins by the square root of their noisy mass.
+
+    Parameters
+    ----------
+    binner : Binner
+        Public bins; those of features with bounds are replaced.
+    source : Source
+        Of rows with a ``table``.
+    n_bins : int
+        Bins of a feature, 2 to 255.
+    n_rows : float
+        Released number of rows.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant.
+    ledger : Ledger
+        The gate.
+
+    Returns
+    -------
+    Binner
+
+    Privacy
+    -------
+    One release: the histograms of all numeric features with bounds over cells that are public,
+    q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
+    post-processing.
+    """
+    places = released_places(binner)
+    if not places:
+        return binner
+    fine = {place: _fine(binner.features[place]) for place in places}
+    noise = ledger.accountant.noise(budget)
+    units = ROW_UNITS if noise.needs == "l2" else 1
+    question = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
+    sensitive = source.sensitive(question, ledger.neighbours)
+    deviation = sensitive.deviation(noise) / units
+    released = ledger.release(noise, sensitive, label="fine histograms")
+    del sensitive  # with thousands of features it would count in the peak of memory
+    features = list(binner.features)
+    for start in range(0, len(places), FEATURES_AT_ONCE):
+        some = slice(start, start + FEATURES_AT_ONCE)
+        tables = merge_cells(released[some] / units, deviation, n_rows, n_bins)
+        for place, table in zip(places[some], tables, strict=True):
+            features[place] = replace(fine[place], table=table.tobytes())
+    return replace(binner, features=tuple(features))
+
+
+def released_places(binner: Binner) -> list[int]:
+    """Return the features whose bins `release_bins` releases; a function of public numbers."""
+    places = [
+        place
+        for place, bins in enumerate(binner.features)
+        if isinstance(bins, AffineBins) and bins.lower < bins.upper
+    ]
+    return places if len(places) <= MOST_FEATURES else []
+
+
+def merge_cells(
+    noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
+) -> NDArray[np.uint8]:
+    """Return the bin of every fine cell.
+
+    Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
+    empty stretches apart: finer where rows are, not only where most of them are. A cell that
+    holds more than its part is a bin of its own and the others share what is left, so that a
+    frequent value takes no bins from the rest.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (n_features, n_cells)
+        Released counts.
+    deviation : float
+        Standard deviation of their noise.
+    n_rows : float
+        Released number of rows.
+    n_bins : int
+        At most this many bins come out.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_cells), uint8
+        Starts at 0 and goes up by 0 or 1.
+    """
+    mass = np.sqrt(denoise(noisy, deviation))
+    mass[mass.sum(axis=1) <= 0] = 1.0
+    mass /= mass.sum(axis=1, keepdims=True)
+    mass += FLOOR * deviation / n_rows
+    bins = np.empty(mass.shape, dtype=np.uint8)
+    bin_merging.merge(mass, mass.sum(axis=1), n_bins, HALVINGS, bins)
+    return bins
+
+
+def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """Return piecewise constant, non-negative estimates of histograms.
+
+    A dyadic interval is divided where its halves differ by more than the noise would make them,
+    or where a part of it is to be divided; an interval that does not stand out from zero
+    becomes zero.
+
+    Parameters
+    ----------
+    noisy : ndarray of shape (n_features, 2**k)
+        Released counts.
+    deviation : float
+        Standard deviation of their noise.
+
+    Returns
+    -------
+    ndarray of shape (n_features, 2**k)
+    """
+    sums = [noisy]
+    while sums[-1].shape[1] > 1:
+        sums.append(sums[-1][:, 0::2] + sums[-1][:, 1::2])
+    divided = [np.zeros(noisy.shape, dtype=bool)]
+    for level in range(1, len(sums)):
+        parts = sums[level - 1]
+        beyond = THRESHOLD + 0.5 * math.sqrt(2 * math.log(sums[level].shape[1]))
+        differs = np.abs(parts[:, 0::2] - parts[:, 1::2]) > beyond * deviation * math.sqrt(2**level)
+        divided.append(differs | divided[-1][:, 0::2] | divided[-1][:, 1::2])
+    density = np.zeros((len(noisy), 1))
+    settled = np.zeros((len(noisy), 1), dtype=bool)
+    for level in range(len(sums) - 1, -1, -1):
+        width = 2**level
+        settle = ~settled & ~divided[level]
+        stands_out = sums[level] > THRESHOLD * deviation * math.sqrt(width)
+        density = np.where(settle, np.where(stands_out, sums[level] / width, 0.0), density)
+        settled |= settle
+        if level:
+            density, settled = np.repeat(density, 2, axis=1), np.repeat(settled, 2, axis=1)
+    return density
+
+
+def _fine(bins: object) -> AffineBins:
+    """Return the fine cells over the bounds of a feature."""
+    assert isinstance(bins, AffineBins)
+    return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=bytes(N_CELLS))
+
+
+def _pieces(table: Table, places: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Go through a table; of a sparse one, column by column, only those that are asked for."""
+    if table.stored is None:
+        for _, first, values in table.pieces():
+            yield first, values
+    else:
+        for place in places.tolist():
+            yield place, table.column(place)[:, np.newaxis]

@@ -1,0 +1,456 @@
+"""What is not declared: assumed public, or learned with a declared share of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.warnings import warn_user
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.feature_bins import EdgeBins
+from dpboost.privacy.budget import FitBudget, split_fit
+from dpboost.privacy.exact_arithmetic import ZERO, Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.private_bounds import (
+    magnitudes,
+    release_bounds,
+    release_label_range,
+    release_magnitude,
+)
+from dpboost.privacy.private_categories import release_categories
+from dpboost.privacy.queries import Source, foresee
+from dpboost.rows.raw_rows import CategoryTally, ClassTally
+from dpboost.schema import ResolvedSchema
+
+ASSUMPTIONS = ("column_types", "classes", "categories")
+# Lists of categories are not among them: df.name.astype("category") lists persons.
+ASSUMED_BY_DEFAULT = ("column_types", "classes")
+# A warning names so many labels or columns.
+MOST_NAMED = 20
+# Smallest budget that is worth spending on the bounds of one column, by currency: the noise of a
+# magnitude cell then has a scale of 100 rows.
+LEAST_PER_COLUMN = {
+    "epsilon": Fraction(1, 100),
+    "rho": Fraction(1, 20_000),
+    "mu squared": Fraction(1, 10_000),
+}
+# What a stability histogram may take of delta.
+DELTA_SHARE = Fraction(1, 10)
+# Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
+# histograms, four at most, that say where inside their bounds they are.
+MAGNITUDES_SHARE = Fraction(1, 2)
+LOOK_SHARE = Fraction(1, 8)
+# Bounds of one sign of which one is at most so many times the other hold labels far from zero:
+# magnitudes alone say little of where these are.
+FAR_FROM_ZERO = 4.0
+# How far labels are looked for, in units of the largest magnitude that has passed.
+BEYOND_MAGNITUDES = 4.0
+# Where nothing is known of the labels, not even after asking.
+FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
+# The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
+# bound the scale is this part of the bound.
+COMMON_BOUND_SCALE = 1e-3
+
+
+class UndeclaredWarning(UserWarning):
+    """Part of the budget goes into learning what a ``Schema`` could have declared."""
+
+
+class AssumedPublicWarning(UserWarning):
+    """Something that comes from the rows is published because it is assumed to be public."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """A complete schema, and where each part of it comes from.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        Bounds or edges of the numeric columns, categories of the nominal ones, and the labels'
+        bounds or classes. All later steps read this and no row.
+    assumed : tuple of str
+        Parts taken as public by assumption.
+    learned : tuple of str
+        Parts released by a charged mechanism.
+    epsilon : Fraction or inf
+        What is left for training.
+    """
+
+    schema: ResolvedSchema
+    assumed: tuple[str, ...]
+    learned: tuple[str, ...]
+    epsilon: Fraction | float
+
+
+def complete_schema(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    source: Source,
+    *,
+    task: str,
+    assume_public: tuple[str, ...],
+    n_bins: int,
+    ledger: Ledger,
+    assumed_classes: tuple[Any, ...] = (),
+    assumed_categories: Mapping[int, Sequence[Any]] | None = None,
+    nominal: frozenset[int] = frozenset(),
+    needs_label_range: bool = False,
+) -> Knowledge:
+    """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        What the user declares, by position.
+    columns : ColumnFacts
+        Names and kinds of the columns.
+    source : Source
+        Of ``RawRows``.
+    task : {"regression", "classification"}
+        Whether label bounds or classes are needed.
+    assume_public : tuple of str
+        Which of ``ASSUMPTIONS`` hold.
+    n_bins : int
+        Bins of a numeric column, for grids without bounds of their own.
+    ledger : Ledger
+        The gate, with the budget of the whole fit.
+    assumed_classes : tuple
+        The set of labels, where it is public by assumption.
+    assumed_categories : dict of int to sequence, optional
+        Lists of categories that column types bring along, where these are public by assumption.
+    nominal : frozenset of int
+        Columns of numbers that hold categories, which are to be learned.
+    needs_label_range : bool, default=False
+        Whether the loss needs to know where labels lie inside declared bounds.
+
+    Returns
+    -------
+    Knowledge
+
+    Raises
+    ------
+    InvalidParameterError
+        When classes or categories must be learned but delta is 0; before any draw.
+
+    Warns
+    -----
+    UndeclaredWarning
+        Once, when anything was learned: names the arguments that would have saved its budget.
+    AssumedPublicWarning
+        Once, when the set of labels is taken as public: lists it. Once, when lists of categories
+        are: names their columns.
+
+    Privacy
+    -------
+    What is learned costs one tenth of epsilon together at the most, in equal parts: label bounds,
+    numeric bounds, categories, classes, as far as each is undeclared. Which parts are undeclared
+    is a public fact of the schema and of the column types. What the labels' part has left, once
+    their range is found, goes back to training: how much that is follows from released numbers.
+    """
+    check_learnable(
+        schema,
+        columns,
+        task=task,
+        assume_public=assume_public,
+        nominal=nominal,
+        epsilon=ledger.epsilon,
+        delta=ledger.delta,
+    )
+    assumed = ["column types"] if "column_types" in assume_public else []
+    lists = {
+        place: tuple(values)
+        for place, values in (assumed_categories or {}).items()
+        if place not in schema.categories
+    }
+    if lists:
+        assumed.append("category lists")
+        _warn_of_lists([schema.feature_names[place] for place in sorted(lists)])
+        schema = replace(schema, categories={**lists, **schema.categories})
+    if task != "regression" and schema.classes is None and "classes" in assume_public:
+        assumed.append("set of class labels")
+        _warn_of_classes(assumed_classes)
+        schema = replace(schema, classes=assumed_classes)
+    steps = _undeclared(schema, columns, task, ledger, nominal, needs_label_range)
+    budget = split_fit(_capacity_after(steps, ledger), list(steps))
+    schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
+    _warn(steps)
+    return Knowledge(
+        schema=schema,
+        assumed=tuple(assumed),
+        learned=tuple(steps.values()),
+        epsilon=budget.training + left,
+    )
+
+
+def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
+    """Return what the fit may spend once stability histograms have taken their part of delta."""
+    n_histograms = sum(name in steps for name in ("classes", "categories"))
+    left = ledger.delta * (1 - n_histograms * DELTA_SHARE)
+    return ledger.accountant.capacity(ledger.epsilon, left)
+
+
+def _numeric_columns(
+    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
+) -> list[int]:
+    """Positions of numeric columns of which nothing is known."""
+    known = {*schema.bounds, *schema.edges, *schema.categories, *columns.categorical, *nominal}
+    return [place for place in range(columns.n_features) if place not in known]
+
+
+def _category_tally(
+    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
+) -> CategoryTally:
+    """Return the question for the nominal columns whose categories are not known."""
+    known = schema.categories
+    return CategoryTally(
+        listed=tuple(place for place in sorted(columns.categorical) if place not in known),
+        nominal=tuple(place for place in sorted(nominal) if place not in known),
+    )
+
+
+def _undeclared(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    task: str,
+    ledger: Ledger,
+    nominal: frozenset[int],
+    needs_label_range: bool,
+) -> dict[str, str]:
+    """Name what has to be learned, each with its words for the report; public facts only."""
+    steps = {}
+    if task == "regression" and schema.label_bounds is None:
+        steps["label_bounds"] = "label bounds"
+    elif task == "regression" and needs_label_range:
+        steps["label_range"] = "range of labels inside their bounds"
+    if task != "regression" and schema.classes is None:
+        steps["classes"] = "class labels"
+    if _category_tally(schema, columns, nominal).places:
+        steps["categories"] = "categories"
+    n_columns = len(_numeric_columns(schema, columns, nominal))
+    if n_columns:
+        share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
+        least = LEAST_PER_COLUMN[ledger.accountant.currency]
+        if share >= least * n_columns:
+            steps["bounds"] = f"bounds of {n_columns} numeric columns"
+        elif share >= least:
+            steps["common_bound"] = f"one common bound of {n_columns} numeric columns"
+    return steps
+
+
+def check_learnable(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    *,
+    task: str,
+    assume_public: Sequence[str],
+    nominal: frozenset[int],
+    epsilon: Fraction | float,
+    delta: Fraction | float,
+) -> None:
+    """Raise before anything is drawn when a stability histogram has no delta to spend.
+
+    Parameters
+    ----------
+    schema, columns, task, assume_public, nominal
+        As in `complete_schema`.
+    epsilon, delta : Fraction or float
+        Of the fit. Without noise no delta is needed.
+
+    Raises
+    ------
+    InvalidParameterError
+        When classes or categories must be learned but delta is 0; names columns, no cell.
+    """
+    if delta > 0 or epsilon == np.inf:
+        return
+    if task != "regression" and schema.classes is None and "classes" not in assume_public:
+        raise InvalidParameterError(
+            "With delta=0 the class labels cannot be learned privately: declare them with "
+            "Schema(classes=...), allow delta > 0, or let assume_public name 'classes'."
+        )
+    listed = set() if "categories" in assume_public else columns.categorical
+    places = sorted({*listed, *nominal} - set(schema.categories))
+    if not places:
+        return
+    cure = ""
+    if listed >= set(places):
+        cure = (
+            ", or let assume_public name 'categories', where the lists of the column types are "
+            "public knowledge"
+        )
+    raise InvalidParameterError(
+        "A list of categories is made of rows, and with delta=0 it cannot be learned privately. "
+        f"Undeclared: {_some([schema.feature_names[place] for place in places])}. Declare them "
+        f"with Schema(categories=...), allow delta > 0{cure}."
+    )
+
+
+def _some(values: Sequence[Any]) -> str:
+    """List public values, the first ones of many."""
+    more = len(values) - MOST_NAMED
+    shown = ", ".join(map(repr, values[:MOST_NAMED]))
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _warn_of_classes(classes: Sequence[Any]) -> None:
+    """Say which labels are published."""
+    warn_user(
+        f"The set of class labels is taken as public and is part of the model: {_some(classes)}. "
+        "Declare it, schema=Schema(classes=...), or have it learned with part of the budget: "
+        "leave 'classes' out of assume_public.",
+        AssumedPublicWarning,
+    )
+
+
+def _warn_of_lists(names: Sequence[str]) -> None:
+    """Say whose lists of categories are published."""
+    warn_user(
+        f"The categories that the column types of {_some(names)} list are taken as public and are "
+        "part of the model, because assume_public names 'categories'. Declare them, "
+        "schema=Schema(categories=...), or have them learned with part of the budget: leave "
+        "'categories' out of assume_public.",
+        AssumedPublicWarning,
+    )
+
+
+def _warn(steps: dict[str, str]) -> None:
+    """Say once what was learned and which argument would have saved its budget."""
+    undeclared = {name: words for name, words in steps.items() if name != "label_range"}
+    if undeclared:
+        arguments = {name: name for name in undeclared} | {"common_bound": "bounds"}
+        names = sorted({arguments[name] for name in undeclared})
+        warn_user(
+            "One tenth of the privacy budget went into learning "
+            f"{', '.join(undeclared.values())}. "
+            "Declare what is public knowledge to save it: "
+            f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
+            UndeclaredWarning,
+        )
+
+
+def _learn(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    source: Source,
+    steps: dict[str, str],
+    budget: FitBudget,
+    n_bins: int,
+    ledger: Ledger,
+    nominal: frozenset[int],
+) -> tuple[ResolvedSchema, Budget]:
+    """Run the charged releases that fill the schema; return what they have left as well."""
+    left: Budget = ZERO
+    with ledger.sequential("preparation"):
+        for name in steps:
+            share = budget.preparation[name]
+            if name in ("label_bounds", "label_range"):
+                before = ledger.spent
+                bounds = _learn_label_bounds(schema.label_bounds, source, share, ledger)
+                schema = replace(schema, label_bounds=bounds)
+                if share != np.inf:
+                    left = share - (ledger.spent - before)
+            elif name == "classes":
+                (counted,) = source.tally(ClassTally())
+                classes = release_categories(
+                    ledger,
+                    {"label": counted},
+                    budget=share,
+                    delta=ledger.delta * DELTA_SHARE,
+                    label="class labels",
+                )
+                schema = replace(schema, classes=tuple(map(_whole, classes["label"])))
+            elif name == "categories":
+                tally = _category_tally(schema, columns, nominal)
+                learned = _learn_categories(tally, source, share, ledger)
+                schema = replace(schema, categories={**schema.categories, **learned})
+            elif name == "bounds":
+                places = _numeric_columns(schema, columns, nominal)
+                learned_bounds = _learn_bounds(places, source, share, ledger)
+                schema = replace(schema, bounds={**schema.bounds, **learned_bounds})
+            else:
+                places = _numeric_columns(schema, columns, nominal)
+                edges = _learn_common_grid(places, source, share, n_bins, ledger)
+                schema = replace(schema, edges={**schema.edges, **edges})
+    return schema, left
+
+
+def _learn_label_bounds(
+    declared: tuple[float, float] | None, source: Source, budget: Budget, ledger: Ledger
+) -> tuple[float, float]:
+    """Release where labels lie: inside declared bounds, or by their magnitudes.
+
+    Where these put them far from zero, equal cells say more. Where no magnitude passes, or they
+    are all zero, public bounds take the place of all that.
+    """
+    each = budget * LOOK_SHARE
+    if declared is not None:
+        inside = release_label_range(ledger, source, *declared, budget=each, label="label range")
+        return inside or declared
+    bounds = release_bounds(
+        ledger, source, None, budget=budget * MAGNITUDES_SHARE, label="label bounds"
+    )
+    if bounds is None or bounds[0] == bounds[1]:
+        return FALLBACK_LABEL_BOUNDS
+    nearest, largest = sorted(map(abs, bounds))
+    if bounds[0] < 0 < bounds[1] or largest > FAR_FROM_ZERO * nearest:
+        return bounds
+    # Cells that did not pass may hold many rows together.
+    wide = BEYOND_MAGNITUDES * largest
+    inside = release_label_range(ledger, source, -wide, wide, budget=each, label="label bounds")
+    return inside or bounds
+
+
+def _learn_categories(
+    tally: CategoryTally, source: Source, budget: Fraction | float, ledger: Ledger
+) -> dict[int, tuple[Any, ...]]:
+    """Release the categories of all nominal columns together."""
+    places = {str(place): place for place in tally.places}
+    columns = dict(zip(places, source.tally(tally), strict=True))
+    released = release_categories(
+        ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
+    )
+    # Equal values of two types, from two places, are one category.
+    return {
+        places[name]: tuple(dict.fromkeys(map(_whole, values))) for name, values in released.items()
+    }
+
+
+def _whole(value: Any) -> Any:
+    """Return a released whole number as an integer again."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _learn_bounds(
+    places: list[int], source: Source, budget: Fraction | float, ledger: Ledger
+) -> dict[int, tuple[float, float]]:
+    """Release the bounds of every numeric column; those that do not pass stay unknown."""
+    learned = {}
+    each = budget / len(places)
+    foresee(source, [magnitudes(ledger, place, each) for place in places])
+    for place in places:
+        bounds = release_bounds(ledger, source, place, budget=each, label="feature bounds")
+        if bounds is not None:
+            learned[place] = bounds
+    return learned
+
+
+def _learn_common_grid(
+    places: list[int],
+    source: Source,
+    budget: Fraction | float,
+    n_bins: int,
+    ledger: Ledger,
+) -> dict[int, tuple[float, ...]]:
+    """Release one bound for all numeric columns and lay an arcsinh grid under it."""
+    bound = release_magnitude(ledger, source, places, budget=budget, label="common feature bound")
+    if bound is None or bound == 0:
+        return {}
+    grid = EdgeBins.arcsinh(n_bins, scale=bound * COMMON_BOUND_SCALE)
+    edges = tuple(edge for edge in grid.edges if abs(edge) < bound)
+    return dict.fromkeys(places, edges)

@@ -1,0 +1,182 @@
+"""The start value and a row count, released together, and what they tell about the labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.losses import ClassLoss, Loss
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import Question, Source
+from dpboost.rows.row_attributes import Weighting
+from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
+
+# A mean of fewer rows than this is pulled towards zero.
+LEAST_ROWS = 10.0
+# A released number of rows is taken for more than noise from so many of its deviations on.
+SURE = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenRows:
+    """What has been released about the rows before the first tree; public.
+
+    Parameters
+    ----------
+    n_rows : float
+        Rows that take part, or the sum of their weights, at least 1.
+    sizes : tuple of float
+        The same for each class, noisy; empty where it was not released.
+    deviations : tuple of float
+        Standard deviation of the noise of each size.
+    others : float
+        Rows whose label is of no class; 0 where there are no classes.
+    deviation : float
+        Standard deviation of its noise.
+    """
+
+    n_rows: float
+    sizes: tuple[float, ...] = ()
+    deviations: tuple[float, ...] = ()
+    others: float = 0.0
+    deviation: float = 0.0
+
+    @property
+    def some_take_no_part(self) -> bool:
+        """Whether there are more rows of no class than noise explains."""
+        return self.others > SURE * self.deviation
+
+    @property
+    def empty_classes(self) -> tuple[int, ...]:
+        """Positions of the classes that noise alone could have made as large as they are."""
+        pairs = zip(self.sizes, self.deviations, strict=True)
+        return tuple(
+            place for place, (size, deviation) in enumerate(pairs) if size <= SURE * deviation
+        )
+
+
+def release_start(
+    loss: Loss,
+    source: Source,
+    *,
+    budget: Budget,
+    ledger: Ledger,
+    weighting: Weighting | None = None,
+    fixed: bool = False,
+    classes: bool = False,
+) -> tuple[Loss, SeenRows]:
+    """Release where the scores start and a noisy number of rows.
+
+    Parameters
+    ----------
+    loss : Loss
+        Turns a mean of scaled labels, or the shares of several classes, into a start value.
+    source : Source
+        Of ``TaughtRows``.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant.
+    ledger : Ledger
+        The gate.
+    weighting : Weighting, optional
+        A row then counts as its weight, in units of the largest one.
+    fixed : bool, default=False
+        Whether the start of the loss stays as it is, so that only rows are counted.
+    classes : bool, default=False
+        Whether labels are classes, so that rows of no class are counted as well.
+
+    Returns
+    -------
+    loss : Loss
+        The loss with its start value.
+    seen : SeenRows
+        The released numbers of rows.
+
+    Privacy
+    -------
+    One output: releases the vector (sum of scaled labels, number of rows), to which a row adds
+    at most (1, 1) (``constants.newton_sums``). Several: releases the number of rows of each class
+    (``constants.counts``). Fixed: the number of rows alone. With classes, the number of rows that
+    take no part belongs to the same vector (``boosting.start_questions``). A weight is at most 1
+    here, so none of these bounds changes; a row's part is rounded after it was multiplied.
+    """
+    question: Question
+    if fixed:
+        question = RowCount(weighting=weighting, others=classes)
+    elif isinstance(loss, ClassLoss):
+        seen = release_class_sizes(
+            loss.n_outputs, source, budget=budget, ledger=ledger, weighting=weighting
+        )
+        return loss.starting_at(np.array(seen.sizes) / max(seen.n_rows, LEAST_ROWS)), seen
+    else:
+        question = MeanAndRows(loss=loss, weighting=weighting, others=classes)
+    released, deviation = _release(question, source, budget, ledger)
+    values = released.tolist()
+    others = values.pop() if classes else 0.0
+    n_rows = max(values[-1], 1.0)
+    seen = SeenRows(n_rows=n_rows, others=others, deviation=deviation)
+    if fixed:
+        return loss, seen
+    total, counted = values
+    if classes:
+        # The label of two classes is 0 or 1, so that the sum of labels is the size of the second.
+        seen = replace(
+            seen,
+            sizes=(counted - total, total),
+            deviations=(math.sqrt(2) * deviation, deviation),
+        )
+    return loss.starting_at(total / max(n_rows, LEAST_ROWS)), seen
+
+
+def release_class_sizes(
+    n_classes: int,
+    source: Source,
+    *,
+    budget: Budget,
+    ledger: Ledger,
+    weighting: Weighting | None = None,
+) -> SeenRows:
+    """Release the number of rows of each class.
+
+    Parameters
+    ----------
+    n_classes : int
+    source : Source
+        Of ``TaughtRows``.
+    budget : Fraction or inf
+        In the currency of the ledger's accountant.
+    ledger : Ledger
+        The gate.
+    weighting : Weighting, optional
+        A row then counts as its weight, in units of the largest one.
+
+    Returns
+    -------
+    SeenRows
+
+    Privacy
+    -------
+    One release of the counts (``constants.counts``), those of no class included.
+    """
+    question = ClassSizes(n_classes=n_classes, weighting=weighting)
+    released, deviation = _release(question, source, budget, ledger)
+    return SeenRows(
+        n_rows=max(float(released[:-1].sum()), 1.0),
+        sizes=tuple(released[:-1].tolist()),
+        deviations=(deviation,) * n_classes,
+        others=float(released[-1]),
+        deviation=deviation,
+    )
+
+
+def _release(
+    question: Question, source: Source, budget: Budget, ledger: Ledger
+) -> tuple[NDArray[np.float64], float]:
+    """Release a vector in rows instead of units; with the deviation of its noise."""
+    sensitive = source.sensitive(question, ledger.neighbours)
+    noise = ledger.accountant.noise(budget)
+    deviation = sensitive.deviation(noise) / ROW_UNITS
+    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS, deviation

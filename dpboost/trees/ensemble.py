@@ -1,0 +1,115 @@
+"""A trained ensemble: released trees, the public bins they speak of, and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import predict
+from dpboost.data.binner import Binner
+from dpboost.data.table import Table
+from dpboost.trees.forest import Forest
+from dpboost.trees.tree import Tree
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ensemble:
+    """Everything that leaves training.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        Round by round, one tree for each output in a round.
+    binner : Binner
+        The public map from raw values to bins.
+    start : tuple of float
+        Start value of each output, multiples of ``unit``; its raw scores begin there.
+    unit : float
+        A power of two; leaf values are integers in this unit, so that a raw score is an exact
+        double however its trees are summed.
+    objective : str
+        LightGBM's objective string, for instance ``"binary sigmoid:1"``.
+    report : dict
+        ``PrivacyReport.to_dict()``: released and public values only.
+    """
+
+    trees: tuple[Tree, ...]
+    binner: Binner
+    start: tuple[float, ...]
+    unit: float
+    objective: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_outputs(self) -> int:
+        """Raw scores of a row: one, or one for each class."""
+        return len(self.start)
+
+    def predict_raw(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
+        """Raw scores of every row: the start value plus one leaf of each tree.
+
+        Parameters
+        ----------
+        table : Table
+            Rows with the training columns.
+        n_threads : int
+            Threads of the kernels; the result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, n_outputs) for several outputs; float64
+            Exactly what LightGBM predicts from the model text with ``raw_score=True``.
+        """
+        bins = self.binner.transform(table, n_threads)
+        n_rows = bins.shape[1]
+        rows = np.arange(n_rows, dtype=np.int32)
+        nothing_seen = np.zeros(n_rows, dtype=np.int32)
+        scores = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
+        rounds = [
+            *zip(*(self.trees[k :: self.n_outputs] for k in range(self.n_outputs)), strict=True)
+        ]
+        if all(_same_nodes(trees) for trees in rounds):
+            forest = Forest(self.n_outputs)
+            for trees in rounds:
+                forest.append(*trees)
+            forest.add_to(scores, bins, rows, nothing_seen, n_threads)
+        else:
+            for own, trees in zip(scores, zip(*rounds, strict=True), strict=True):
+                forest = Forest()
+                for tree in trees:
+                    forest.append(tree)
+                forest.add_to(own, bins, rows, nothing_seen, n_threads)
+        raw = scores * self.unit
+        raw += np.array(self.start)[:, np.newaxis]
+        return raw[0] if self.n_outputs == 1 else np.ascontiguousarray(raw.T)
+
+    def predict(self, table: Table, n_threads: int = 1) -> NDArray[np.float64]:
+        """Return raw scores through the link: values, means, or class probabilities.
+
+        Of two classes it is the probability of the second one, of more an array of shape
+        (n_rows, n_outputs), as LightGBM's.
+        """
+        raw = self.predict_raw(table, n_threads)
+        name = self.objective.split(" ")[0]
+        if name in ("binary", "cross_entropy", "multiclassova"):
+            predict.logistic(raw.reshape(-1), raw.reshape(-1))
+            return raw
+        if name in ("poisson", "gamma", "tweedie"):
+            predict.exponential(raw, raw)
+            return raw
+        if name == "multiclass":
+            predict.softmax(raw)
+        return raw
+
+
+def _same_nodes(trees: tuple[Tree, ...]) -> bool:
+    """Tell whether the trees of a round differ in their leaf values alone."""
+    return all(
+        getattr(tree, name) is getattr(trees[0], name)
+        or np.array_equal(getattr(tree, name), getattr(trees[0], name))
+        for tree in trees[1:]
+        for name in ("feature", "left_bins", "left", "right")
+    )

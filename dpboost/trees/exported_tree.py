@@ -1,0 +1,142 @@
+"""A released single tree: its splits with names, its counts, and its class probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.data.binner import Binner
+from dpboost.trees.growing_tree import Splits
+from dpboost.trees.split_candidates import MULTIWAY
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleasedTree:
+    """One tree as people read it: a split into many branches is one node.
+
+    Parameters
+    ----------
+    splits : Splits
+        In the order in which they were made.
+    first_child : ndarray of shape (n_splits,), int32
+        First child of each split; the others follow it.
+    kinds : ndarray of shape (n_features,), uint8
+        How each feature splits.
+    counts : ndarray of shape (n_nodes, n_classes), float64
+        Released class counts of the leaves, not cut at zero, and their sums above.
+    probability : ndarray of shape (n_nodes, n_classes), float64
+        Of the leaves; NaN above.
+    deviation : float
+        Standard deviation of the noise of a leaf's count.
+    sizes : ndarray of shape (n_nodes,), float64, or None
+        Released sizes of nodes, where the recipe releases any.
+
+    Privacy
+    -------
+    Released numbers, public choices, and what is computed from them.
+    """
+
+    splits: Splits
+    first_child: NDArray[np.int32]
+    kinds: NDArray[np.uint8]
+    counts: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    deviation: float
+    sizes: NDArray[np.float64] | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes, leaves included."""
+        return len(self.counts)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves."""
+        return self.n_nodes - len(self.splits)
+
+    @property
+    def depth(self) -> int:
+        """Most splits above a leaf."""
+        depth = np.zeros(self.n_nodes, dtype=np.int64)
+        for place, first in enumerate(self.first_child):
+            children = slice(first, first + self.splits.n_branches[place])
+            depth[children] = depth[self.splits.node[place]] + 1
+        return int(depth.max())
+
+    def text(
+        self,
+        binner: Binner,
+        classes: Sequence[Any],
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        decimals: int = 2,
+        show_counts: bool = True,
+    ) -> str:
+        """Return the tree as indented text, in the manner of ``sklearn.tree.export_text``.
+
+        Parameters
+        ----------
+        binner : Binner
+            The public bins.
+        classes : sequence
+        feature_names : sequence of str, optional
+            Those of the table by default.
+        max_depth : int, optional
+            Deeper nodes are left out.
+        decimals : int
+            Digits of thresholds.
+        show_counts : bool
+            Whether leaves show their released counts.
+        """
+        names = list(binner.feature_names if feature_names is None else feature_names)
+        split_of = {int(node): place for place, node in enumerate(self.splits.node)}
+        lines: list[str] = []
+        stack: list[tuple[int, int, str]] = [(0, 0, "")]
+        while stack:
+            node, depth, condition = stack.pop()
+            if condition:
+                lines.append("|   " * (depth - 1) + f"|--- {condition}")
+            place = split_of.get(node)
+            if place is None:
+                best = classes[int(self.probability[node].argmax())]
+                counts = ", ".join(f"{count:g}" for count in self.counts[node])
+                end = f"  counts: [{counts}]" if show_counts else ""
+                lines.append("|   " * depth + f"|--- class: {best}{end}")
+            elif max_depth is not None and depth == max_depth:
+                lines.append("|   " * depth + "|--- ...")
+            else:
+                first = int(self.first_child[place])
+                texts = self._conditions(place, binner, names, decimals)
+                branches = [(first + i, depth + 1, text) for i, text in enumerate(texts)]
+                stack += branches[::-1]
+        return "\n".join(lines) + "\n"
+
+    def _conditions(self, place: int, binner: Binner, names: list[str], decimals: int) -> list[str]:
+        """Spell the branches of a split."""
+        feature, own = int(self.splits.feature[place]), int(self.splits.split_bin[place])
+        name = names[feature]
+        many = self.kinds[feature] == MULTIWAY
+        if binner.is_categorical[feature]:
+            known = binner.labels.get(feature, tuple(binner.category_codes(feature).tolist()))
+            if many:
+                return [*(f"{name} = {value}" for value in known), f"{name} = other or missing"]
+            return [f"{name} = {known[own]}", f"{name} != {known[own]}"]
+        edges = [f"{edge:.{decimals}f}" for edge in binner.thresholds(feature)]
+        if not many and own == len(edges) - 1:
+            return [f"{name} known", f"{name} missing"]
+        if not many:
+            return [f"{name} <= {edges[own]}", f"{name} >  {edges[own]} or missing"]
+        inner = [f"{low} < {name} <= {high}" for low, high in zip(edges, edges[1:-1], strict=False)]
+        if len(edges) == 1:
+            return [f"{name} known", f"{name} missing"]
+        return [
+            f"{name} <= {edges[0]}",
+            *inner,
+            f"{name} >  {edges[-2]}",
+            f"{name} missing",
+        ]

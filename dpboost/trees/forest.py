@@ -1,0 +1,144 @@
+"""Released trees in flat arrays, as the prediction kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import predict
+from dpboost.data.sparse import BinnedRows, SparseBins, dense_columns
+from dpboost.trees.tree import SET_WORDS, Tree
+
+# Bins of a sparse table that are held as dense columns at a time, unless one tree reads more.
+_BINS_AT_ONCE = 1 << 26
+
+
+class Forest:
+    """Trees one behind the other, growing by amortised doubling.
+
+    Parameters
+    ----------
+    n_outputs : int, default=1
+        Outputs that share the structure of every tree and have leaf values of their own.
+    """
+
+    def __init__(self, n_outputs: int = 1) -> None:
+        self._feature = np.empty(64, dtype=np.int32)
+        self._left_bins = np.empty((64, SET_WORDS), dtype=np.uint64)
+        self._left = np.empty(64, dtype=np.int32)
+        self._right = np.empty(64, dtype=np.int32)
+        self._leaf_value = np.empty((n_outputs, 64), dtype=np.int64)
+        self._node_start = np.zeros(65, dtype=np.int32)
+        self._leaf_start = np.zeros(65, dtype=np.int32)
+        self.n_trees = 0
+
+    def append(self, tree: Tree, *others: Tree) -> None:
+        """Add a released tree at the end, with those of the other outputs on the same nodes."""
+        index = self.n_trees
+        node, leaf = int(self._node_start[index]), int(self._leaf_start[index])
+        node_stop, leaf_stop = node + tree.n_nodes, leaf + tree.n_leaves
+        self._room("_feature", node_stop)[node:node_stop] = tree.feature
+        self._room("_left_bins", node_stop)[node:node_stop] = tree.left_bins
+        self._room("_left", node_stop)[node:node_stop] = tree.left
+        self._room("_right", node_stop)[node:node_stop] = tree.right
+        values = self._room("_leaf_value", leaf_stop, axis=1)
+        for output, one in enumerate((tree, *others)):
+            values[output, leaf:leaf_stop] = one.leaf_value
+        self._room("_node_start", index + 2)[index + 1] = node_stop
+        self._room("_leaf_start", index + 2)[index + 1] = leaf_stop
+        self.n_trees = index + 1
+
+    def add_to(
+        self,
+        scores: NDArray[np.int64],
+        bins: BinnedRows,
+        rows: NDArray[np.int32],
+        first_tree: NDArray[np.int32],
+        n_threads: int,
+        last_tree: int | None = None,
+        *,
+        compact: bool = False,
+    ) -> None:
+        """Add to the score of each listed row the leaves it has not yet received.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows,) or (n_outputs, n_rows), int64
+            Changed in place.
+        bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
+        rows : ndarray of int32
+            Rows to bring up to date.
+        first_tree : ndarray of shape (n_rows,), int32
+            First tree that each row still misses.
+        n_threads : int
+        last_tree : int, optional
+            Trees from this one on are left out.
+        compact : bool, default=False
+            Whether ``bins`` are those of the listed rows alone, in their order.
+        """
+        last = self.n_trees if last_tree is None else last_tree
+        if not isinstance(bins, SparseBins):
+            self._add(scores, bins, self._feature, rows, first_tree, last, n_threads, compact)
+        elif len(rows):
+            earliest = int(first_tree[rows].min())
+            for first, stop in self._blocks(earliest, last, _BINS_AT_ONCE // bins.shape[1]):
+                nodes = slice(self._node_start[first], self._node_start[stop])
+                feature = self._feature.copy()
+                # Constants alone read no bin, but the kernel wants a matrix.
+                read = feature[nodes] if nodes.stop > nodes.start else feature[:1] * 0
+                columns, lines = dense_columns(bins, read)
+                feature[nodes] = lines[: nodes.stop - nodes.start]
+                since = np.maximum(first_tree, np.int32(first))
+                self._add(scores, columns, feature, rows, since, stop, n_threads, compact)
+
+    def _add(
+        self,
+        scores: NDArray[np.int64],
+        bins: NDArray[np.uint8],
+        feature: NDArray[np.int32],
+        rows: NDArray[np.int32],
+        first_tree: NDArray[np.int32],
+        last_tree: int,
+        n_threads: int,
+        compact: bool,
+    ) -> None:
+        """Add trees whose nodes read these lines of a matrix of bins."""
+        predict.add_trees(
+            bins,
+            rows,
+            first_tree,
+            last_tree,
+            self._node_start,
+            self._leaf_start,
+            feature,
+            self._left_bins,
+            self._left,
+            self._right,
+            self._leaf_value,
+            np.atleast_2d(scores),
+            n_threads,
+            compact,
+        )
+
+    def _blocks(self, first: int, last: int, n_nodes: int) -> Iterator[tuple[int, int]]:
+        """Cut a run of trees in runs of about so many nodes, at least one tree each."""
+        while first < last:
+            limit = self._node_start[first] + n_nodes
+            stop = int(np.searchsorted(self._node_start[: last + 1], limit, side="right")) - 1
+            stop = min(max(stop, first + 1), last)
+            yield first, stop
+            first = stop
+
+    def _room(self, name: str, stop: int, axis: int = 0) -> NDArray:
+        """Return one of the arrays with room for so many entries, doubled where it is full."""
+        array: NDArray = getattr(self, name)
+        if stop > array.shape[axis]:
+            shape = list(array.shape)
+            shape[axis] = max(stop, 2 * shape[axis])
+            grown = np.zeros(shape, dtype=array.dtype)
+            grown[tuple(slice(size) for size in array.shape)] = array
+            setattr(self, name, grown)
+            return grown
+        return array

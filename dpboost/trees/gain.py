@@ -1,0 +1,99 @@
+"""Scores of split candidates, and what one row can change in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._kernels import gain
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitivity import constants
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.workspace import Workspace
+
+# Scores are counted in units of (g*^2 / c) / UNITS_PER_GAIN. A power of two divides both ends
+# of the interval [-3, 1] g*^2 / c in which one added row moves a score.
+UNITS_PER_GAIN = 2**16
+# Above this score the rounding of doubles could reach a quarter unit; it stands for more than
+# 2^33 rows in one node.
+SCORE_LIMIT = 2**49
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientGain:
+    """Gain of a split with a constant hessian: the sum over children of S^2 / (c n + lambda).
+
+    Equation (3) of Li, Wu, Wen and He, "Privacy-Preserving Gradient Boosting Decision Trees"
+    (AAAI 2020), for the constant ``c`` of the loss (1 there).
+
+    Parameters
+    ----------
+    hessian : float
+        The public constant ``c`` that each row adds to the denominator.
+    reg_lambda : float
+        L2 regularisation, greater than zero.
+    gradient_limit : int
+        Largest absolute gradient of a row, in units of the gradient grid.
+    n_threads : int
+        Threads of the kernel; the scores do not depend on it.
+
+    Privacy
+    -------
+    Releases nothing. One added or deleted row changes each score by an amount in
+    [-3, 1] g*^2 / c, whatever the other rows are (``constants.gain_score``).
+    """
+
+    hessian: float
+    reg_lambda: float
+    gradient_limit: int
+    n_threads: int = 1
+
+    @property
+    def scale(self) -> float:
+        """Score units in the square of one unit of the gradient grid."""
+        return UNITS_PER_GAIN * self.hessian / float(self.gradient_limit) ** 2
+
+    def scores(
+        self,
+        sums: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        layout: Layout,
+        workspace: Workspace | None = None,
+    ) -> NDArray[np.int64]:
+        """Score every candidate of every node from its integer histogram.
+
+        Parameters
+        ----------
+        sums, counts : ndarray of shape (n_nodes, n_cells), int64
+            Gradient sums on the gradient grid, and row counts.
+        layout : Layout
+            Where the cells and candidates of each feature lie.
+        workspace : Workspace, optional
+            Where the scores are written.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_candidates), int64
+        """
+        scores = (workspace or Workspace()).empty((len(sums), layout.n_candidates))
+        gain.gradient_gain(
+            sums,
+            counts,
+            layout.cell_offsets,
+            layout.candidate_offsets,
+            layout.is_categorical,
+            self.hessian,
+            self.reg_lambda,
+            self.scale,
+            SCORE_LIMIT,
+            scores,
+            self.n_threads,
+        )
+        return scores
+
+    def bound(self, neighbours: Neighbours) -> Bound:
+        """Return what one row changes in the scores of a node."""
+        return constants.gain_score(UNITS_PER_GAIN, neighbours)

@@ -1,0 +1,867 @@
+"""Planted bugs: each is a patch of a strategy or a constant, never a switch in the library.
+
+A mutation comes with the witness on which it shows and with the name of the check that must see
+it. ``python -m tests.audit.mutations`` prints the table of the audit's README.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from dpboost.audit import Violation, Witness, replay_witness, witnesses
+from dpboost.audit.boosting_audit import category_learner, stale_noise
+from dpboost.audit.delta_audit import lone_category
+from dpboost.boosting import loop, training_rows
+from dpboost.growing import clipped_leaves, grower, selectors, shrunken_leaves
+from dpboost.privacy import ledger, mechanisms, private_bounds
+from dpboost.privacy.contribution import Reach
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity import constants
+from dpboost.rows import boosting_state, encoded_rows, gradient_statistics, node_rows, start_queries
+from dpboost.training import fit, local_fit, loss_setup, private_bins, public_schema
+from dpboost.trees import gain
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ONE = Reach.single(1)
+BANNED = -(1 << 44)
+
+Patches = list[tuple[Any, str, Any]]
+
+
+def rows_of(source):
+    """Rows of a source in one process, where no mechanism may look."""
+    return source._rows
+
+
+def counts_of(node_statistics):
+    """Exact numbers of rows in the nodes of a level."""
+    return rows_of(node_statistics._source).nodes.totals()[1]
+
+
+# Bugs in scores or rows are planted where histograms are kept; without them they are the same.
+KEPT_HISTOGRAMS = (node_rows, "MOST_ROWS", -1)
+
+
+# Checks of other runs than the replays of a witness.
+OTHER_RUNS = ("fresh noise", "failure chance")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """A bug, where to plant it, and what must notice.
+
+    Parameters
+    ----------
+    name : str
+    patches : callable
+        Returns what to replace: (object, attribute, value).
+    witness : str
+        Name of the witness.
+    check : str
+        Name of the check that must fail.
+    """
+
+    name: str
+    patches: Callable[[], Patches]
+    witness: str
+    check: str
+    task: str = "regression"
+    neighbours: Neighbours = ADD
+    recipe: str = "dpboost"
+    settings: dict[str, Any] | None = None
+    coin: float | None = None
+
+    def setting(self) -> str:
+        """Return what the audit runs on: where it is the same, so is the run without a bug."""
+        return repr(replace(self, name="", patches=list, check=self._audited()))
+
+    def _audited(self) -> str:
+        """Return the check where it decides what is run, otherwise nothing."""
+        return self.check if self.check in OTHER_RUNS else ""
+
+    def found(self, *, planted: bool) -> set[str]:
+        """Names of the checks that fail, with or without the bug."""
+        with ExitStack() as stack:
+            for patch in self.patches() if planted else []:
+                stack.enter_context(mock.patch.object(*patch))
+            return {violation.check for violation in self._audit()}
+
+    def _audit(self) -> list[Violation]:
+        if self.check == "fresh noise":
+            return stale_noise(self.recipe)
+        if self.check == "failure chance":
+            return lone_category(category_learner(self.recipe, self.neighbours))
+        audits = replay_witness(self.recipe, self._witness(), seed=20200207)
+        return [violation for audit in audits for violation in audit.violations]
+
+    def _witness(self) -> Witness:
+        found = next(w for w in witnesses(self.task, self.neighbours) if w.name == self.witness)
+        pair = found.pair if self.coin is None else replace(found.pair, coin=self.coin)
+        return replace(found, pair=pair, settings={**found.settings, **(self.settings or {})})
+
+
+# -- mechanisms ---------------------------------------------------------------------------------
+
+
+def too_little_noise(mechanism, factor):
+    """Draw as if the sensitivity were smaller by a factor."""
+    draw = mechanism.draw
+
+    def mutated(self, value, bound, entropy):
+        smaller = max(1, math.floor(bound.constant * factor))
+        return draw(self, value, replace(bound, constant=smaller), entropy)
+
+    return lambda: [(mechanism, "draw", mutated)]
+
+
+def noise_in_doubles(dtype):
+    def mutated(self, value, bound, entropy):
+        scale = float(bound.constant / self.epsilon)
+        generator = np.random.Generator(entropy.bit_generator)
+        return value + generator.laplace(scale=scale, size=value.shape).astype(dtype)
+
+    return lambda: [(mechanisms.DiscreteLaplace, "draw", mutated)]
+
+
+def no_noise_on_splits():
+    def mutated(self, value, bound, entropy):
+        return self._best(value)
+
+    return [(mechanisms.ExponentialMechanism, "draw", mutated)]
+
+
+def fixed_seed():
+    def secure():
+        return Entropy(np.random.PCG64(42), private=True)
+
+    return [(Entropy, "secure", secure)]
+
+
+# -- constants ----------------------------------------------------------------------------------
+
+
+def range_of_add_remove():
+    def bound(self, neighbours):
+        return constants.gain_score(gain.UNITS_PER_GAIN, ADD)
+
+    return [(gain.GradientGain, "bound", bound)]
+
+
+def leaf_of_add_remove():
+    original = clipped_leaves.ClippedLeaf.bound
+    return [(clipped_leaves.ClippedLeaf, "bound", lambda self, neighbours: original(self, ADD))]
+
+
+def counts_of_add_remove():
+    original = private_bounds.counts
+    return [(private_bounds, "counts", lambda neighbours, units: original(ADD, units))]
+
+
+def clip_apart_from_noise():
+    original = clipped_leaves.ClippedLeaf.values
+
+    def values(self, sums, counts):
+        return original(replace(self, clip=4 * self.clip), sums, counts)
+
+    return [(clipped_leaves.ClippedLeaf, "values", values)]
+
+
+def scale_from_exact_count():
+    original = gradient_statistics.NodeStatistics.leaf_values
+
+    def leaf_values(self, leaf):
+        bound = leaf.bound(self._neighbours)
+        n_rows = int(counts_of(self).sum())
+        smaller = replace(bound, constant=max(1, bound.constant // max(1, n_rows)))
+        return original(self, leaf).map(lambda values: values, bounds=(smaller,))
+
+    return [(gradient_statistics.NodeStatistics, "leaf_values", leaf_values)]
+
+
+def norm_without_hessians():
+    original = shrunken_leaves.newton_sums
+    return [(shrunken_leaves, "newton_sums", lambda g, h, neighbours: original(g, ONE, neighbours))]
+
+
+def leaf_sums_of_add_remove():
+    original = shrunken_leaves.newton_sums
+    return [(shrunken_leaves, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+
+
+def gradients_clipped_apart_from_noise():
+    original = training_rows.TreeRows.leaf_sums
+
+    def leaf_sums(self, partition, scale, neighbours):
+        looser = replace(scale, gradient_limit=2 * scale.gradient_limit)
+        sums = original(self, partition, looser, neighbours)
+        return sums.map(lambda values: values, bounds=scale.bounds(neighbours))
+
+    return [(training_rows.TreeRows, "leaf_sums", leaf_sums)]
+
+
+def one_histogram_for_all():
+    def counts(neighbours, units, histograms):
+        return constants.counts(neighbours, units, histograms=1)
+
+    return [(private_bins, "counts", counts)]
+
+
+def start_of_add_remove():
+    original = start_queries.newton_sums
+    return [(start_queries, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+
+
+def histograms_of_add_remove():
+    original = private_bins.counts
+    return [
+        (private_bins, "counts", lambda neighbours, *rest, **more: original(ADD, *rest, **more))
+    ]
+
+
+def hessians_without_noise():
+    draw = mechanisms.DiscreteGaussian.draw
+
+    def mutated(self, value, bound, entropy):
+        outcome = draw(self, value, bound, entropy)
+        if value.ndim == 3:
+            outcome[1] = value[1]
+        return outcome
+
+    return [(mechanisms.DiscreteGaussian, "draw", mutated)]
+
+
+def threshold_for_each_column(mechanism):
+    """Let the categories of each of two columns fail as often as those of both may."""
+    original = mechanism.tail
+
+    def tail(self, bound, probability):
+        return original(self, bound, 2 * probability)
+
+    return lambda: [(mechanism, "tail", tail)]
+
+
+def threshold_of_the_continuous_law():
+    def tail(self, bound, probability):
+        return math.ceil(math.log(1 / (2 * probability)) * bound.constant / self.epsilon)
+
+    return [(mechanisms.DiscreteLaplace, "tail", tail)]
+
+
+def half_the_threshold():
+    original = mechanisms.DiscreteGaussian.tail
+    return [
+        (
+            mechanisms.DiscreteGaussian,
+            "tail",
+            lambda self, bound, probability: original(self, bound, probability) // 2,
+        )
+    ]
+
+
+def every_row_among_those_of_no_class():
+    def with_others(sums, rows):
+        sums[-1] = start_queries.ROW_UNITS * len(training_rows.present)
+        return sums
+
+    return [(start_queries, "with_others", with_others)]
+
+
+def start_of_exact_rows():
+    original = loss_setup.release_start
+
+    def release_start(loss, source, **options):
+        released, seen = original(loss, source, **options)
+        # One row more or less is then on the other side of a rule, wherever its border lies.
+        n_rows = 1e3 if rows_of(source).present.sum() % 2 else 1e6
+        return released, replace(seen, n_rows=n_rows)
+
+    return [(loss_setup, "release_start", release_start)]
+
+
+# -- accounting ---------------------------------------------------------------------------------
+
+
+def one_level_charged():
+    split, choose = grower.split_tree, selectors.PrivateArgmax.choose
+
+    def split_tree(total, depth, *rest):
+        budget = split(total, depth, *rest)
+        return replace(budget, levels=(sum(budget.levels, Fraction(0)),) * depth)
+
+    def mutated(self, statistics, *, epsilon, ledger):
+        name = f"level of {gradient_statistics.n_nodes}"
+        with ledger.parallel("levels"), ledger.sequential(name):
+            return choose(self, gradient_statistics, epsilon=epsilon, ledger=ledger)
+
+    return [(grower, "split_tree", split_tree), (selectors.PrivateArgmax, "choose", mutated)]
+
+
+def whole_budget_for_every_ensemble():
+    return [
+        (loop, "divide", lambda total, weights: (total,) * len(weights)),
+        (ledger.Ledger, "_check_covered", lambda self, entry, total: None),
+    ]
+
+
+def features_side_by_side():
+    original = public_schema.release_bounds
+
+    def release_bounds(ledger, source, column, *, budget, label):
+        names = ledger._scope.children.get("features")
+        number = len(names.children) if names else 0
+        with ledger.parallel("features"), ledger.sequential(f"feature {number}"):
+            return original(ledger, source, column, budget=2 * budget, label=label)
+
+    return [(public_schema, "release_bounds", release_bounds)]
+
+
+def released_past_the_ledger():
+    original = clipped_leaves.ClippedLeaf.release
+
+    def release(self, statistics, *, epsilon, ledger):
+        outcome = original(self, gradient_statistics, epsilon=epsilon, ledger=ledger)
+        shown = np.empty(2, dtype=np.int64)
+        bits = ledger._entropy.bit_generator
+        mechanisms.noise.discrete_laplace(bits, np.zeros(2, dtype=np.int64), 1, 1, shown)
+        return outcome
+
+    return [(clipped_leaves.ClippedLeaf, "release", release)]
+
+
+# -- decisions on exact values ------------------------------------------------------------------
+
+
+def least_rows_in_a_leaf():
+    original = gain.GradientGain.scores
+
+    def scores(self, sums, counts, layout, workspace=None):
+        result = original(self, sums, counts, layout, workspace)
+        for feature in range(len(layout.cell_offsets) - 1):
+            cells = counts[:, layout.cell_offsets[feature] : layout.cell_offsets[feature + 1]]
+            left = np.cumsum(cells[:, :-1], axis=1)
+            small = (left < 1) | (cells.sum(axis=1, keepdims=True) - left < 1)
+            part = slice(layout.candidate_offsets[feature], layout.candidate_offsets[feature + 1])
+            result[:, part] = np.where(small, BANNED, result[:, part])
+        return result
+
+    return [(gain.GradientGain, "scores", scores), KEPT_HISTOGRAMS]
+
+
+def no_split_without_gain():
+    original = gain.GradientGain.scores
+
+    def scores(self, sums, counts, layout, workspace=None):
+        result = original(self, sums, counts, layout, workspace)
+        stay = result[:, [1]]  # of two bins, none missing: everything goes left
+        useless = result <= stay
+        useless[:, 1] = False
+        return np.where(useless, BANNED, result)
+
+    return [(gain.GradientGain, "scores", scores), KEPT_HISTOGRAMS]
+
+
+def empty_nodes_skipped():
+    def release(self, statistics, *, epsilon, ledger):
+        occupied = counts_of(gradient_statistics) > 0
+        values = gradient_statistics.leaf_values(self)
+        some = values.map(lambda array: array[occupied], bounds=values.bounds)
+        outcome = np.zeros(len(occupied), dtype=np.int64)
+        mechanism = mechanisms.DiscreteLaplace(epsilon=epsilon)
+        outcome[occupied] = ledger.release(mechanism, some, label="leaf values")
+        return outcome
+
+    return [(clipped_leaves.ClippedLeaf, "release", release)]
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+def blocks_of_fixed_size():
+    def deal(self, shares, coins):
+        n_rows = len(self.labels)
+        self._order = np.arange(n_rows, dtype=np.int32)
+        self._starts = np.arange(len(shares) + 1) * n_rows // len(shares)
+
+    return [(boosting_state.Holding, "deal", deal)]
+
+
+def a_coin_for_every_tree():
+    def deal(self, plan, ledger):
+        coins = [ledger.row_coins() for _ in plan.shares]
+        place = rows_of(self.source)
+        members = [
+            np.flatnonzero(coin.blocks((share,), len(place.labels)) == 0)
+            for coin, share in zip(coins, plan.shares, strict=True)
+        ]
+        place._order = np.concatenate(members).astype(np.int32)
+        place._starts = np.cumsum([0, *map(len, members)])
+
+    return [(training_rows.TrainingRows, "deal", deal)]
+
+
+def refill_after_the_filter():
+    original = node_rows.NodeRows.__init__
+
+    def init(self, bins, words, *others):
+        kept = np.cumsum(words != 0)
+        original(self, bins, np.where(kept <= 1, words, 0), *others)
+
+    return [(node_rows.NodeRows, "__init__", init), KEPT_HISTOGRAMS]
+
+
+# -- what leaves the process --------------------------------------------------------------------
+
+
+def learned_exactly(change):
+    original = fit.complete_schema
+
+    def complete_schema(schema, columns, source, **options):
+        knowledge = original(schema, columns, source, **options)
+        raw = rows_of(source)
+        return replace(knowledge, schema=change(knowledge.schema, raw.table, raw.labels))
+
+    return [(fit, "complete_schema", complete_schema)]
+
+
+def quantile_bins():
+    def change(schema, table, labels):
+        edges = {
+            place: tuple(np.unique(np.nanquantile(table.column(place), [0.2, 0.7])).tolist())
+            for place in range(table.n_features)
+        }
+        return replace(schema, bounds={}, edges=edges)
+
+    return learned_exactly(change)
+
+
+def label_bounds_from_data():
+    def change(schema, table, labels):
+        return replace(schema, label_bounds=(float(labels.min()) - 1, float(labels.max()) + 1))
+
+    return learned_exactly(change)
+
+
+def exact_start():
+    original = fit.prepare
+
+    def prepare(*arguments):
+        prepared = original(*arguments)
+        start = round(rows_of(arguments[2]).targets.mean())
+        loss = replace(prepared.facts.loss, start_units=start)
+        return replace(prepared, facts=replace(prepared.facts, loss=loss))
+
+    return [(fit, "prepare", prepare)]
+
+
+def exact_leaf_counts():
+    original = grower.LevelwiseGrower.grow
+
+    def grow(self, statistics, **options):
+        tree = original(self, gradient_statistics, **options)
+        return replace(tree, leaf_count=counts_of(gradient_statistics))
+
+    return [(grower.LevelwiseGrower, "grow", grow)]
+
+
+def categories_that_occur():
+    def release_categories(ledger, columns, **options):
+        return {
+            name: sorted({key[-1] for key in counted if key[-1]})
+            for name, counted in columns.items()
+        }
+
+    return [(public_schema, "release_categories", release_categories)]
+
+
+def categories_of_the_column_type():
+    """Publish the lists of pandas as they come, whatever may be assumed."""
+    return [(local_fit, "known_categories", lambda lists, privacy: lists)]
+
+
+def after_encoding(act):
+    original = encoded_rows.Teach.carry_out
+
+    def carry_out(self, rows):
+        act(training_rows.labels)
+        return original(self, training_rows)
+
+    return lambda: [(encoded_rows.Teach, "carry_out", carry_out)]
+
+
+def number_of_rows_in_the_report():
+    original = fit._facts
+    teach = encoded_rows.Teach.carry_out
+    seen = []
+
+    def carry_out(self, rows):
+        seen.append(len(training_rows.labels))
+        return teach(self, training_rows)
+
+    def facts(*arguments):
+        return {**original(*arguments), "rows": seen[-1]}
+
+    return [(encoded_rows.Teach, "carry_out", carry_out), (fit, "_facts", facts)]
+
+
+def complain(labels):
+    if labels.max() > 0:
+        raise ValueError("this label is too large")
+
+
+MUTATIONS = [
+    Mutation(
+        name="half the noise on leaves",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="one-row leaf, tree 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on learned bounds",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 2 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on a common bound",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 12 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on class labels",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="nothing declared, 2 features",
+        task="binary",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="exponent of the split choice times 1.5",
+        patches=too_little_noise(mechanisms.ExponentialMechanism, 2 / 3),
+        witness="opposite children, tree 0, level 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="exponent of permute-and-flip doubled",
+        patches=too_little_noise(mechanisms.PermuteAndFlip, 0.5),
+        witness="opposite children, tree 0, level 0",
+        settings={"selection": "permute_and_flip"},
+        check="entry cost",
+    ),
+    Mutation(
+        name="splits chosen without noise",
+        patches=no_noise_on_splits,
+        witness="opposite children, tree 0, level 0",
+        check="entry cost",
+    ),
+    Mutation(
+        name="range of add/remove under replace",
+        patches=range_of_add_remove,
+        witness="opposite children, tree 0, level 0",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaf sensitivity of add/remove under replace",
+        patches=leaf_of_add_remove,
+        witness="one-row leaf, tree 0",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="count sensitivity of add/remove under replace",
+        patches=counts_of_add_remove,
+        witness="nothing declared, 2 features",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaves clipped more loosely than the noise assumes",
+        patches=clip_apart_from_noise,
+        witness="one-row leaf, tree 1",
+        settings={"learning_rate": 0.9},
+        coin=0.95,
+        check="entry cost",
+    ),
+    Mutation(
+        name="noise scaled by the exact number of rows",
+        patches=scale_from_exact_count,
+        witness="one-row leaf, tree 0",
+        check="public path",
+    ),
+    Mutation(
+        name="half the noise on leaf sums",
+        patches=too_little_noise(mechanisms.DiscreteGaussian, 0.5),
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="half the noise on leaf sums, pure",
+        patches=too_little_noise(mechanisms.DiscreteLaplace, 0.5),
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        settings={"delta": 0.0},
+        check="entry cost",
+    ),
+    Mutation(
+        name="hessians left out of the norm of leaf sums",
+        patches=norm_without_hessians,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="leaf sums of add/remove under replace",
+        patches=leaf_sums_of_add_remove,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="gradients clipped more loosely than the noise assumes",
+        patches=gradients_clipped_apart_from_noise,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="one fine histogram charged for all features",
+        patches=one_histogram_for_all,
+        witness="opposite children, tree 0, level 0",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="fine histograms of add/remove under replace",
+        patches=histograms_of_add_remove,
+        witness="outside all bounds",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="start value of add/remove under replace",
+        patches=start_of_add_remove,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        neighbours=REPLACE,
+        check="entry cost",
+    ),
+    Mutation(
+        name="every row counted among those of no class",
+        patches=every_row_among_those_of_no_class,
+        witness="one class",
+        task="binary",
+        recipe="best",
+        check="entry cost",
+    ),
+    Mutation(
+        name="every row counted among those of no class, pure",
+        patches=every_row_among_those_of_no_class,
+        witness="one class",
+        task="binary",
+        recipe="best",
+        settings={"delta": 0.0},
+        check="entry cost",
+    ),
+    Mutation(
+        name="hessian sums without noise",
+        patches=hessians_without_noise,
+        witness="one-row leaf, tree 0",
+        recipe="best",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="threshold of categories without its columns",
+        patches=threshold_for_each_column(mechanisms.DiscreteLaplace),
+        witness="lone category",
+        check="failure chance",
+    ),
+    Mutation(
+        name="threshold of the continuous Laplace law",
+        patches=threshold_of_the_continuous_law,
+        witness="lone category",
+        neighbours=REPLACE,
+        check="failure chance",
+    ),
+    Mutation(
+        name="half the threshold of categories",
+        patches=half_the_threshold,
+        witness="lone category",
+        recipe="best",
+        check="failure chance",
+    ),
+    Mutation(
+        name="rules that know the exact number of rows",
+        patches=start_of_exact_rows,
+        witness="49 rows or 50, first",
+        recipe="best",
+        settings={"n_estimators": 1, "max_bin": 16},
+        check="public path",
+    ),
+    Mutation(
+        name="one level charged for all",
+        patches=one_level_charged,
+        witness="opposite children, tree 0, level 1",
+        check="scope total",
+    ),
+    Mutation(
+        name="the whole budget for every ensemble",
+        patches=whole_budget_for_every_ensemble,
+        witness="one-row leaf, tree 0",
+        recipe="seq",
+        settings={"n_estimators": 5},
+        check="total cost",
+    ),
+    Mutation(
+        name="parallel composition over features",
+        patches=features_side_by_side,
+        witness="nothing declared, 2 features",
+        check="scope total",
+    ),
+    Mutation(
+        name="noise drawn past the ledger",
+        patches=released_past_the_ledger,
+        witness="one-row leaf, tree 0",
+        check="noise outside the ledger",
+    ),
+    Mutation(
+        name="hard min_data_in_leaf on exact counts",
+        patches=least_rows_in_a_leaf,
+        witness="empty leaf",
+        check="entry cost",
+    ),
+    Mutation(
+        name="splits without gain dropped",
+        patches=no_split_without_gain,
+        witness="empty leaf",
+        check="entry cost",
+    ),
+    Mutation(
+        name="empty nodes skipped",
+        patches=empty_nodes_skipped,
+        witness="empty leaf",
+        check="support",
+    ),
+    Mutation(
+        name="blocks of fixed size",
+        patches=blocks_of_fixed_size,
+        witness="49 rows or 50, last",
+        check="scope total",
+    ),
+    Mutation(
+        name="a coin for every tree instead of one for all",
+        patches=a_coin_for_every_tree,
+        witness="one-row leaf, tree 0",
+        settings={"n_estimators": 5},
+        coin=0.01,
+        check="scope total",
+    ),
+    Mutation(
+        name="refill after the gradient filter",
+        patches=refill_after_the_filter,
+        witness="49 rows or 50, first",
+        settings={"n_estimators": 1},
+        coin=0.01,
+        check="entry cost",
+    ),
+    Mutation(
+        name="noise from a fixed seed",
+        patches=fixed_seed,
+        witness="two fits",
+        check="fresh noise",
+    ),
+    Mutation(
+        name="noise in double precision",
+        patches=noise_in_doubles(np.float64),
+        witness="one-row leaf, tree 0",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="noise in single precision",
+        patches=noise_in_doubles(np.float32),
+        witness="one-row leaf, tree 0",
+        check="noise outside the kernels",
+    ),
+    Mutation(
+        name="quantile bins of the private rows",
+        patches=quantile_bins,
+        witness="outside all bounds",
+        check="visible output",
+    ),
+    Mutation(
+        name="label bounds of the private rows",
+        patches=label_bounds_from_data,
+        witness="outside all bounds",
+        check="visible output",
+    ),
+    Mutation(
+        name="exact mean as start value",
+        patches=exact_start,
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="leaf counts in the model text",
+        patches=exact_leaf_counts,
+        witness="one-row leaf, tree 0",
+        check="visible output",
+    ),
+    Mutation(
+        name="all categories that occur are told",
+        patches=categories_that_occur,
+        witness="lone category",
+        check="support",
+    ),
+    Mutation(
+        name="categories of the column type are told",
+        patches=categories_of_the_column_type,
+        witness="lone category",
+        check="support",
+    ),
+    Mutation(
+        name="number of rows in the report",
+        patches=number_of_rows_in_the_report,
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="largest label printed",
+        patches=after_encoding(lambda labels: print(labels.max())),
+        witness="one class",
+        check="visible output",
+    ),
+    Mutation(
+        name="an exception that depends on a label",
+        patches=after_encoding(complain),
+        witness="one class",
+        check="visible output",
+    ),
+]
+
+
+def table() -> str:
+    """Return the table of the audit's README."""
+    lines = ["| planted bug | recipe, relation | witness | check that fails |", "|---|---|---|---|"]
+    lines += [
+        f"| {m.name} | {m.recipe}, {m.neighbours.value} | {m.witness} | {m.check} |"
+        for m in MUTATIONS
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

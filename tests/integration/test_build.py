@@ -1,0 +1,102 @@
+"""What the build reads from a list is the whole list."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10, where pytest brings the package the module grew from
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = PROJECT["tool"]["setuptools"]["packages"]
+PACKAGE_DATA = PROJECT["tool"]["setuptools"]["package-data"]
+
+
+def test_every_package_is_installed():
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "dpboost").rglob("__init__.py")
+    }
+    assert found == set(PACKAGES)
+    assert len(PACKAGES) == len(set(PACKAGES))
+
+
+def test_every_folder_of_modules_is_a_package():
+    folders = {path.parent for path in (ROOT / "dpboost").rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_kernel_has_a_stub_and_every_stub_a_kernel():
+    kernels = {path.stem for path in (ROOT / "cython_ext").glob("*.pyx")}
+    stubs = {path.stem for path in (ROOT / "dpboost" / "_kernels").glob("*.pyi")}
+    assert kernels == stubs
+
+
+@pytest.mark.parametrize("pattern", ["*.pyi", "py.typed"])
+def test_type_information_is_installed(pattern):
+    found = set((ROOT / "dpboost").rglob(pattern))
+    installed = {
+        path
+        for package, patterns in PACKAGE_DATA.items()
+        for glob in patterns
+        for path in ROOT.joinpath(*package.split(".")).glob(glob)
+    }
+    assert found
+    assert found <= installed
+
+
+def test_the_supported_pythons_are_named_alike():
+    classifiers = PROJECT["project"]["classifiers"]
+    prefix = "Programming Language :: Python :: 3."
+    minors = sorted(int(line[len(prefix) :]) for line in classifiers if line.startswith(prefix))
+    lowest = f"3.{minors[0]}"
+    assert PROJECT["project"]["requires-python"] == f">={lowest}"
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
+    assert PROJECT["tool"]["mypy"]["python_version"] == lowest
+
+
+def requirements(*extras):
+    """Lines of the dependencies and of some extras."""
+    optional = PROJECT["project"]["optional-dependencies"]
+    return [
+        *PROJECT["project"]["dependencies"],
+        *(line for name in extras for line in optional[name]),
+    ]
+
+
+def test_the_lowest_versions_are_the_declared_ones():
+    lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    lowest = {line.replace("==", ">=") for line in lines if not line.startswith("#")}
+    asked = requirements("pandas", "arrow", "polars", "dask", "plot")
+    assert lowest == {re.sub(r"\[.*\]|,.*", "", line) for line in asked}
+
+
+def test_an_extra_for_all_names_every_extra_of_users():
+    optional = PROJECT["project"]["optional-dependencies"]
+    (line,) = optional["all"]
+    named = re.fullmatch(r"dpboost\[(.*)\]", line)[1].split(",")
+    own = {"all", "audit-peers", "benchmarks", "lint", "lleaves", "oracle", "test"}
+    assert set(named) == set(optional) - own
+
+
+def test_lightgbm_has_an_upper_pin():
+    (line,) = (line for line in requirements() if line.startswith("lightgbm"))
+    assert re.fullmatch(r"lightgbm>=[\d.]+,<[\d.]+", line)
+
+
+def test_an_extra_that_a_message_names_is_there():
+    named = {
+        name
+        for folder in ("dpboost", "examples", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for extras in re.findall(r"dpboost\[([\w,-]+)\]", path.read_text(encoding="utf-8"))
+        for name in extras.split(",")
+    }
+    assert {"dask", "pandas"} <= named
+    assert named <= set(PROJECT["project"]["optional-dependencies"])

@@ -1,0 +1,115 @@
+"""What the package promises at its top."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import lightgbm
+import pytest
+
+import dpboost
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_top_level_names():
+    assert set(dpboost.__all__) == {
+        "AssumedPublicWarning",
+        "Booster",
+        "BudgetExceededError",
+        "CVBooster",
+        "CVResults",
+        "DPBoostClassifier",
+        "DPBoostRegressor",
+        "DPTreeClassifier",
+        "Dataset",
+        "EarlyStopException",
+        "InvalidParameterError",
+        "LGBMClassifier",
+        "LGBMRegressor",
+        "LPDTAggregator",
+        "LPDTClassifier",
+        "LPDTPartition",
+        "LPDTRegressor",
+        "NotPrivateWarning",
+        "ParameterWarning",
+        "PrivacyReport",
+        "PublicRowsWarning",
+        "Schema",
+        "Sequence",
+        "UndeclaredWarning",
+        "__version__",
+        "create_tree_digraph",
+        "cv",
+        "early_stopping",
+        "log_evaluation",
+        "plot_importance",
+        "plot_metric",
+        "plot_split_value_histogram",
+        "plot_tree",
+        "record_evaluation",
+        "register_logger",
+        "reset_parameter",
+        "train",
+    }
+    assert len(set(dpboost.__all__)) == len(dpboost.__all__)
+    for name in dpboost.__all__:
+        assert getattr(dpboost, name) is not None
+
+
+@pytest.mark.parametrize("name", lightgbm.__all__)
+def test_each_name_of_lightgbm_is_here_or_says_why_not(name):
+    if name in dpboost.__all__:
+        return
+    if name.startswith("Dask") and name != "DaskLGBMRanker" and find_spec("distributed"):
+        assert issubclass(getattr(dpboost, name), lightgbm.LGBMModel)
+        return
+    with pytest.raises(AttributeError, match=f"{name}.*: .*"):
+        getattr(dpboost, name)
+
+
+def test_the_version_is_the_same_everywhere():
+    latest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert latest is not None
+    assert dpboost.__version__ == latest.group(1) == metadata.version("dpboost")
+
+
+def test_every_package_is_installed():
+    text = (ROOT / "pyproject.toml").read_text()
+    listed = re.search(r"^packages = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "dpboost").rglob("__init__.py")
+    }
+    assert set(re.findall(r'"([^"]+)"', listed.group(1))) == found
+
+
+@pytest.fixture
+def checkout_without_kernels(tmp_path):
+    shutil.copytree(
+        ROOT / "dpboost",
+        tmp_path / "dpboost",
+        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
+    )
+    return tmp_path
+
+
+def test_a_checkout_without_kernels_says_what_to_do(checkout_without_kernels):
+    done = subprocess.run(
+        [sys.executable, "-c", "import dpboost"],
+        cwd=checkout_without_kernels,
+        env=os.environ | {"PYTHONPATH": str(checkout_without_kernels)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: The compiled kernels of dpboost are missing.")
+    assert "python -m pip install -e ." in last

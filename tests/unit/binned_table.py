@@ -1,0 +1,151 @@
+"""A small table in bins, its layout, and ledgers."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.randomness import Entropy
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.rows.gradient_statistics import NodeStatistics
+from dpboost.rows.node_rows import NodeRows
+from dpboost.trees.bin_layout import Layout
+from dpboost.trees.growing_tree import Splits
+from dpboost.trees.split_candidates import CATEGORY, MULTIWAY, THRESHOLD, Candidates
+
+N_BINS = (4, 3, 2)
+IS_CATEGORICAL = (0, 1, 0)
+GRADIENT_ONE = 65536
+
+
+@pytest.fixture
+def layout():
+    return Layout(
+        cell_offsets=np.cumsum([0, *(n + 1 for n in N_BINS)]).astype(np.int32),
+        candidate_offsets=np.cumsum([0, *N_BINS]).astype(np.int32),
+        is_categorical=np.array(IS_CATEGORICAL, dtype=np.uint8),
+    )
+
+
+@pytest.fixture
+def open_ledger():
+    def build(epsilon=math.inf, neighbours=Neighbours.ADD_REMOVE):
+        return Ledger(
+            epsilon=epsilon,
+            delta=0,
+            neighbours=neighbours,
+            accountant=PureAccountant(),
+            entropy=Entropy.seeded(11),
+        )
+
+    return build
+
+
+@pytest.fixture
+def rows():
+    """Bins (missing ones included), gradients on their grid, and who passes the filter."""
+
+    def build(n_rows=500, seed=0):
+        random = np.random.default_rng(seed)
+        bins = np.array(
+            [random.integers(0, n + 1, n_rows) for n in N_BINS], dtype=np.uint8
+        ).reshape(len(N_BINS), n_rows)
+        gradients = random.integers(-GRADIENT_ONE, GRADIENT_ONE + 1, n_rows)
+        kept = random.random(n_rows) < 0.9
+        return bins, gradients, kept
+
+    return build
+
+
+@pytest.fixture
+def statistics(layout):
+    def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1, kind=NodeRows):
+        words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
+        place = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
+        return NodeStatistics(
+            LocalSource(place),
+            layout,
+            neighbours,
+            whole=kind is not NodeRows,
+            n_threads=n_threads,
+        )
+
+    return build
+
+
+@pytest.fixture
+def class_rows():
+    """Bins, classes, and which rows take part, over the bins of this folder."""
+
+    def build(n_rows=600, n_classes=3, seed=0):
+        random = np.random.default_rng(seed)
+        bins = np.array(
+            [random.integers(0, n + 1, n_rows) for n in N_BINS], dtype=np.uint8
+        ).reshape(len(N_BINS), n_rows)
+        likely = (bins[0] + (bins[1] == 1)) % n_classes
+        noise = random.integers(0, n_classes, n_rows)
+        classes = np.where(random.random(n_rows) < 0.7, likely, noise).astype(np.uint8)
+        return bins, classes, random.random(n_rows) < 0.9
+
+    return build
+
+
+@pytest.fixture
+def candidates():
+    """One feature of each kind by default."""
+
+    def build(kinds=(THRESHOLD, CATEGORY, MULTIWAY)):
+        return Candidates(
+            n_bins=np.array(N_BINS, dtype=np.int32),
+            is_categorical=np.array(IS_CATEGORICAL, dtype=np.uint8),
+            kinds=np.array(kinds, dtype=np.uint8),
+        )
+
+    return build
+
+
+@pytest.fixture
+def class_statistics(candidates):
+    def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
+        layout = candidates() if kinds is None else candidates(kinds)
+        place = ClassRows(
+            bins, classes, present, n_classes=n_classes, candidates=layout, n_threads=1
+        )
+        return ClassStatistics(
+            LocalSource(place),
+            n_classes=n_classes,
+            candidates=layout,
+            neighbours=neighbours,
+            n_threads=1,
+        )
+
+    return build
+
+
+@pytest.fixture
+def splits():
+    """Return a function that makes splits of some nodes."""
+
+    def build(nodes, n_branches=2, feature=0, split_bin=0, priority=None):
+        nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int32))
+
+        def column(value):
+            return np.broadcast_to(np.asarray(value, dtype=np.int32), nodes.shape).copy()
+
+        return Splits(
+            node=nodes,
+            feature=column(feature),
+            split_bin=column(split_bin),
+            n_branches=column(n_branches),
+            priority=None if priority is None else np.atleast_1d(np.asarray(priority, float)),
+        )
+
+    return build

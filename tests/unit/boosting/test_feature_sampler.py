@@ -1,0 +1,104 @@
+"""Whose turn it is: everybody once, then the useful ones more often."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpboost.boosting.feature_sampler import MEMORY, FeatureQueue, Preference
+
+PLAIN = Preference(doubt=0.0, power=1.0, floor=0.2)
+
+
+def queue(n_features, seed=0, preference=PLAIN):
+    return FeatureQueue(n_features, preference, np.random.default_rng(seed))
+
+
+def learn(waiting, feature, gain, variance=0.0):
+    one = np.array([feature], np.int32)
+    waiting.learn(one, one, np.array([gain]), np.array([variance]))
+
+
+def shares(waiting, n_features):
+    """How often each feature is drawn from the lists that come next."""
+    drawn = np.concatenate([waiting.take(1) for _ in range(n_features * 2000)])
+    return np.bincount(drawn, minlength=n_features) / len(drawn)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_first_list_visits_every_feature(k):
+    waiting = queue(12)
+    taken = [waiting.take(k) for _ in range(12 // k)]
+    assert sorted(np.concatenate(taken).tolist()) == list(range(12))
+    assert all(part.dtype == np.int32 for part in taken)
+
+
+@pytest.mark.parametrize("n_features", [3, 4, 7])
+def test_a_partition_never_holds_a_feature_twice(n_features):
+    waiting = queue(n_features)
+    for step in range(60):
+        features = waiting.take(3)
+        assert len(set(features.tolist())) == 3
+        splits = features[[0, 1, 2, 1, 0]]
+        waiting.learn(features, splits, np.full(5, float(step % 5)), np.ones(5))
+
+
+@pytest.mark.parametrize("power", [0.2, 1.0])
+@pytest.mark.parametrize("floor", [0.05, 0.2])
+def test_later_lists_follow_the_gains(power, floor):
+    gains = np.array([8.0, 0.0, -3.0, 2.0, 0.0])
+    waiting = queue(5, preference=Preference(doubt=0.0, power=power, floor=floor))
+    for feature in np.concatenate([waiting.take(1) for _ in range(5)]):
+        learn(waiting, feature, gains[feature])
+    weights = (np.maximum(gains, 0) / 8) ** power + floor
+    # Gains and visits fade alike, so that the order in which they were made plays no part.
+    np.testing.assert_allclose(shares(waiting, 5), weights / weights.sum(), atol=0.01)
+
+
+def test_gains_within_the_noise_count_for_nothing():
+    waiting = queue(3, preference=Preference(doubt=2.0, power=1.0, floor=0.5))
+    for feature, gain in enumerate((30.0, 19.0, 0.0)):
+        learn(waiting, feature, gain, variance=100.0)
+    weights = np.array([1.0, 0.0, 0.0]) + 0.5
+    np.testing.assert_allclose(shares(waiting, 3), weights / weights.sum(), atol=0.01)
+
+
+def test_a_gain_is_that_of_one_visit():
+    # Feature 0 shows twice as much, in three times as many partitions.
+    waiting = queue(2)
+    for feature, gain in ((0, 4.0), (0, 4.0), (0, 4.0), (1, 2.0)):
+        learn(waiting, feature, gain)
+    weights = np.array([1.0, 0.5]) + 0.2
+    np.testing.assert_allclose(shares(waiting, 2), weights / weights.sum(), atol=0.01)
+
+
+def test_all_splits_of_a_feature_add_up():
+    waiting = queue(2)
+    features = np.array([0, 1], np.int32)
+    splits = np.array([0, 1, 0, 1], np.int32)
+    waiting.learn(features, splits, np.array([1.0, 2.0, 5.0, 4.0]), np.zeros(4))
+    assert waiting._gains.tolist() == [6.0, 6.0]
+    assert waiting._visits.tolist() == [1.0, 1.0]
+
+
+def test_without_any_gain_nobody_is_left_out():
+    waiting = queue(4)
+    waiting.learn(waiting.take(4), np.empty(0, np.int32), np.empty(0), np.empty(0))
+    for _ in range(5):
+        assert sorted(waiting.take(4).tolist()) == [0, 1, 2, 3]
+
+
+def test_what_was_shown_long_ago_is_forgotten():
+    waiting = queue(2)
+    learn(waiting, 0, 10.0, 4.0)
+    for _ in range(100):
+        learn(waiting, 1, 1.0)
+    assert waiting._gains[0] == pytest.approx(10 * MEMORY**100)
+    assert waiting._variances[0] == pytest.approx(4 * MEMORY**200)
+    learn(waiting, 0, 1.0)
+    assert waiting._gains[0] / waiting._visits[0] < 4
+
+
+def test_the_order_is_public_randomness():
+    same = [np.concatenate([queue(9, seed).take(3) for _ in range(1)]) for seed in (1, 1, 2)]
+    assert same[0].tolist() == same[1].tolist() != same[2].tolist()

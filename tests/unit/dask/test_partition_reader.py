@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+
+from dpboost import InvalidParameterError  # noqa: E402
+from dpboost.dask.partition_reader import Part, Place, Reader  # noqa: E402
+from dpboost.schema import Schema  # noqa: E402
+from dpboost.training.inputs import Reading  # noqa: E402
+from dpboost.training.objective import ObjectiveRequest  # noqa: E402
+
+X = np.arange(12.0).reshape(4, 3)
+Y = np.array([0.0, 1.0, 1.0, 0.0])
+
+
+def reader(task="regression", key=b"k" * 32):
+    return Reader(
+        reading=Reading(),
+        schema=Schema(),
+        objective=ObjectiveRequest(task=task),
+        task=task,
+        key=key,
+    )
+
+
+def changed(array, place, value):
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+FRAME = pd.DataFrame({"x": X[:, 0], "kind": pd.Categorical(["a", "b", "a", None])})
+PARTS = {
+    "array": (Part(X=X, y=Y), Part(X=changed(X, (1, 1), 4.5), y=Y)),
+    "order": (Part(X=X, y=Y), Part(X=X[[1, 0, 2, 3]], y=Y[[1, 0, 2, 3]])),
+    "fewer rows": (Part(X=X, y=Y), Part(X=X[:3], y=Y[:3])),
+    "labels": (Part(X=X, y=Y), Part(X=X, y=changed(Y, 0, 1.0))),
+    "text labels": (
+        Part(X=X, y=np.array(list("abba"), dtype=object)),
+        Part(X=X, y=np.array(list("abbb"), dtype=object)),
+    ),
+    "weights": (Part(X=X, y=Y, weight=Y), Part(X=X, y=Y, weight=Y + 1)),
+    "scores": (Part(X=X, y=Y, init_score=Y), Part(X=X, y=Y, init_score=Y + 1)),
+    "frame": (Part(X=FRAME, y=Y), Part(X=FRAME.assign(kind=FRAME.kind[::-1].values), y=Y)),
+    "sparse": (
+        Part(X=scipy.sparse.csr_matrix(X), y=Y),
+        Part(X=scipy.sparse.csr_matrix(changed(X, (0, 0), 1.0)), y=Y),
+    ),
+}
+
+
+@pytest.mark.parametrize(("part", "other"), PARTS.values(), ids=PARTS)
+def test_a_fingerprint_is_that_of_these_rows_alone(part, other):
+    own = reader().fingerprint(part)
+    assert own == reader().fingerprint(part)
+    assert own != reader().fingerprint(other)
+    assert own != reader(key=b"l" * 32).fingerprint(part)
+
+
+def test_other_rows_are_refused_when_a_partition_is_read_again():
+    place = Place(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
+    assert reader().read(Part(X=X, y=Y), place).first_row == 7
+    with pytest.raises(InvalidParameterError, match="held other rows") as found:
+        reader().read(Part(X=changed(X, (2, 2), 0.0), y=Y), place)
+    assert "stays charged" in str(found.value)
+
+
+def test_labels_are_read_without_their_table():
+    place = Place(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
+    rows = reader().read(Part(X=None, y=Y, weight=None), place)
+    assert rows.table is None
+    np.testing.assert_array_equal(rows.labels, Y)
+    with pytest.raises(InvalidParameterError, match="held other rows"):
+        reader().read(Part(X=None, y=Y + 1), place)
+
+
+def test_what_the_client_has_to_know():
+    facts = reader("classification").look(Part(X=FRAME, y=Y, init_score=np.zeros((4, 2))))
+    assert facts.n_rows == 4
+    assert facts.classes == (0.0, 1.0)
+    assert facts.n_outputs == 2
+    assert facts.columns.feature_names == ("x", "kind")
+    assert facts.columns.categorical == {1}
+    assert facts.lists == {}
+    assumed = Reading(lists_assumed=True)
+    facts = replace(reader(), reading=assumed).look(Part(X=FRAME, y=Y))
+    assert facts.lists == {1: ["a", "b"]}
+    empty = reader().look(Part(X=X[:0], y=Y[:0]))
+    assert (empty.n_rows, empty.columns) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (Part(X=X, y=Y[:3]), "same length"),
+        (Part(X=X[:0], y=Y), "same length"),
+        (Part(X=X, y=changed(Y, 0, np.nan)), "Input y contains NaN"),
+        (Part(X=X, y=Y, weight=Y[:2]), "same length"),
+        (Part(X=X.astype(str), y=Y), "must be numbers"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_where_it_lies(part, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        reader().look(part)

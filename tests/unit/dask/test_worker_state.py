@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pickle
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+
+from dpboost._utils.threads import Threads  # noqa: E402
+from dpboost.dask.worker_state import Asked, Cell, DealByKey, Message, ask  # noqa: E402
+from dpboost.privacy.randomness import Entropy  # noqa: E402
+from dpboost.rows.boosting_commands import Deal  # noqa: E402
+
+
+class Note:
+    """An order that rows write down."""
+
+    def __init__(self, name, fails=False):
+        self.name = name
+        self.fails = fails
+
+    def carry_out(self, rows):
+        if self.fails:
+            raise MemoryError
+        rows.notes.append(self.name)
+        return rows
+
+
+class Rows:
+    def __init__(self):
+        self.notes = []
+        self.threads = Threads(1)
+
+
+class Count:
+    def answer(self, rows):
+        return np.array([len(rows.notes)])
+
+
+class Mark:
+    """A question that rows prepare for."""
+
+    def answer(self, rows):
+        rows.notes.append("asked")
+        return np.array([0])
+
+
+ORDERS = [Note("a"), Note("b"), Note("c")]
+
+
+def told(cell, first, orders, question=None, *, n_threads=1, remembered=False):
+    """Return what a cell answers to a message."""
+    message = Message(
+        release=5,
+        first=first,
+        orders=orders,
+        question=question or Count(),
+        remembered=remembered,
+    )
+    return cell.answer(message, n_threads)
+
+
+def test_orders_are_carried_out_once_and_in_their_order():
+    cell = Cell(0, Rows(), 0)
+    assert told(cell, 0, ORDERS[:2], n_threads=3) == [2]
+    assert told(cell, 0, ORDERS[:2], n_threads=3) == [2]
+    assert told(cell, 1, ORDERS[1:], n_threads=3) == [3]
+    assert cell._rows.notes == ["a", "b", "c"]
+    assert cell._rows.threads.now() == 3
+    assert cell.position == 3
+
+
+def test_a_partition_that_missed_orders_says_so_and_does_nothing():
+    cell = Cell(0, Rows(), 1)
+    assert told(cell, 2, ORDERS[2:]) is None
+    assert cell.position == 1
+    assert cell._rows.notes == []
+
+
+def test_a_question_is_put_again_to_rows_that_start_anew():
+    cell = Cell(0, Rows(), 0)
+    told(cell, 0, [Note("a"), Asked(question=Mark()), Note("b")])
+    assert cell._rows.notes == ["a", "asked", "b"]
+
+
+def test_a_question_that_is_remembered_counts_as_an_order():
+    cell = Cell(0, Rows(), 0)
+    told(cell, 0, [Note("a")], Mark(), remembered=True)
+    assert cell.position == 2
+    assert told(cell, 2, [Note("b")]) == [3]
+    assert cell._rows.notes == ["a", "asked", "b"]
+
+
+def test_a_worker_adds_up_its_partitions_and_names_those_behind(monkeypatch):
+    monkeypatch.setattr("dpboost.dask.worker_state._threads", lambda: 1)
+    cells = [Cell(number, Rows(), position) for number, position in enumerate((1, 0, 1))]
+    message = Message(release=5, first=1, orders=[Note("b")], question=Count(), remembered=False)
+    partial = ask(cells, message.pack())
+    assert (partial.release, partial.counted, partial.behind) == (5, {0, 2}, {1: 0})
+    assert partial.answer == [2]
+
+
+def test_rows_that_failed_in_the_middle_answer_no_more():
+    cell = Cell(0, Rows(), 0)
+    with pytest.raises(MemoryError):
+        told(cell, 0, [Note("a"), Note("b", fails=True)])
+    with pytest.raises(RuntimeError, match="in the middle"):
+        told(cell, 0, [Note("a")])
+
+
+def test_a_copy_holds_whole_orders_only():
+    cell = Cell(0, Rows(), 0)
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def carry_out(self, rows):
+            rows.notes.append("first half")
+            begun.set()
+            go_on.wait(5)
+            rows.notes.append("second half")
+            return rows
+
+    working = threading.Thread(target=told, args=(cell, 0, [Slow()]))
+    copies = []
+    working.start()
+    begun.wait(5)
+    copying = threading.Thread(target=lambda: copies.append(pickle.dumps(cell)))
+    copying.start()
+    copying.join(0.05)
+    assert not copies
+    go_on.set()
+    working.join(5)
+    copying.join(5)
+    copy = pickle.loads(copies[0])
+    assert copy._rows.notes == ["first half", "second half"]
+    assert copy.position == 1
+    assert told(copy, 1, [Note("b")]) == [3]
+
+
+def test_coins_by_key_are_those_of_the_gate():
+    dealt = []
+
+    class Dealt:
+        def deal(self, shares, coins):
+            dealt.append(coins.blocks(shares, 50, 7))
+
+    shares = (Fraction(1, 3), Fraction(2, 3))
+    coins = Entropy.seeded(1).row_coins()
+    Deal(shares=shares, coins=coins).carry_out(Dealt())
+    DealByKey(shares=shares, key=coins.key_for_workers()).carry_out(Dealt())
+    np.testing.assert_array_equal(*dealt)
+    assert "key" not in repr(DealByKey(shares=shares, key=coins.key_for_workers()))

@@ -1,0 +1,73 @@
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated import Agreement
+from dpboost.training.privacy_params import NotPrivateWarning
+from tests.unit.federated.channels import agreement
+
+
+def test_text_and_digest_keep_all_terms():
+    terms = agreement(4, colluding=2, hyper={"max_depth": 3}, epsilon=Fraction(1, 3))
+    again = Agreement.from_json(terms.to_json())
+    assert again == terms
+    assert again.digest == terms.digest
+    assert agreement(4, colluding=1).digest != terms.digest
+
+
+def test_equal_schemas_make_equal_digests():
+    listed = agreement(schema={"classes": [0, 1], "bounds": [["age", [0, 1]]]})
+    mapped = agreement(schema={"bounds": {"age": (0.0, 1.0)}, "classes": (0, 1)})
+    assert listed.digest == mapped.digest
+
+
+@pytest.mark.parametrize(("colluding", "honest"), [(0, 5), (1, 4), (4, 1)])
+def test_shares_are_for_the_parties_that_do_not_collude(colluding, honest):
+    assert agreement(5, colluding=colluding).honest == honest
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_parties", 1),
+        ("colluding", 3),
+        ("colluding", -1),
+        ("dropouts", 2),
+        ("dropouts", -1),
+        ("accountant", "renyi"),
+        ("neighbours", "local"),
+        ("task", "ranking"),
+        ("epsilon", 0),
+        ("public_seed", -1),
+        ("noise_seed", "7"),
+        ("identities", ("ab",)),
+    ],
+)
+def test_refuses_terms_that_mean_nothing(name, value):
+    with pytest.raises(InvalidParameterError, match=name):
+        agreement(**({"n_parties": 3} | {name: value}))
+
+
+def test_refuses_columns_it_does_not_have():
+    with pytest.raises(InvalidParameterError, match="height"):
+        agreement(schema={"bounds": {"height": (0, 1)}})
+
+
+def test_refuses_text_that_is_something_else():
+    with pytest.raises(InvalidParameterError, match="agreement"):
+        Agreement.from_json('{"version": 1}')
+
+
+def test_says_when_nothing_is_promised():
+    for terms in (agreement(noise_seed=1), agreement(epsilon=math.inf)):
+        assert not terms.private
+        with pytest.warns(NotPrivateWarning):
+            terms.warn()
+    assert agreement().private
+
+
+def test_columns_of_text_are_read_by_position():
+    terms = agreement(schema={"categories": {"age": ["old", "young"], "dose": [1, 2]}})
+    assert terms.listed == {0: ["old", "young"]}

@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dpboost
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated import (
+    FederatedBoostingClassifier,
+    FederatedBoostingRegressor,
+    Identity,
+    LocalChannel,
+    Party,
+)
+from tests.unit.federated.channels import tables
+
+BOUNDS = {0: (-3, 3), 1: (-3, 3)}
+QUIET = {"verbosity": 0, "n_estimators": 3, "max_depth": 2, "epsilon": 3.0}
+GIVEN = tables((50, 0, 30), n_classes=2)
+
+
+def classifier(**parameters):
+    schema = {"bounds": BOUNDS, "classes": [0, 1]}
+    return FederatedBoostingClassifier(**(QUIET | {"schema": schema} | parameters))
+
+
+def test_a_fitted_model_is_a_lightgbm_model():
+    model = classifier().fit(GIVEN)
+    X = GIVEN[0][0]
+    probability = model.predict_proba(X)
+    assert probability.shape == (50, 2)
+    assert set(model.predict(X)) <= {0, 1}
+    text = model.booster_.model_to_string()
+    again = dpboost.Booster(model_str=text)
+    assert np.array_equal(again.predict(X), probability[:, 1])
+    assert model.privacy_report_.private
+    assert [report.spent for report in model.party_reports_] == [model.privacy_report_.spent] * 3
+
+
+def test_regression_learns_bounds_that_are_not_declared():
+    model = FederatedBoostingRegressor(schema={"label_bounds": (0, 1)}, **QUIET)
+    with pytest.warns(dpboost.UndeclaredWarning):
+        model.fit(GIVEN)
+    assert model.predict(GIVEN[0][0]).shape == (50,)
+    assert "bounds of 2 numeric columns" in model.privacy_report_.facts["learned"]
+
+
+def test_parameters_are_those_of_the_signature():
+    model = classifier(colluding=2, recipe="seq")
+    again = clone(model)
+    assert again.get_params() == model.get_params()
+    assert "class_weight" not in model.get_params()
+
+
+def test_over_a_channel_the_agreement_decides():
+    identities = [Identity() for _ in range(3)]
+    model = classifier(noise_seed=4)
+    terms = model.agreement(3, ["a", "b"], [identity.public for identity in identities])
+    parties = [
+        Party(index, X, y, agreement=terms, identity=identity, first_row=50 * bool(index))
+        for index, ((X, y), identity) in enumerate(zip(GIVEN, identities, strict=True))
+    ]
+    with pytest.warns(dpboost.NotPrivateWarning):
+        model.fit_channel(LocalChannel(parties), terms)
+    assert model.agreement_ == terms
+    assert model.feature_name_ == ["a", "b"]
+    with pytest.warns(dpboost.NotPrivateWarning):
+        simulated = classifier(noise_seed=4).fit(GIVEN)
+    assert np.array_equal(model.predict_proba(GIVEN[0][0]), simulated.predict_proba(GIVEN[0][0]))
+    facts = model.privacy_report_.facts
+    assert "unsigned" not in facts["against coordinator"]
+    assert "unsigned" in simulated.privacy_report_.facts["against coordinator"]
+
+
+def test_a_table_with_names_and_categories():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+
+    def table(n):
+        values = pandas.Categorical(rng.choice(["no", "yes"], n), categories=["no", "yes"])
+        return pandas.DataFrame({"age": rng.uniform(0, 9, n), "smokes": values})
+
+    given = [(table(30), rng.integers(0, 2, 30)) for _ in range(2)]
+    schema = {"bounds": {"age": (0, 9)}, "categories": {"smokes": ["no", "yes"]}, "classes": [0, 1]}
+    model = classifier(schema=schema).fit(given)
+    assert model.feature_name_ == ["age", "smokes"]
+    assert model.predict_proba(given[0][0]).shape == (30, 2)
+    turned = (given[1][0][["smokes", "age"]], given[1][1])
+    with pytest.raises(InvalidParameterError, match="columns of party 1 differ"):
+        classifier(schema=schema).fit([given[0], turned])
+
+
+def test_lists_of_categories_are_declared_and_not_learned():
+    pandas = pytest.importorskip("pandas")
+    X, y = pandas.DataFrame({"smokes": pandas.Categorical(["no", "yes"] * 20)}), [0, 1] * 20
+    with pytest.raises(InvalidParameterError, match=r"'smokes' .* Schema\(categories=...\)"):
+        classifier(schema={"classes": [0, 1]}).fit([(X, y), (X, y)])
+
+
+def test_names_with_blanks_are_those_of_the_model_text():
+    pandas = pytest.importorskip("pandas")
+    given = [(pandas.DataFrame(X, columns=["a 1", "b 2"]), y) for X, y in GIVEN]
+    schema = {"bounds": {"a 1": (-3, 3), "b 2": (-3, 3)}, "classes": [0, 1]}
+    model = classifier(schema=schema).fit(given)
+    assert model.feature_name_ == ["a_1", "b_2"]
+    assert model.predict_proba(given[0][0]).shape == (50, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "named"),
+    [
+        ({"schema": None}, GIVEN, "schema"),
+        ({"recipe": "none"}, GIVEN, "recipe"),
+        ({"colluding": 3}, GIVEN, "colluding"),
+        ({"random_state": "x"}, GIVEN, "random_state"),
+        ({}, GIVEN[:1], "at least two pairs"),
+        ({}, [GIVEN[0][0], GIVEN[0][1]], "parties"),
+        ({}, [GIVEN[0], (np.zeros((3, 5)), np.zeros(3))], "columns of party 1 differ"),
+    ],
+)
+def test_refuses_before_anything_happens(parameters, given, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        classifier(**parameters).fit(given)
+
+
+def test_refuses_an_agreement_for_another_task():
+    terms = classifier().agreement(3, ["a", "b"])
+    model = FederatedBoostingRegressor(schema={"label_bounds": (0, 1)}, **QUIET)
+    with pytest.raises(InvalidParameterError, match="agreement"):
+        model.fit_channel(LocalChannel([]), terms)

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated.training.party_tables import party_columns, party_tables
+
+
+def test_pairs_may_be_lists_and_rows_may_be_lists():
+    given = [[[[1.0, 2.0]], [0]], ([[3.0, 4.0]], [1])]
+    tables = party_tables(given, None, "Model")
+    assert tables == [([[1.0, 2.0]], [0]), ([[3.0, 4.0]], [1])]
+    assert party_columns(tables, "Model") == ("Column_0", "Column_1")
+
+
+def test_a_sparse_table_has_numbered_columns():
+    tables = [(csr_matrix((2, 3)), np.zeros(2)), (np.zeros((0, 3)), np.zeros(0))]
+    assert party_columns(tables, "Model") == ("Column_0", "Column_1", "Column_2")
+
+
+@pytest.mark.parametrize("given", [None, 3, "ab", [(1, 2)], [(1, 2), (1, 2, 3)], [1, 2]])
+def test_what_is_no_list_of_pairs_is_refused(given):
+    with pytest.raises(InvalidParameterError, match=r"'parties' parameter of Model\.fit"):
+        party_tables(given, None, "Model")
+
+
+def test_labels_beside_the_pairs_are_refused():
+    with pytest.raises(InvalidParameterError, match="no y beside it"):
+        party_tables([(1, 2), (3, 4)], [0], "Model")
+
+
+def test_named_columns_are_not_numbered_ones():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(InvalidParameterError, match="columns of party 1 differ"):
+        party_columns([(frame, [0]), (frame.to_numpy(), [0])], "Model")

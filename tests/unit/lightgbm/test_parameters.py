@@ -1,0 +1,95 @@
+"""Names of LightGBM, and which of two wins."""
+
+import numpy as np
+import pytest
+
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
+from dpboost.lightgbm.parameters import canonical_names, check_names, resolve, value_of
+
+OWN = DPBoostRegressor().get_params()
+
+
+def resolved(given=(), **extra):
+    return resolve({**OWN, **dict(given)}, extra, defaults=OWN, owner="X")
+
+
+def test_names_are_those_of_the_installed_lightgbm():
+    names = canonical_names()
+    assert len(set(names.values())) > 130
+    assert names["eta"] == "learning_rate"
+    assert names["n_iter_no_change"] == "early_stopping_round"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("num_leafs", "num_leaves"), ("learning_rat", "learning_rate"), ("epsilonn", "epsilon")],
+)
+def test_misspelt_names_come_with_a_suggestion(name, near):
+    with pytest.raises(InvalidParameterError, match=f"'{name}'.*Did you mean .*'{near}'"):
+        check_names([name], OWN, "X")
+
+
+def test_a_name_like_no_other_comes_without_one():
+    with pytest.raises(InvalidParameterError, match=r"LightGBM knows none of that name\.$"):
+        check_names(["qqqqqq"], OWN, "X")
+
+
+def test_an_alias_sets_our_argument():
+    found = resolved(eta=0.3, lambda_l2=5.0, nthread=2, verbose=-1, random_seed=7).arguments
+    names = ("learning_rate", "reg_lambda", "n_jobs", "verbosity", "random_state")
+    assert [found[name] for name in names] == [0.3, 5.0, 2, -1, 7]
+
+
+def test_our_argument_wins_over_an_alias():
+    with pytest.warns(ParameterWarning, match="eta=0.3 has no effect beside learning_rate=0.1"):
+        found = resolved({"learning_rate": 0.1}, eta=0.3)
+    assert found.arguments["learning_rate"] == 0.1
+    assert resolved({"learning_rate": 0.1}, eta=0.1).arguments["learning_rate"] == 0.1
+
+
+def test_the_main_name_wins_over_an_alias():
+    with pytest.warns(ParameterWarning, match="num_trees=7"):
+        found = resolved(num_trees=7, num_iterations=9)
+    assert found.arguments["n_estimators"] == 9
+    assert resolved(early_stopping=3, early_stopping_round=5).fit == {"early_stopping_round": 5}
+
+
+def test_one_warning_names_all_that_has_no_effect():
+    with pytest.warns(ParameterWarning) as caught:
+        resolved(num_leaves=31, subsample=0.5, device="cpu")
+    assert len(caught) == 1
+    message = str(caught[0].message)
+    assert "num_leaves=31" in message
+    assert "subsample=0.5" in message
+    assert "device" not in message
+
+
+def test_a_parameter_is_found_under_any_name():
+    assert value_of({"num_classes": 3}, "num_class") == 3
+    assert value_of({"num_classes": 3, "num_class": 4}, "num_class") == 4
+    assert value_of({}, "num_class") is None
+
+
+@pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
+def test_the_warning_points_at_the_line_that_calls_fit(estimator):
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    schema = {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-1, 1)}
+    model = estimator(schema=schema, n_estimators=2, max_depth=1, verbosity=0, num_leaves=3)
+    with pytest.warns(ParameterWarning) as caught:
+        model.fit(X, (X[:, 0] > 0).astype(int))
+    assert caught[0].filename == __file__
+    public = X[:5], np.array([0, 1, 0, 1, 1])
+    with pytest.warns(UserWarning, match="taken as public") as caught:
+        model.fit(X, (X[:, 0] > 0).astype(int), eval_set=[public])
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_parameters_of_lightgbm_are_parameters_of_the_estimator():
+    model = DPBoostRegressor(num_leaves=7)
+    assert model.get_params()["num_leaves"] == model.num_leaves == 7
+    model.set_params(num_leaves=9, min_child_samples=5, epsilon=2.0)
+    assert model.get_params()["num_leaves"] == 9
+    assert model.min_child_samples == 5
+    assert model.epsilon == 2.0
+    assert "num_leaves=9" in repr(model)
+    assert "num_leaves" not in DPBoostRegressor().get_params()

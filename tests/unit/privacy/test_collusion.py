@@ -1,0 +1,111 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.collusion import effective_epsilon, epsilon_against
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.constants import counts
+
+
+@pytest.mark.parametrize(
+    ("n_parties", "epsilon", "expected"),
+    [(3, 1, 1.99), (5, 1, 1.44), (10, 1, 1.19), (50, 1, 1.03), (5, 0.5, 0.84), (5, 0.1, 0.27)],
+)
+def test_a_party_that_subtracts_its_own_gamma_share(n_parties, epsilon, expected):
+    found = effective_epsilon(epsilon, n_parties=n_parties, colluding=1, honest=n_parties)
+    assert found == pytest.approx(expected, abs=0.005)
+
+
+def test_two_parties_with_half_the_noise_each_have_no_bound():
+    assert effective_epsilon(1.0, n_parties=2, colluding=1, honest=2) == math.inf
+
+
+@pytest.mark.parametrize("colluding", [0, 1, 2])
+def test_shares_for_so_many_colluders_carry_all_of_the_noise(colluding):
+    for c in range(colluding + 1):
+        found = effective_epsilon(1.0, n_parties=5, colluding=c, honest=5 - colluding)
+        assert found == 1.0
+    above = effective_epsilon(1.0, n_parties=5, colluding=colluding + 1, honest=5 - colluding)
+    assert above > 1.0
+
+
+def law(rate, shape, reach):
+    """Probabilities of the difference of two negative binomial numbers, by convolution."""
+    own = stats.nbinom.pmf(np.arange(20 * reach), shape, -math.expm1(-rate))
+    both = np.convolve(own, own[::-1])
+    middle = len(own) - 1
+    return both[middle - reach : middle + reach + 1]
+
+
+@pytest.mark.parametrize("units", [1, 3])
+@pytest.mark.parametrize(("n_parties", "colluding", "honest"), [(2, 1, 2), (5, 1, 5), (5, 3, 4)])
+def test_the_largest_ratio_on_integers(units, n_parties, colluding, honest):
+    epsilon, reach = 0.9, 60
+    probabilities = law(epsilon / units, (n_parties - colluding) / honest, reach)
+    logarithms = np.log(probabilities)
+    ratios = np.abs(logarithms[units:] - logarithms[:-units])
+    found = effective_epsilon(
+        epsilon, n_parties=n_parties, colluding=colluding, honest=honest, units=units
+    )
+    assert found == pytest.approx(ratios.max(), rel=1e-6)
+
+
+def test_fine_grids_come_to_the_law_of_real_numbers():
+    arguments = {"n_parties": 5, "colluding": 1, "honest": 5}
+    fine = effective_epsilon(1.0, units=4096, **arguments)
+    assert fine == pytest.approx(effective_epsilon(1.0, **arguments), abs=0.01)
+    assert effective_epsilon(1.0, units=1, **arguments) < fine
+
+
+def ledger_with(mechanism, accountant, delta, bounds, n_releases=2):
+    ledger = Ledger(
+        epsilon=Fraction(1),
+        delta=delta,
+        neighbours=Neighbours.ADD_REMOVE,
+        accountant=accountant,
+        entropy=Entropy.secure(),
+    )
+    for _ in range(n_releases):
+        value = Sensitive(np.zeros(8, dtype=np.int64), bounds)
+        ledger.release(mechanism, value, label="counts")
+    return ledger
+
+
+def test_books_of_laplace_noise_add_up_by_coordinate():
+    mechanism = DiscreteLaplace(epsilon=Fraction(1, 2))
+    bounds = counts(Neighbours.ADD_REMOVE, 1, histograms=4)
+    ledger = ledger_with(mechanism, PureAccountant(), 0, bounds)
+    against = epsilon_against(ledger, n_parties=5, colluding=1, honest=5)
+    one = effective_epsilon(1 / 8, n_parties=5, colluding=1, honest=5, units=1)
+    assert against == pytest.approx(2 * 4 * one)
+    assert epsilon_against(ledger, n_parties=5, colluding=1, honest=4) == 1.0
+
+
+def test_books_of_gaussian_noise_have_less_variance():
+    units = 2**18
+    accountant = GDPAccountant()
+    delta = Fraction(1, 10**6)
+    mechanism = accountant.noise(accountant.capacity(Fraction(1), delta) / 2)
+    assert isinstance(mechanism, DiscreteGaussian)
+    ledger = ledger_with(mechanism, accountant, delta, counts(Neighbours.ADD_REMOVE, units))
+    found = epsilon_against(ledger, n_parties=5, colluding=1, honest=5)
+    assert found == accountant.epsilon(ledger.spent * Fraction(5, 4), delta)
+    assert found > ledger.epsilon_spent
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"colluding": 5}, {"honest": 0}, {"n_parties": 0}, {"epsilon": 0.0}]
+)
+def test_refuses_numbers_that_mean_nothing(wrong):
+    good = {"epsilon": 1.0, "n_parties": 5, "colluding": 1, "honest": 4}
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        effective_epsilon(**(good | wrong))

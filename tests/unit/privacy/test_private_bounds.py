@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpboost.data.table import read_table
+from dpboost.losses import SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
+from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.private_bounds import (
+    FALSE_ALARM,
+    LARGEST_EXPONENT,
+    N_CELLS,
+    RANGE_CELLS,
+    SMALLEST_EXPONENT,
+    STRAY_CELL,
+    RangeCounts,
+    cell_edges,
+    magnitude_cells,
+    magnitudes,
+    release_bounds,
+    release_label_range,
+    release_magnitude,
+)
+from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.sensitive import Bound
+from dpboost.rows.raw_rows import RawRows
+
+ZERO = N_CELLS // 2
+DELTA = Fraction(1, 10**6)
+
+
+def labelled(values):
+    """Rows whose labels are these numbers."""
+    return LocalSource(SimpleNamespace(labels=values))
+
+
+def tabled(values):
+    """Rows of a table of numbers."""
+    return LocalSource(RawRows(table=read_table(values), labels=np.zeros(len(values))))
+
+
+def cell(x):
+    return int(magnitude_cells(np.array([x]))[0])
+
+
+@pytest.mark.parametrize("exponent", [-63, -60, -2, -1, 0, 1, 2, 53, 63])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_powers_of_two_begin_a_cell(exponent, sign):
+    power = 2.0**exponent
+    low, high = cell_edges(cell(sign * power))
+    assert {abs(low), abs(high)} == {power, 2 * power}
+    assert cell(sign * np.nextafter(2 * power, 0)) == cell(sign * power)
+    assert cell(sign * np.nextafter(power, 0)) == cell(sign * power) - sign
+
+
+def test_cells_at_the_ends():
+    assert cell(0.0) == cell(-0.0) == ZERO
+    assert cell_edges(ZERO) == (0.0, 0.0)
+    for x in (5e-324, 2.0**-1022, 2.0 ** (SMALLEST_EXPONENT - 1)):
+        assert cell(x) == ZERO + 1
+        assert cell(-x) == ZERO - 1
+    assert cell_edges(ZERO + 1) == (0.0, 2.0**SMALLEST_EXPONENT)
+    for x in (math.inf, 1.7e308, 2.0**LARGEST_EXPONENT):
+        assert cell(x) == N_CELLS - 1
+        assert cell(-x) == 0
+    low, high = cell_edges(0)[0], cell_edges(N_CELLS - 1)[1]
+    assert low == -high == -(2.0**64)
+    assert SMALLEST_EXPONENT == -63
+    assert cell(math.nan) == N_CELLS
+
+
+def test_cells_are_ordered_and_hold_their_numbers():
+    generator = np.random.default_rng(3)
+    x = np.sort(generator.normal(size=5000) * 10.0 ** generator.uniform(-18, 18, 5000))
+    cells = magnitude_cells(x)
+    assert (np.diff(cells) >= 0).all()
+    edges = np.array([cell_edges(int(c)) for c in cells])
+    assert (edges[:, 0] <= x).all()
+    assert (x <= edges[:, 1]).all()
+
+
+def test_the_cell_of_a_row_depends_on_this_row_alone():
+    generator = np.random.default_rng(4)
+    x = np.concatenate([generator.normal(size=200), [0, np.inf, np.nan, -1, 5e-324]])
+    alone = [cell(value) for value in x]
+    np.testing.assert_array_equal(magnitude_cells(x), alone)
+    np.testing.assert_array_equal(magnitude_cells(x[1:]), alone[1:])
+    np.testing.assert_array_equal(magnitude_cells(x[::-2]), alone[::-2])
+
+
+def ages(generator):
+    return generator.integers(17, 91, 30_000).astype(float)
+
+
+COLUMNS = {
+    "ages": (ages, (16, 128)),
+    "incomes": (lambda g: np.exp(g.normal(10.5, 0.5, 30_000)), (2**12, 2**19)),
+    "constant": (lambda g: np.full(5000, 3.7), (2, 4)),
+    "zeros": (lambda g: np.zeros(5000), (0, 0)),
+    "counts": (lambda g: g.poisson(2.0, 30_000).astype(float), (0, 16)),
+    "negative": (lambda g: -ages(g), (-128, -16)),
+    "both signs": (lambda g: g.uniform(-3, 3, 30_000), (-4, 4)),
+    "with missing": (lambda g: np.where(g.random(30_000) < 0.5, np.nan, 5.0), (4, 8)),
+}
+
+
+@pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bounds_of_typical_columns(open_ledger, name, accountant):
+    make, (low, high) = COLUMNS[name]
+    ledger = open_ledger(accountant=accountant, delta=DELTA)
+    values = make(np.random.default_rng(0))
+    found = release_bounds(
+        ledger, labelled(values), None, budget=ledger.capacity / 10, label="bounds"
+    )
+    assert ledger.spent == ledger.capacity / 10
+    inside = np.mean((values >= found[0]) & (values <= found[1]) | np.isnan(values))
+    assert inside > 0.98
+    # Rows at the outer ends may be too few to be seen, but never make bounds wider.
+    assert low <= found[0]
+    assert found[1] <= high
+
+
+def test_bounds_of_a_heavy_tail_do_not_follow_single_rows(open_ledger):
+    values = np.concatenate([np.random.default_rng(0).pareto(1.5, 30_000), [1e30, -1e30]])
+    low, high = release_bounds(
+        open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="bounds"
+    )
+    assert low >= 0
+    assert 2 <= high <= 1024
+
+
+def test_infinities_count_in_the_outermost_cell(open_ledger):
+    found = release_bounds(
+        open_ledger(), labelled(np.full(5000, -np.inf)), None, budget=1, label="bounds"
+    )
+    assert found == (-(2.0**LARGEST_EXPONENT), -(2.0 ** (LARGEST_EXPONENT - 1)))
+
+
+def test_nothing_is_learned_from_a_few_rows(open_ledger):
+    for values in (np.full(20, 5.0), np.empty(0), np.full(5000, np.nan)):
+        ledger = open_ledger()
+        assert (
+            release_bounds(ledger, labelled(values), None, budget=Fraction(1, 10), label="x")
+            is None
+        )
+        assert ledger.spent == Fraction(1, 10)
+
+
+def test_without_noise_every_row_counts(open_ledger):
+    ledger = open_ledger(epsilon=math.inf)
+    values = np.array([-7.0, 0.3, 1e9, np.nan])
+    assert release_bounds(ledger, labelled(values), None, budget=math.inf, label="x") == (
+        -8,
+        2.0**30,
+    )
+
+
+def laplace_tail(rate, threshold):
+    """P(noise >= threshold) of discrete Laplace noise, with ratio exp(-rate)."""
+    return math.exp(-rate * threshold) / (1 + math.exp(-rate))
+
+
+def gaussian_tail(sigma, threshold):
+    """P(noise >= threshold) of discrete Gaussian noise, from above.
+
+    The weight of an integer is below the integral over the unit before it, and the weights of all
+    integers add up to more than the integral over the line.
+    """
+    return math.erfc((threshold - 1) / (sigma * math.sqrt(2))) / 2
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("budget", [Fraction(1, 1000), Fraction(1, 30), Fraction(1), Fraction(40)])
+@pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
+def test_noise_is_taken_for_rows_in_less_than_one_column_in_a_million(
+    open_ledger, accountant, budget, neighbours
+):
+    ledger = open_ledger(accountant=accountant, neighbours=neighbours, delta=DELTA)
+    noise = accountant.noise(budget)
+    question = magnitudes(ledger, None, budget)
+    (bound,) = [bound for bound in question.bounds(neighbours) if bound.kind == noise.needs]
+    # The threshold that releases are held against.
+    threshold = noise.tail(bound, FALSE_ALARM / N_CELLS)
+    numbers = noise.parameters(bound)
+    if noise.needs == "l1":
+        alarm = laplace_tail(numbers[0] / numbers[1], threshold)
+    else:
+        alarm = gaussian_tail(numbers[0], threshold)
+    assert N_CELLS * alarm <= 1e-6
+
+
+def test_thresholds_are_those_of_the_law(open_ledger, monkeypatch):
+    asked = []
+    original = DiscreteLaplace.tail
+
+    def tail(self, bound, probability):
+        asked.append(probability)
+        return original(self, bound, probability)
+
+    monkeypatch.setattr(DiscreteLaplace, "tail", tail)
+    release_bounds(open_ledger(), labelled(np.ones(9)), None, budget=1, label="x")
+    assert asked == [Fraction(1, 10**6) / N_CELLS]
+    asked.clear()
+    release_bounds(open_ledger(), labelled(np.ones(9000)), None, budget=1, label="x")
+    # A lower one, for cells beside one that has passed.
+    assert asked == [Fraction(1, 10**6) / N_CELLS, Fraction(1, 20) / 20]
+
+
+def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
+    """Noise of scale 10: 195 rows for a cell alone, 53 beside it."""
+    for other, seen in ((-3.0, True), (60.0, True), (70.0, False), (0.05, False), (-1e9, False)):
+        values = np.concatenate([np.full(5000, 9.0), np.full(110, other)])
+        low, high = release_bounds(
+            open_ledger(), labelled(values), None, budget=Fraction(1, 10), label="x"
+        )
+        assert (low <= other <= high) is seen
+        column = release_bounds(
+            open_ledger(), tabled(values[:, np.newaxis]), 0, budget=Fraction(1, 10), label="x"
+        )
+        assert column == (8, 16)
+
+
+def test_noise_of_merged_cells_is_rarely_taken_for_rows():
+    """Discrete Laplace noise has the heavier tail; that of a sum is convolved exactly."""
+    noise = PureAccountant().noise(Fraction(1, 10))
+    least = noise.tail(Bound("l1", 1, "", 1), STRAY_CELL / RANGE_CELLS)
+    law = np.exp(-0.1 * np.abs(np.arange(-600, 601)))
+    law /= law.sum()
+    size = 1
+    while RANGE_CELLS // size >= 4:
+        threshold = math.ceil(least * math.sqrt(size))
+        alarm = law[len(law) // 2 + threshold :].sum()
+        assert alarm * RANGE_CELLS / size <= float(STRAY_CELL)
+        law = np.convolve(law, law)
+        size *= 2
+
+
+def test_nothing_is_learned_from_nothing(open_ledger):
+    for _ in range(300):
+        ledger = open_ledger(epsilon=1)
+        assert release_bounds(ledger, labelled(np.empty(0)), None, budget=1, label="x") is None
+
+
+@pytest.mark.parametrize("shape_of_missing", ["row", "cell"])
+def test_magnitude_of_a_table_is_that_of_its_largest_column(open_ledger, shape_of_missing):
+    generator = np.random.default_rng(1)
+    table = generator.uniform(-1, 1, (20_000, 5)) * np.array([0.1, 1, -60, 2, 0])
+    if shape_of_missing == "row":
+        table[:100] = np.nan
+    else:
+        table[:, 4] = np.nan
+    ledger = open_ledger()
+    assert (
+        release_magnitude(ledger, tabled(table), range(5), budget=Fraction(1, 10), label="x") == 64
+    )
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_row_moves_the_histogram_by_its_bound(open_ledger, neighbours):
+    histograms = []
+    for values in ([1.0, 5.0], [1.0, 5.0, 9.0], [1.0, 5.0, np.inf], [1.0, 5.0, np.nan]):
+        ledger = open_ledger(neighbours=neighbours)
+        release_bounds(ledger, labelled(np.array(values)), None, budget=1, label="x")
+        histograms.append(ledger.values[0])
+        constant = ledger.entries[0].bound.constant
+    assert np.abs(histograms[1] - histograms[0]).sum() == 1
+    assert np.abs(histograms[2] - histograms[1]).sum() == 2
+    assert np.abs(histograms[3] - histograms[0]).sum() == 0
+    assert constant == neighbours.rows
+
+
+# -- where labels lie inside their bounds ----------------------------------------------------------
+
+
+def looked(ledger, values, low, high, budget=Fraction(1, 10)):
+    return release_label_range(
+        ledger, labelled(np.asarray(values, dtype=float)), low, high, budget=budget, label="x"
+    )
+
+
+@pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
+@pytest.mark.parametrize("wide", [1, 10, 100, 1e4, 1e6])
+def test_a_range_is_found_in_bounds_that_are_far_too_wide(open_ledger, accountant, wide):
+    values = np.random.default_rng(0).normal(5, 1, 20_000)
+    ledger = open_ledger(accountant=accountant, delta=DELTA)
+    low, high = looked(ledger, values, -20 * wide, 20 * wide, ledger.capacity / 10)
+    assert -10 <= low <= 3
+    assert 7 <= high <= 20
+    assert ledger.spent == len(ledger.entries) * ledger.capacity / 10
+    assert len(ledger.entries) <= 4
+
+
+def test_a_range_in_exact_numbers(open_ledger):
+    ledger = open_ledger(epsilon=math.inf)
+    # Cells of 1; the labels are in those from 10 to 20.
+    low, high = looked(ledger, np.arange(10, 20) + 0.5, 0, 256, math.inf)
+    assert (low, high) == (5.0, 25.0)
+    assert len(ledger.entries) == 1
+
+
+def test_ranges_stay_inside_the_bounds_and_above_the_finest(open_ledger):
+    for value in (0.0, 1.0, 1e9, -1e9, 0.3):
+        low, high = looked(open_ledger(epsilon=math.inf), [value] * 9, -1e9, 1e9, math.inf)
+        assert -1e9 <= low <= value <= high <= 1e9
+        assert low < high
+        SquaredLoss.from_label_bounds(low, high)
+    assert looked(open_ledger(), [1.0] * 9000, 1.0, 1.0 + 2.0**-40) is None
+
+
+def test_a_range_is_not_found_where_noise_hides_it(open_ledger):
+    for values in ([], [3.0] * 10, np.linspace(-10, 10, 2000)):
+        assert looked(open_ledger(), values, -10, 10, Fraction(1, 100)) is None
+
+
+def test_a_range_is_not_that_of_most_rows_where_many_others_do_not_show(open_ledger):
+    """One label in five is spread so wide that no cell of these shows."""
+    generator = np.random.default_rng(0)
+    values = np.where(generator.random(5000) < 0.2, generator.uniform(-100, 100, 5000), 1.0)
+    assert looked(open_ledger(), values, -100, 100) is None
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbours):
+    """All pairs of small tables, labels at and outside the ends among them."""
+    values = [-1e300, -1.0, -0.999, 0.0, 0.5, 1.0, np.nextafter(1, 0), 7.0]
+    question = RangeCounts(low=-1.0, high=1.0, units=3)
+    empty, one = np.array([2.0, 0.5]), []
+    for value in values:
+        one.append(question.answer(SimpleNamespace(labels=np.append(empty, value))))
+        assert one[-1].shape == question.shape
+        assert one[-1].sum() == 9
+    before = question.answer(SimpleNamespace(labels=empty))
+    pairs = [(before, after) for after in one]
+    if neighbours is Neighbours.REPLACE:
+        pairs = [(first, second) for first in one for second in one]
+    moved = [(np.abs(b - a).sum(), math.sqrt(((b - a) ** 2).sum())) for a, b in pairs]
+    for bound, largest in zip(question.bounds(neighbours), np.max(moved, axis=0), strict=True):
+        assert largest <= bound.constant
+        assert largest >= 0.95 * bound.constant or bound.kind == "l2"
+        assert bound.constant <= math.ceil(largest)
+
+
+def test_the_cell_of_a_label_depends_on_this_row_alone():
+    labels = np.random.default_rng(5).uniform(-3, 3, 301)
+    question = RangeCounts(low=-1.7, high=2.3, units=1)
+    alone = sum(question.answer(SimpleNamespace(labels=labels[i : i + 1])) for i in range(301))
+    np.testing.assert_array_equal(question.answer(SimpleNamespace(labels=labels)), alone)

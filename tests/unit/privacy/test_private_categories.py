@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
+from dpboost.privacy.ledger import BudgetExceededError
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.private_categories import count_values, release_categories
+
+DELTA = Fraction(1, 10**5)
+
+
+def learn(ledger, columns, budget=Fraction(1, 2), delta=DELTA):
+    columns = {name: count_values(values) for name, values in columns.items()}
+    return release_categories(ledger, columns, budget=budget, delta=delta)
+
+
+@pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
+def test_frequent_categories_come_out_sorted_and_rare_ones_do_not(open_ledger, accountant):
+    ledger = open_ledger(delta=DELTA * 10, accountant=accountant)
+    columns = {
+        "town": ["b"] * 900 + ["a"] * 600 + ["z"] * 3000 + ["rare"],
+        "code": np.array([3, 1, 2] * 1000 + [77]),
+        "size": [2.5, None, math.nan] * 800,
+    }
+    before = ledger.capacity
+    found = learn(ledger, columns, budget=before / 4)
+    assert found == {"town": ["a", "b", "z"], "code": [1, 2, 3], "size": [2.5]}
+    assert ledger.spent == before / 4
+    assert ledger.delta_spent == DELTA
+    assert len(ledger.entries) == 1
+
+
+def smallest_passing(open_ledger, n_columns, accountant, neighbours):
+    """Find by forced outcomes which noisy count the code lets through, and its noise."""
+    columns = {f"c{i}": ["x"] for i in range(n_columns)}
+
+    def passes(noisy):
+        ledger = open_ledger(delta=DELTA * 10, accountant=accountant, neighbours=neighbours)
+        ledger.forced = [np.full(n_columns, noisy)]
+        released = learn(ledger, columns, budget=ledger.capacity / 2)
+        assert len(set(map(tuple, released.values()))) == 1
+        return released["c0"] == ["x"], ledger.entries[0], int(ledger.values[0][0])
+
+    low, high = 0, 1 << 40
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle)[0] else (middle, high)
+    return (high, *passes(high)[1:])
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_a_single_row_comes_out_with_probability_delta_at_most(open_ledger, neighbours, n_columns):
+    threshold, entry, unit = smallest_passing(open_ledger, n_columns, PureAccountant(), neighbours)
+    assert unit == 1
+    law, bound = entry.mechanism, entry.bound
+
+    def escapes(least):
+        k = np.arange(least, least + 4000)
+        one_row = np.int64(1)
+        return n_columns * sum(math.exp(law.log_probability(i, one_row, bound)) for i in k)
+
+    assert escapes(threshold) <= DELTA < escapes(threshold - 1)
+    assert entry.charge.delta == DELTA
+    assert bound.constant == n_columns * neighbours.rows
+
+
+@pytest.mark.parametrize("accountant", [ZCDPAccountant(), GDPAccountant()])
+def test_a_single_row_under_gaussian_noise(open_ledger, accountant):
+    threshold, entry, unit = smallest_passing(open_ledger, 2, accountant, Neighbours.ADD_REMOVE)
+    assert unit == 2**16
+    (sigma,) = entry.mechanism.parameters(entry.bound)
+    z = (threshold - unit) / sigma
+    assert 0.02 * DELTA < 2 * 0.5 * math.erfc(z / math.sqrt(2)) < DELTA
+
+
+def test_the_threshold_of_the_continuous_law_would_not_do():
+    """P(X >= t) at t = ln(1 / 2 delta) / rate, where this is an integer."""
+    rate, t = 1.0, 10
+    delta = math.exp(-rate * t) / 2
+    assert math.exp(-rate * t) / (1 + math.exp(-rate)) > 1.4 * delta
+
+
+def test_delta_zero_names_the_schema(open_ledger):
+    ledger = open_ledger()
+    with pytest.raises(InvalidParameterError, match=r"Schema\(categories=.*classes=.*'town'"):
+        learn(ledger, {"town": ["a"]}, delta=0)
+    assert ledger.entries == ()
+
+
+def test_delta_is_limited_by_the_ledger(open_ledger):
+    ledger = open_ledger(delta=DELTA / 2)
+    with pytest.raises(BudgetExceededError, match="delta"):
+        learn(ledger, {"town": ["a"]})
+    assert ledger.entries == ()
+
+
+def test_order_and_representation_do_not_depend_on_the_rows_order(open_ledger):
+    rows = [True, 1, 1.0, -0.0, 0.0, "1", b"1", np.int64(1), np.float32(1.0), ("a", 1)] * 400
+    results = []
+    for column in (rows, rows[::-1]):
+        found = learn(open_ledger(delta=DELTA), {"c": column})["c"]
+        results.append([(type(value), repr(value)) for value in found])
+    assert results[0] == results[1]
+    assert len(results[0]) == 7
+    assert (float, "0.0") in results[0]
+
+
+def test_columns_of_nothing(open_ledger):
+    assert learn(open_ledger(delta=DELTA), {"c": [None] * 50, "d": []}) == {"c": [], "d": []}
+    assert learn(open_ledger(delta=DELTA), {}) == {}
+
+
+def test_without_noise_every_category_comes_out(open_ledger):
+    ledger = open_ledger(epsilon=math.inf)
+    assert learn(ledger, {"c": ["b", "a"]}, budget=math.inf, delta=0) == {"c": ["a", "b"]}
+
+
+def test_what_cannot_be_a_category_is_refused_without_showing_it(open_ledger):
+    with pytest.raises(InvalidParameterError) as caught:
+        learn(open_ledger(delta=DELTA), {"c": [["secret"]]})
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None

@@ -1,0 +1,110 @@
+"""DP-TopDown: best-first growth, its two budgets, its tests, and its books."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from dpboost.recipes.single_tree.dp_topdown import level_weights
+
+RECIPE = {"recipe": "dp_topdown", "max_bin": 6}
+NO_TESTS = {"target_error": 0.0, "least_gain": 0.0}
+
+
+def same_partition(first, second):
+    pairs = set(zip(first.tolist(), second.tolist(), strict=True))
+    return len(pairs) == len(set(first.tolist())) == len(set(second.tolist()))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_splits", [1, 6, 20])
+def test_without_noise_it_is_best_first_cart(whole_numbers, fit, criterion, n_classes, n_splits):
+    X, y = whole_numbers(n_classes=n_classes)
+    ours = fit(X, y, criterion=criterion, n_splits=n_splits, **RECIPE, **NO_TESTS)
+    cart = DecisionTreeClassifier(
+        criterion=criterion, max_leaf_nodes=n_splits + 1, max_depth=10, random_state=0
+    ).fit(X, y)
+    assert same_partition(ours.apply(X), cart.apply(X))
+
+
+def root_gini(counts):
+    share = counts / max(counts.sum(), 1)
+    return counts.sum() * np.sqrt(share * (1 - share)).sum()
+
+
+def test_the_first_split_by_root_gini_is_the_best_one(whole_numbers, fit):
+    X, y = whole_numbers()
+    model = fit(X, y, criterion="root_gini", n_splits=1, **RECIPE, **NO_TESTS)
+
+    def impurity(feature, value):
+        sides = X[:, feature] <= value
+        return sum(root_gini(np.bincount(y[part], minlength=2)) for part in (sides, ~sides))
+
+    best = min((impurity(f, v), f, v) for f in range(X.shape[1]) for v in range(6))
+    splits = model.tree_.splits
+    assert [splits.feature[0], splits.split_bin[0]] == [best[1], best[2]]
+
+
+def test_weights_of_the_depths_add_up_to_at_most_one():
+    assert level_weights("uniform", 4) == [Fraction(1, 4)] * 4
+    decay = level_weights("decay", 4)
+    assert decay == [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 16)]
+
+
+@pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_the_books(whole_numbers, fit, depth_budget, neighbours):
+    X, y = whole_numbers()
+    model = fit(
+        X,
+        y,
+        epsilon=4.0,
+        max_depth=3,
+        leaf_share=0.25,
+        depth_budget=depth_budget,
+        neighbours=neighbours,
+        **RECIPE,
+    )
+    report = model.privacy_report_
+    assert report.epsilon_spent <= 4.0
+    shares = {release.label: release.share for release in report.releases}
+    assert shares["leaf counts"] == Fraction(1, 4)
+    # The root alone has half of a node's budget for its size, and it is always looked at.
+    root = Fraction(3, 4) * (Fraction(1, 2) if depth_budget == "decay" else Fraction(1, 3))
+    assert shares["node sizes"] >= root / 2
+    assert shares["split choice"] == shares["split gain"]
+    assert model.get_depth() <= 3
+
+
+def test_nodes_of_a_depth_cost_what_one_of_them_costs(whole_numbers, fit):
+    X, y = whole_numbers()
+    model = fit(X, y, epsilon=100.0, max_depth=4, leaf_share=0.5, **RECIPE, **NO_TESTS)
+    report = model.privacy_report_
+    choices = next(r for r in report.releases if r.label == "split choice")
+    assert choices.releases > 4
+    weights = sum(level_weights("decay", 4))
+    assert report.spent <= 100 * (Fraction(1, 2) + Fraction(1, 2) * weights)
+
+
+def test_the_tests_on_released_numbers_keep_the_tree_small(whole_numbers, fit):
+    X, y = whole_numbers()
+    free = fit(X, y, n_splits=60, **RECIPE, **NO_TESTS)
+    gains = fit(X, y, n_splits=60, target_error=0.0, least_gain=0.3, **RECIPE)
+    sizes = fit(X, y, n_splits=60, target_error=1.0, least_gain=0.0, **RECIPE)
+    assert free.get_n_leaves() == 61
+    assert gains.get_n_leaves() < 61
+    # Nodes of fewer than a sixtieth of the rows stay leaves.
+    inner = sizes.tree_.counts[sizes.tree_.splits.node].sum(axis=1)
+    assert inner.min() >= len(X) / 60
+    assert free.tree_.counts[free.tree_.splits.node].sum(axis=1).min() < len(X) / 60
+
+
+def test_little_budget_gives_a_tree_all_the_same(whole_numbers, fit):
+    X, y = whole_numbers(50)
+    model = fit(X, y, epsilon=0.1, **RECIPE)
+    assert model.get_n_leaves() <= 513
+    assert np.isfinite(model.predict_proba(X)).all()

@@ -1,0 +1,77 @@
+"""NoisyCounts and LocalRNM: the tree without noise, the books, and what the places decide."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.recipes.single_tree.dp_topdown import level_weights
+
+NO_TESTS = {"target_error": 0.0, "least_gain": 0.0}
+BOTH = pytest.mark.parametrize("recipe", ["noisy_counts", "local_rnm"])
+
+
+@BOTH
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "root_gini"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_splits", [1, 6, 20])
+def test_without_noise_it_is_dp_topdown(whole_numbers, fit, recipe, criterion, n_classes, n_splits):
+    X, y = whole_numbers(n_classes=n_classes)
+    options = {"criterion": criterion, "n_splits": n_splits, "max_bin": 6, **NO_TESTS}
+    ours = fit(X, y, recipe=recipe, max_depth=6, nominal=(3,), **options)
+    other = fit(X, y, recipe="dp_topdown", max_depth=6, nominal=(3,), **options)
+    pairs = set(zip(ours.apply(X).tolist(), other.apply(X).tolist(), strict=True))
+    assert len(pairs) == ours.get_n_leaves() == other.get_n_leaves() == n_splits + 1
+    assert sorted(ours.tree_.counts.tolist()) == sorted(other.tree_.counts.tolist())
+
+
+@BOTH
+@pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_the_books(whole_numbers, fit, recipe, depth_budget, neighbours):
+    X, y = whole_numbers()
+    model = fit(
+        X,
+        y,
+        recipe=recipe,
+        epsilon=40.0,
+        max_depth=3,
+        leaf_share=0.25,
+        depth_budget=depth_budget,
+        neighbours=neighbours,
+        **NO_TESTS,
+    )
+    report = model.privacy_report_
+    used = sum(level_weights(depth_budget, 3))
+    assert report.spent == 40 * (Fraction(1, 4) + Fraction(3, 4) * used)
+    shares = {release.label: release.share for release in report.releases}
+    assert shares["leaf counts"] == Fraction(1, 4)
+    assert shares["node sizes"] == Fraction(3, 4) * used / 2
+    assert shares["class counts"] == shares["node sizes"] / (2 if recipe == "local_rnm" else 1)
+    (counts,) = [release for release in report.releases if release.label == "class counts"]
+    rows = 2 if neighbours == "replace" else 1
+    # A histogram for each of five features, or one for the feature of the one place's choice.
+    assert counts.largest == rows * (5 if recipe == "noisy_counts" else 1)
+
+
+@BOTH
+def test_the_tests_on_released_numbers_keep_the_tree_small(whole_numbers, fit, recipe):
+    X, y = whole_numbers()
+    options = {"recipe": recipe, "n_splits": 60, "max_depth": 8, "max_bin": 6}
+    free = fit(X, y, **options, **NO_TESTS)
+    gains = fit(X, y, target_error=0.0, least_gain=0.3, **options)
+    sizes = fit(X, y, target_error=1.0, least_gain=0.0, **options)
+    assert free.get_n_leaves() == 61
+    assert gains.get_n_leaves() < 61
+    inner = sizes.tree_.counts[sizes.tree_.splits.node].sum(axis=1)
+    assert inner.min() >= len(X) / 60
+
+
+@BOTH
+def test_with_much_budget_it_learns_the_rule(whole_numbers, fit, recipe):
+    X, y = whole_numbers()
+    model = fit(X, y, recipe=recipe, epsilon=200.0, max_depth=4, max_bin=6)
+    bare = fit(X, y, recipe="dp_topdown", max_depth=4, max_bin=6)
+    assert np.mean(model.predict(X) == y) > np.mean(bare.predict(X) == y) - 0.05

@@ -1,0 +1,96 @@
+"""Recipe best's rules: fixed functions of public facts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import AffineBins, CategoryBins
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.recipes.best import (
+    BY_SIGN,
+    BY_SIZE,
+    MOST_ROUNDS,
+    ROWS_TO_ORDER_CATEGORIES,
+    ROWS_TO_TRUST,
+    build,
+    defaults,
+)
+from dpboost.recipes.recipe import PublicFacts, Setting
+
+SQUARED = SquaredLoss.from_label_bounds(-1, 1)
+
+
+def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
+    return PublicFacts(
+        epsilon=1.0, delta=delta, n_rows=rows_times_epsilon, n_features=n_features, loss=loss
+    )
+
+
+@pytest.mark.parametrize("share", [0.03, 0.24, 0.5, 0.9])
+def test_steps_are_as_large_as_gradients_at_the_released_start(share):
+    loss = LogisticLoss().starting_at(share)
+    enough = defaults(facts(ROWS_TO_TRUST, loss))
+    assert enough.step_prior == pytest.approx(math.sqrt(share * (1 - share)), rel=1e-5)
+    assert defaults(facts(ROWS_TO_TRUST - 1, loss)).step_prior == 0.5
+    assert defaults(facts(1e6, loss, delta=0.0)).step_prior == 0.7
+
+
+@pytest.mark.parametrize(
+    ("n_features", "epsilon", "rounds", "rate"),
+    [
+        (10, 1.0, 800, 0.2),
+        (123, 1.0, 1230, 0.2),
+        (300, 1.0, 3000, 0.3),
+        (60_000, 1.0, MOST_ROUNDS, 0.3),
+        (60_000, 0.1, 1600, 0.3),  # more could not be drawn
+    ],
+)
+def test_many_features_ask_for_many_rounds(n_features, epsilon, rounds, rate):
+    many = replace(facts(2e4, LogisticLoss(), n_features=n_features), epsilon=epsilon)
+    found = defaults(replace(many, n_rows=2e4 / epsilon))
+    assert (found.n_estimators, found.learning_rate) == (rounds, rate)
+    for other in (
+        facts(2e4, SQUARED, n_features=n_features),
+        facts(ROWS_TO_TRUST - 1, LogisticLoss(), n_features=n_features),
+        facts(2e4, LogisticLoss(), delta=0.0, n_features=n_features),
+    ):
+        assert defaults(other) == defaults(replace(other, n_features=2))
+
+
+def learner(chosen):
+    binner = Binner(
+        features=(
+            AffineBins(lower=0.0, upper=1.0, n_cells=8, table=bytes(range(8))),
+            CategoryBins(codes=(0, 1, 2)),
+        ),
+        feature_names=("number", "category"),
+    )
+    setting = Setting(
+        hyper=defaults(chosen),
+        loss=chosen.loss,
+        binner=binner,
+        facts=chosen,
+        public=np.random.default_rng(0),
+        n_threads=1,
+    )
+    return build(setting).learner
+
+
+def test_released_gains_are_followed_further_where_they_are_sure():
+    for delta, information, expected in (
+        (1e-6, ROWS_TO_TRUST - 1, BY_SIZE),
+        (1e-6, ROWS_TO_TRUST, BY_SIGN),
+        (0.0, 10 * ROWS_TO_TRUST, BY_SIZE),
+    ):
+        assert learner(facts(information, delta=delta)).queue.preference is expected
+
+
+def test_categories_are_ordered_where_a_round_for_each_feature_pays():
+    assert learner(facts(ROWS_TO_ORDER_CATEGORIES)).to_order == [1]
+    assert learner(facts(ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
+    assert learner(facts(10 * ROWS_TO_ORDER_CATEGORIES, delta=0.0)).to_order == []

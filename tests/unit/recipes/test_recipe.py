@@ -1,0 +1,235 @@
+import math
+from dataclasses import FrozenInstanceError, asdict, fields, replace
+
+import numpy as np
+import pytest
+
+from dpboost import InvalidParameterError
+from dpboost.boosting.partition_learner import PartitionLearner
+from dpboost.boosting.schedule import EnsembleOfEnsembles, HalfOfTheUnused, Sequential
+from dpboost.boosting.split_learner import SplitLearner
+from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import CategoryBins, EdgeBins
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
+
+LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
+
+ENDS = {
+    "n_estimators": (1, 100_000),
+    "max_depth": (0, 12),
+    "max_bin": (2, 255),
+    "trees_per_ensemble": (1, 100_000),
+    "features_per_tree": (1, 3),
+}
+
+# None is what a recipe would choose for the facts below.
+VALUES = {
+    "n_estimators": 7,
+    "learning_rate": 0.3,
+    "max_depth": 2,
+    "reg_lambda": 5.0,
+    "max_bin": 9,
+    "trees_per_ensemble": 3,
+    "selection": "permute_and_flip",
+    "features_per_tree": 2,
+    "gradient_clip": 0.4,
+    "step_prior": 0.02,
+    "hessian_share": 0.07,
+}
+OF_BEST = {"features_per_tree", "gradient_clip", "step_prior", "hessian_share"}
+UNUSED = {
+    "best": {"selection"},
+    "dpboost": OF_BEST,
+    "para": OF_BEST | {"trees_per_ensemble"},
+    "seq": OF_BEST | {"trees_per_ensemble"},
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_integers_are_taken_up_to_both_ends(name):
+    low, high = ENDS[name]
+    for value in (low, high, None):
+        Hyperparameters(**{name: value}).validate("X")
+    for value in (low - 1, high + 1, float(low), True, "1"):
+        with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of X"):
+            Hyperparameters(**{name: value}).validate("X")
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("learning_rate", [1e-9, 0.5, 1, 1.0], [0, -0.1, 1.01, float("nan"), "0.1", True]),
+        ("reg_lambda", [1e-6, 1, 1e12], [0, 9e-7, 2e12, float("inf"), "1"]),
+        ("gradient_clip", [0.001, 0.2, 1], [0, 1e-9, -0.1, 1.01, float("nan"), "0.1", True]),
+        ("step_prior", [1e-9, 0.03, 100], [0, -1, 100.1, float("inf"), "0.1"]),
+        ("hessian_share", [1e-9, 0.1, 0.99], [0, -0.1, 1.0, float("nan"), "0.1"]),
+        ("selection", ["exponential", "permute_and_flip"], ["argmax", 1, ""]),
+    ],
+)
+def test_other_parameters_are_checked_by_name(name, good, bad):
+    for value in [*good, None]:
+        Hyperparameters(**{name: value}).validate("X")
+    for value in bad:
+        with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of X"):
+            Hyperparameters(**{name: value}).validate("X")
+
+
+def test_a_rule_fills_only_what_is_open():
+    rule = Hyperparameters(n_estimators=50, max_depth=6, learning_rate=0.1)
+    request = Hyperparameters(n_estimators=1, max_depth=0)
+    filled = request.filled(rule)
+    assert filled == Hyperparameters(n_estimators=1, max_depth=0, learning_rate=0.1)
+    assert request.given() == {"n_estimators": 1, "max_depth": 0}, "0 is given, None is not"
+    assert request.n_estimators == 1, "a request is not changed"
+    with pytest.raises(FrozenInstanceError):
+        filled.max_depth = 3
+
+
+def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
+    return PublicFacts(epsilon=epsilon, delta=delta, n_rows=n_rows, n_features=3, loss=loss)
+
+
+def build(name, request, loss=LOSS, *, delta=1e-6):
+    """Return the strategies of a recipe over two numeric features and a categorical one."""
+    recipe, facts = ALGORITHMS.find(name, "X"), public_facts(loss, delta=delta)
+    setting = Setting(
+        hyper=request.filled(recipe.defaults(facts)),
+        loss=loss,
+        binner=Binner(
+            features=(
+                EdgeBins(edges=(0.0,)),
+                EdgeBins(edges=(0.5, 1.0)),
+                CategoryBins(codes=(0, 1)),
+            ),
+            feature_names=("a", "b", "c"),
+            labels={},
+        ),
+        facts=facts,
+        public=np.random.default_rng(0),
+        n_threads=2,
+    )
+    return recipe.build(setting)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.names)
+def test_a_value_that_the_recipe_does_not_use_is_refused_by_name(name):
+    recipe = ALGORITHMS.find(name, "X")
+    assert set(VALUES) == {field.name for field in fields(Hyperparameters)}
+    assert recipe.used == set(VALUES) - UNUSED[name]
+    recipe.check(Hyperparameters(), "X")
+    for key, value in VALUES.items():
+        request = Hyperparameters(**{key: value})
+        if key in recipe.used:
+            recipe.check(request, "X")
+        else:
+            with pytest.raises(InvalidParameterError, match=f"'{key}' parameter of X") as caught:
+                recipe.check(request, "X")
+            assert f"recipe={name!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.names)
+@pytest.mark.parametrize("loss", [LOSS, LogisticLoss()], ids=lambda loss: loss.name)
+def test_every_recipe_uses_what_it_says(name, loss):
+    recipe = ALGORITHMS.find(name, "X")
+    assert recipe.name == name
+    values = {key: value for key, value in VALUES.items() if key in recipe.used}
+    request = Hyperparameters(**values)
+    filled = asdict(request.filled(recipe.defaults(public_facts(loss))))
+    assert {key: filled[key] for key in recipe.used} == values
+    loop = build(name, request, loss)
+    learner = loop.learner
+    assert (loop.n_rounds, learner.learning_rate) == (7, 0.3)
+    assert learner.loss is loss
+    if "trees_per_ensemble" in recipe.used:
+        assert loop.schedule == EnsembleOfEnsembles(trees_per_ensemble=3, learning_rate=0.3)
+    if name == "best":
+        assert isinstance(learner, PartitionLearner)
+        assert (learner.depth, learner.features_per_tree) == (2, 2)
+        assert learner.leaf == ShrunkenLeaf(reg_lambda=5.0, prior=0.02)
+        assert (learner.scale.gradient_limit, learner.scale.hessian_share) == (0.4, 0.07)
+        assert learner.scale.gradient_reach == loss.gradient_reach(0.4)
+        assert learner.scale.hessian_reach == loss.hessian_reach
+        assert learner.scale.hessian_unit == loss.hessian_unit
+        return
+    assert isinstance(learner, SplitLearner)
+    assert learner.grower.max_depth == 2
+    assert learner.grower.selector.selection == "permute_and_flip"
+    assert learner.grower.selector.criterion.reg_lambda == learner.leaf.reg_lambda == 5.0
+    assert learner.grower.selector.criterion.hessian == learner.leaf.hessian == loss.hessian
+    assert learner.grower.selector.criterion.n_threads == 2
+    assert learner.gradient_bound == learner.leaf.gradient_bound == loss.gradient_bound
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.names)
+@pytest.mark.parametrize("loss", [LOSS, LogisticLoss()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_rules_are_complete_and_valid(name, loss, delta):
+    recipe = ALGORITHMS.find(name, "X")
+    for epsilon in (1e-3, 0.5, 10.0, math.inf):
+        for n_rows in (1.0, 1e3, 1e5, 1e8):
+            facts = public_facts(loss, epsilon=epsilon, delta=delta, n_rows=n_rows)
+            rule = recipe.defaults(facts)
+            rule.validate("X")
+            assert recipe.used <= set(rule.given())
+            assert rule.max_bin == recipe.max_bin
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.names)
+def test_rules_leave_open_what_the_recipe_does_not_have(name):
+    rule = ALGORITHMS.find(name, "X").defaults(public_facts())
+    assert {key for key, value in asdict(rule).items() if value is None} == UNUSED[name]
+
+
+def test_recipes_differ_in_how_trees_share_rows_and_clip_leaves():
+    request = Hyperparameters(learning_rate=0.5)
+    grouped = replace(request, trees_per_ensemble=4)
+    loops = {
+        name: build(
+            name,
+            grouped if "trees_per_ensemble" in ALGORITHMS.find(name, "X").used else request,
+        )
+        for name in ALGORITHMS.names
+    }
+    four = EnsembleOfEnsembles(trees_per_ensemble=4, learning_rate=0.5)
+    assert loops["best"].schedule == loops["dpboost"].schedule == four
+    assert build("best", request).schedule == Sequential()
+    assert loops["para"].schedule == HalfOfTheUnused()
+    assert loops["seq"].schedule == Sequential()
+    clips = {
+        name: [loops[name].learner.clip.at(index) for index in range(3)]
+        for name in ("dpboost", "para", "seq")
+    }
+    assert clips["dpboost"] == [1.0, 0.5, 0.25]
+    for name in ("para", "seq"):
+        assert clips[name] == [1.0] * 3
+
+
+@pytest.mark.parametrize(("delta", "norm"), [(0.0, "l1"), (1e-6, "l2")])
+def test_noise_of_best_follows_delta(delta, norm):
+    assert build("best", Hyperparameters(), delta=delta).learner.scale.norm == norm
+
+
+def test_a_clip_that_decays_to_nothing_is_still_charged():
+    """A learning rate of 1 leaves no share and no leaf value to all trees but the first."""
+    learner = build("dpboost", Hyperparameters(learning_rate=1.0)).learner
+    leaf = replace(learner.leaf, clip=learner.clip.at(1))
+    assert leaf.clip == 0.0
+    assert [leaf.bound(relation).constant for relation in Neighbours] == [1, 2]
+
+
+def test_an_unknown_recipe_is_refused_with_the_names_there_are():
+    for wrong in ("best_", "DPBoost", None, 3, ["seq"]):
+        with pytest.raises(InvalidParameterError) as caught:
+            ALGORITHMS.find(wrong, "X")
+        for name in ALGORITHMS.names:
+            assert repr(name) in str(caught.value)
+
+
+def test_a_recipe_of_ones_own_is_found_as_it_is():
+    own = replace(ALGORITHMS.find("dpboost", "X"), name="own")
+    assert ALGORITHMS.find(own, "X") is own
+    assert "own" not in ALGORITHMS.names

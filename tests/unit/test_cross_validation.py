@@ -1,0 +1,284 @@
+"""Cross-validation as one mechanism: folds, budget, metrics, results."""
+
+import math
+import warnings
+from collections import Counter
+from fractions import Fraction
+from unittest import mock
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import dpboost
+from dpboost import Dataset, InvalidParameterError
+from dpboost.cross_validation import METRIC_SHARE
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.randomness import RowCoins
+from dpboost.sklearn import DPBoostRegressor
+
+SCHEMA = {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-2, 2)}
+PARAMS = {"schema": SCHEMA, "max_depth": 3, "n_jobs": 1, "verbosity": 0}
+X = np.random.default_rng(0).uniform(-1, 1, (600, 2))
+Y = X[:, 0] - X[:, 1]
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpboost.PublicRowsWarning")
+
+
+def cv(params=(), labels=Y, n_rounds=5, n_folds=3, **options):
+    data = Dataset(X, labels, user_ids=options.pop("user_ids", None))
+    return dpboost.cv({**PARAMS, **dict(params)}, data, n_rounds, nfold=n_folds, **options)
+
+
+def books_of(call):
+    """Run and return the ledgers that were opened, the first one that of the metrics."""
+    opened = []
+    original = Ledger.__init__
+
+    def opening(self, **options):
+        original(self, **options)
+        opened.append(self)
+
+    with mock.patch.object(Ledger, "__init__", opening):
+        result = call()
+    return opened, result
+
+
+# -- folds ----------------------------------------------------------------------------------------
+
+
+def test_each_row_is_in_all_fits_but_one():
+    seen = []
+    original = DPBoostRegressor.fit
+
+    def fit(self, rows, labels, **options):
+        seen.append(np.asarray(rows))
+        return original(self, rows, labels, **options)
+
+    with mock.patch.object(DPBoostRegressor, "fit", fit):
+        cv(n_folds=4)
+        cv(n_folds=4)
+    first, second = seen[:4], seen[4:]
+    assert set(Counter(map(tuple, np.vstack(first).tolist())).values()) == {3}
+    assert all(abs(len(part) - 450) < 100 for part in first)
+    assert [len(part) for part in first] != [len(part) for part in second]
+
+
+def test_rows_of_a_user_share_a_fold_and_are_limited():
+    seen = []
+    original = DPBoostRegressor.fit
+
+    def fit(self, rows, labels, **options):
+        seen.append(options["user_ids"])
+        return original(self, rows, labels, **options)
+
+    users = np.arange(600) // 6
+    with mock.patch.object(DPBoostRegressor, "fit", fit):
+        results = cv({"rows_per_user": 2}, user_ids=users)
+    counts = Counter(np.concatenate(seen).tolist())
+    assert set(counts.values()) == {4}  # two rows in two of three fits
+    assert all(set(Counter(part.tolist()).values()) == {2} for part in seen)
+    assert results.privacy_report.rows_per_user == 2
+    with pytest.raises(InvalidParameterError, match="give both or none"):
+        cv({"rows_per_user": 2})
+
+
+# -- the budget -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1.0, 30.0])
+def test_what_a_row_may_cost_adds_up_to_the_budget(delta, epsilon):
+    books, results = books_of(
+        lambda: cv({"delta": delta, "epsilon": epsilon}, metrics=["l1", "l2"])
+    )
+    metrics, *fits = books
+    report = results.privacy_report
+    assert metrics.capacity == report.capacity * METRIC_SHARE
+    assert all(fit.capacity == report.capacity * (1 - METRIC_SHARE) / 2 for fit in fits)
+    assert metrics.spent == metrics.capacity
+    assert report.spent == metrics.spent + sum(sorted(fit.spent for fit in fits)[1:])
+    assert 0.99 * report.capacity < report.spent <= report.capacity
+    assert report.epsilon_spent == pytest.approx(epsilon, rel=1e-4)
+    assert report.epsilon_spent <= epsilon
+
+
+def test_public_rows_leave_the_whole_budget_to_the_fits():
+    books, results = books_of(lambda: cv(public_sets=Dataset(X[:50], Y[:50])))
+    fits = [book for book in books if book.entries]
+    assert len(fits) == 3
+    assert all(fit.capacity == results.privacy_report.capacity / 2 for fit in fits)
+
+
+def test_histograms_of_every_fit_may_fail():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "x", "y")})
+    frame["b"] = frame["b"].astype("category")
+    params = {"schema": {"label_bounds": (-2, 2)}, "assume_public": (), "epsilon": 20.0}
+    with pytest.warns(dpboost.UndeclaredWarning):
+        books, results = books_of(
+            lambda: dpboost.cv({**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3)
+        )
+    metrics, *fits = books
+    assert results.privacy_report.kind == "approximate"
+    spent = sum(fit.delta_spent for fit in fits)
+    assert spent == 3 * Fraction(1, 10**7)
+    whole = metrics.accountant.inner.capacity(Fraction(20), Fraction(1, 10**6) - spent)
+    assert all(fit.capacity <= whole * Fraction(9, 20) for fit in fits)
+    assert results.privacy_report.epsilon_spent <= 20
+
+
+def test_seeds_and_infinite_budgets_are_reported():
+    with pytest.warns(dpboost.NotPrivateWarning):
+        first = cv({"noise_seed": 1}, return_cvbooster=True)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        second = cv({"noise_seed": 1})
+    with pytest.warns(dpboost.NotPrivateWarning):
+        exact = cv({"epsilon": math.inf})
+    models = first.pop("cvbooster").boosters
+    assert first == second
+    assert not first.privacy_report.private
+    assert models[0].model_to_string() != models[1].model_to_string()
+    assert "epsilon is infinite" in exact.privacy_report.guarantee
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def test_without_noise_the_metric_is_that_of_the_rows():
+    with pytest.warns(dpboost.NotPrivateWarning):
+        results = cv({"epsilon": math.inf}, metrics=["l1", "rmse"], n_rounds=60)
+    assert list(results) == ["valid l1-mean", "valid l1-stdv", "valid rmse-mean", "valid rmse-stdv"]
+    assert [len(values) for values in results.values()] == [1] * 4
+    assert 0.0 < results["valid l1-mean"][0] < results["valid rmse-mean"][0] < Y.std()
+
+
+@pytest.mark.parametrize(
+    ("params", "labels", "name"),
+    [
+        ({}, Y, "l2"),
+        ({"objective": "binary"}, (Y > 0).astype(int), "binary_logloss"),
+        ({"objective": "multiclass", "num_class": 3}, np.digitize(Y, [-0.5, 0.5]), "multi_logloss"),
+        ({"metric": "mae"}, Y, "l1"),
+        ({"objective": "binary", "metric": ["binary_error"]}, (Y > 0).astype(int), "binary_error"),
+    ],
+)
+def test_metrics_and_their_names(params, labels, name):
+    results = cv({"epsilon": 20.0, **params}, labels)
+    assert list(results) == [f"valid {name}-mean", f"valid {name}-stdv"]
+    assert math.isfinite(results[f"valid {name}-mean"][0])
+
+
+def test_metrics_of_public_rows_come_for_every_round():
+    seen = {}
+    results = cv(
+        {"epsilon": 5.0},
+        metrics="rmse",
+        public_sets=Dataset(X[:80], Y[:80]),
+        callbacks=[lightgbm.record_evaluation(seen)],
+        return_cvbooster=True,
+    )
+    boosters = results.pop("cvbooster").boosters
+    errors = [
+        [
+            np.sqrt(np.mean((each.predict(X[:80], num_iteration=n) - Y[:80]) ** 2))
+            for each in boosters
+        ]
+        for n in range(1, 6)
+    ]
+    np.testing.assert_allclose(results["valid_0 rmse-mean"], np.mean(errors, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(results["valid_0 rmse-stdv"], np.std(errors, axis=1), rtol=1e-3)
+    assert seen["valid_0"]["rmse-mean"] == results["valid_0 rmse-mean"]
+
+
+def test_early_stopping_cuts_the_results():
+    results = cv(
+        {"epsilon": 0.1, "early_stopping_round": 2},
+        n_rounds=40,
+        public_sets=Dataset(X[:80], Y[:80]),
+        return_cvbooster=True,
+    )
+    booster = results["cvbooster"]
+    best = booster.best_iteration
+    assert len(results["valid_0 l2-mean"]) == best < 40
+    assert booster.num_trees() == [40] * 3
+    assert [each.best_iteration for each in booster.boosters] == [best] * 3
+
+
+def test_callbacks_before_a_round_run_in_every_fit():
+    results = cv(
+        {"noise_seed": None},
+        callbacks=[lightgbm.reset_parameter(learning_rate=[1e-9] * 5)],
+        return_cvbooster=True,
+    )
+    for booster in results["cvbooster"].boosters:
+        spread = np.ptp(booster.predict(X))
+        assert spread < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": [0]}, "'folds'"),
+        ({"fpreproc": len}, "'fpreproc'"),
+        ({"eval_train_metric": True}, "'eval_train_metric'"),
+        ({"n_folds": 1}, "'nfold'.*at least 2"),
+        ({"metrics": "auc"}, "'auc' cannot be paid for"),
+        ({"metrics": "binary_error"}, "'binary_error' cannot be paid for"),
+        ({"feval": lambda p, d: ("x", 0.0, True)}, "'feval'"),
+        ({"callbacks": [lightgbm.early_stopping(3)]}, "public_sets"),
+        ({"params": {"early_stopping_round": 3}}, "public_sets"),
+        ({"public_sets": X}, "'public_sets'"),
+        ({"params": {"epsilon": -1}}, "epsilon"),
+        ({"params": {"recipe": "none"}}, "recipe"),
+    ],
+    ids=lambda value: "_".join(value) if isinstance(value, dict) else "refused",
+)
+def test_what_would_tell_is_refused_before_a_draw(options, message, monkeypatch):
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    monkeypatch.setattr(RowCoins, "words", lambda *a, **k: pytest.fail("drew coins"))
+    with pytest.raises(InvalidParameterError, match=message):
+        cv(**options)
+
+
+@pytest.mark.parametrize("row", [0, -1])
+@pytest.mark.parametrize("weight", [-1.0, np.nan])
+def test_weights_are_checked_before_a_row_is_dealt(row, weight, monkeypatch):
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    monkeypatch.setattr(Ledger, "row_coins", lambda *a, **k: pytest.fail("drew coins"))
+    weights = np.ones(len(Y))
+    weights[row] = weight
+    with pytest.raises(InvalidParameterError, match="'sample_weight'"):
+        dpboost.cv(PARAMS, Dataset(X, Y, weight=weights), 2, nfold=2)
+
+
+def test_weights_and_earlier_models_reach_every_fit():
+    weight = np.where(Y > 0, 1.0, 0.0)
+    params = {**PARAMS, "epsilon": 200.0, "max_depth": 1}
+    first = dpboost.train(params, Dataset(X, Y), 5)
+    results = dpboost.cv(params, Dataset(X, Y, weight=weight), 50, nfold=2, return_cvbooster=True)
+    means = [booster.predict(X).mean() for booster in results["cvbooster"].boosters]
+    assert min(means) > 0.3
+    longer = dpboost.cv(params, Dataset(X, Y), 5, nfold=2, init_model=first, return_cvbooster=True)
+    assert longer["cvbooster"].num_trees() == [10, 10]
+    report = longer.privacy_report
+    assert (report.earlier_epsilon, report.earlier_delta) == (200, Fraction(1, 10**6))
+    assert "epsilon = 400, delta = 2e-06" in report.guarantee
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost"])
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_a_fold_that_leaves_nothing_to_train_on_is_no_error(recipe, kind, objective):
+    # Of one row, the fold that holds it trains on none: an error would tell that there is one.
+    params = {"objective": objective, "recipe": recipe, "verbosity": -1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = dpboost.cv(
+            params,
+            dpboost.Dataset(kind(np.ones((1, 2))), np.ones(1), free_raw_data=False),
+            nfold=2,
+            num_boost_round=2,
+        )
+    assert all(np.isfinite(values).all() for values in results.values())

@@ -1,0 +1,161 @@
+"""Labels that belong to no class, and classes without rows: what released numbers tell of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dpboost
+from dpboost import DPBoostClassifier, DPTreeClassifier, ParameterWarning
+from dpboost.federated import FederatedBoostingClassifier
+from dpboost.training.label_warnings import warn_of_labels
+from dpboost.training.start_value import SeenRows
+
+N_ROWS = 3000
+X = np.random.default_rng(0).uniform(size=(N_ROWS, 2))
+Y = np.digitize(X[:, 0], [1 / 3, 2 / 3])
+BINARY = np.where(X[:, 0] > 0.5, "yes", "no")
+BOUNDS = {"bounds": dict.fromkeys(range(2), (0.0, 1.0))}
+# The noise is that of a seed: one release in some hundred is further off than three deviations.
+GIVEN = {"n_estimators": 2, "verbosity": -1, "n_jobs": 1, "noise_seed": 1}
+OTHERS, EMPTY = "take no part", "no rows of the declared classes"
+
+
+def messages(fit, *arguments, **options):
+    """Which of the two things a fit warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(*arguments, **options)
+    told = [str(one.message) for one in caught if one.category is ParameterWarning]
+    assert all(OTHERS in text or EMPTY in text for text in told), told
+    assert len(told) == len({OTHERS in text for text in told})
+    return [kind for kind in (OTHERS, EMPTY) if any(kind in text for text in told)]
+
+
+def classifier(classes, **options):
+    return DPBoostClassifier(schema={**BOUNDS, "classes": classes}, **{**GIVEN, **options})
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize(
+    ("classes", "y", "told"),
+    [
+        (["No", "Yes"], BINARY, [OTHERS, EMPTY]),
+        (["no", "yes"], BINARY, []),
+        (["no", "Yes"], BINARY, [OTHERS, EMPTY]),
+        ([0, 1, 2], Y + 1, [OTHERS, EMPTY]),
+        ([0, 1], Y, [OTHERS]),
+        ([0, 1, 2], Y, []),
+        ([0, 1, 2, 3], Y, [EMPTY]),
+    ],
+)
+def test_a_fit_warns_by_what_is_released(classes, y, told, relation, delta):
+    model = classifier(classes, neighbours=relation, delta=delta, epsilon=4.0)
+    assert messages(model.fit, X, y) == told
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"class_weight": "balanced"},
+        {"class_weight": {1: 3.0}},
+        {"objective": "multiclassova"},
+        {"epsilon": float("inf"), "noise_seed": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
+def test_whatever_the_start_release_is(options, shift, told):
+    model = classifier([0, 1, 2], **{"epsilon": 4.0, **options})
+    assert messages(model.fit, X, Y + shift) == told
+
+
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS])])
+def test_where_scores_begin_elsewhere_no_class_is_counted(shift, told):
+    model = classifier([0, 1, 2], epsilon=4.0)
+    assert messages(model.fit, X, Y + shift, init_score=np.zeros((N_ROWS, 3))) == told
+
+
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
+def test_train_warns_of_labels_from_one(shift, told):
+    params = {"objective": "multiclass", "num_class": 3, "schema": BOUNDS, **GIVEN}
+    data = dpboost.Dataset(X, Y + shift)
+    assert messages(dpboost.train, {**params, "epsilon": 4.0}, data, 2) == told
+
+
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
+def test_batches_and_users(shift, told):
+    batches = [(X[part], Y[part] + shift) for part in (slice(0, 1000), slice(1000, None))]
+    assert messages(classifier([0, 1, 2], epsilon=4.0).fit, batches, None) == told
+    model = classifier([0, 1, 2], epsilon=8.0, rows_per_user=1)
+    assert messages(model.fit, X, Y + shift, user_ids=np.arange(N_ROWS)) == told
+
+
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [OTHERS, EMPTY])])
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_parties(classes, shift, told):
+    part = len(classes) - 1
+    parties = [(X[i::3], np.minimum(Y[i::3], part) + shift) for i in range(3)]
+    model = FederatedBoostingClassifier(
+        schema={**BOUNDS, "classes": classes},
+        epsilon=8.0,
+        n_estimators=2,
+        verbosity=0,
+        noise_seed=1,
+    )
+    assert messages(model.fit, parties) == told
+
+
+@pytest.mark.parametrize(("shift", "told"), [(0, []), (1, [EMPTY])])
+def test_trees_show_it_by_the_counts_of_their_leaves(shift, told):
+    schema = {**BOUNDS, "classes": [0, 1, 2]}
+    model = DPTreeClassifier(epsilon=2.0, max_depth=3, schema=schema, noise_seed=1)
+    assert messages(model.fit, X, Y + shift) == told
+
+
+def test_assumed_classes_are_those_of_the_rows():
+    model = DPBoostClassifier(schema=BOUNDS, epsilon=0.1, **GIVEN)
+    assert messages(model.fit, X[:60], Y[:60]) == []
+
+
+def test_labels_that_were_not_learned_take_no_part():
+    labels = np.where(np.arange(N_ROWS) % 3 == 0, np.arange(N_ROWS), 1 + np.arange(N_ROWS) % 2)
+    model = DPBoostClassifier(schema=BOUNDS, assume_public=("column_types",), epsilon=8.0, **GIVEN)
+    assert messages(model.fit, X, labels) == [OTHERS]
+
+
+@pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
+def test_recipes_without_a_start_release_say_so_in_the_report(recipe):
+    model = classifier(["No", "Yes"], recipe=recipe, epsilon=20.0, max_depth=2)
+    found = [messages(model.fit, X, y) for y in (BINARY, np.char.capitalize(BINARY))]
+    assert found == [[], []], "the labels of the rows are not compared with what is declared"
+    fact = model.privacy_report_.facts["other labels"]
+    assert fact == "rows with them take no part; the recipe does not count them"
+    report = DPBoostClassifier(schema=BOUNDS, recipe=recipe, max_depth=2, **GIVEN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "other labels" not in report.fit(X, BINARY).privacy_report_.facts
+
+
+def test_messages_hold_public_values_alone():
+    seen = SeenRows(n_rows=1, sizes=(0.0,) * 12, deviations=(1.0,) * 12, others=9, deviation=1)
+    with pytest.warns(ParameterWarning) as caught:
+        warn_of_labels(seen, list(range(12)), declared=True)
+    others, empty = (str(one.message) for one in caught)
+    assert others == (
+        "Rows with other labels than 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... take no part, and the "
+        "released numbers say that there are some: more than 3 standard deviations of their noise. "
+        "If these are not all classes, declare all of them, spelled and typed as in y: "
+        "schema=Schema(classes=...)."
+    )
+    assert empty.startswith("Released numbers show no rows of the declared classes 0, 1, 2,")
+
+
+def test_the_warning_points_at_the_call():
+    with pytest.warns(ParameterWarning) as caught:
+        classifier(["No", "Yes"], epsilon=4.0).fit(X, BINARY)
+    assert len(caught) == 3, "of the seed and these two"
+    assert {one.filename for one in caught} == {__file__}

@@ -1,0 +1,441 @@
+"""Objectives, weights and initial scores of the estimators."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import lightgbm
+import numpy as np
+import pytest
+
+import dpboost
+from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
+from dpboost.data.table import read_table
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective_names import ALIASES, OF_TASK
+
+N_ROWS = 4000
+BOUNDS = dict.fromkeys(range(3), (0.0, 1.0))
+QUICK = {"epsilon": 4.0, "n_estimators": 100, "n_jobs": 1, "verbosity": 0, "random_state": 0}
+
+
+def table():
+    random = np.random.default_rng(0)
+    X = random.uniform(size=(N_ROWS, 3))
+    return X, 2 * X[:, 0] + np.sin(6 * X[:, 1]), random
+
+
+def regression(name):
+    """Labels that suit an objective, and their bounds."""
+    X, truth, random = table()
+    mean = np.exp(truth - 1)
+    if name == "poisson":
+        return X, random.poisson(mean), (0, 20)
+    if name == "gamma":
+        return X, random.gamma(2, mean / 2), (0.05, 20)
+    if name == "tweedie":
+        return X, random.poisson(mean / 2) * random.gamma(2, 1, N_ROWS), (0, 20)
+    if name == "cross_entropy":
+        share = 1 / (1 + np.exp(1 - truth))
+        return X, np.clip(share + random.normal(0, 0.1, N_ROWS), 0, 1), (0, 1)
+    if name == "binary":
+        return X, (random.random(N_ROWS) < 1 / (1 + np.exp(3 - 3 * truth))).astype(float), (0, 1)
+    return X, truth + random.normal(0, 0.4, N_ROWS), (-3, 5)
+
+
+def deviance(name, y, p):
+    """What an objective minimises, up to a constant of the labels."""
+    p = np.maximum(p, 1e-9) if name in ("poisson", "gamma", "tweedie") else p
+    if name == "poisson":
+        return np.mean(p - y * np.log(p))
+    if name == "gamma":
+        return np.mean(np.log(p) + y / p)
+    if name == "tweedie":
+        return np.mean(2 * y * p**-0.5 + 2 * p**0.5)
+    if name in ("cross_entropy", "binary"):
+        return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+    if name == "quantile":
+        return np.mean(np.maximum(0.9 * (y - p), -0.1 * (y - p)))
+    return np.mean(np.abs(y - p)) if name == "regression_l1" else np.mean((y - p) ** 2)
+
+
+def best_constant(name, y):
+    if name == "regression_l1":
+        return np.median(y)
+    return np.quantile(y, 0.9) if name == "quantile" else y.mean()
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("name", OF_TASK["regression"])
+def test_each_regression_beats_a_constant_and_is_lightgbms_model(name, delta):
+    X, y, bounds = regression(name)
+    options = QUICK if delta else {**QUICK, "n_estimators": None}
+    model = DPBoostRegressor(
+        objective=name, delta=delta, schema={"bounds": BOUNDS, "label_bounds": bounds}, **options
+    ).fit(X, y)
+    predicted = model.predict(X)
+    constant = np.full(N_ROWS, best_constant(name, y))
+    assert deviance(name, y, predicted) < deviance(name, y, constant) - 0.01
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(predicted, stock.predict(X))
+    np.testing.assert_array_equal(predicted, model.ensemble_.predict(read_table(X)))
+    assert model.objective_ == name
+    assert model.privacy_report_.private
+    assert model.privacy_report_.facts["objective"] == name
+
+
+@pytest.mark.parametrize(("name", "classes"), [("multiclassova", 3), ("cross_entropy", 2)])
+def test_each_classification_beats_a_constant_and_is_lightgbms_model(name, classes):
+    X, truth, random = table()
+    y = np.digitize(truth + random.normal(0, 0.3, N_ROWS), [0.7, 1.7][: classes - 1])
+    schema = {"bounds": BOUNDS, "classes": list(range(classes))}
+    model = DPBoostClassifier(objective=name, schema=schema, **QUICK).fit(X, y)
+    assert (model.predict(X) == y).mean() > np.bincount(y).max() / N_ROWS + 0.1
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string()).predict(X)
+    own = model.predict_proba(X)
+    np.testing.assert_array_equal(own[:, 1] if classes == 2 else own, stock)
+    np.testing.assert_array_equal(stock, model.ensemble_.predict(read_table(X)))
+    assert model.objective_ == name
+
+
+def test_quantiles_are_covered():
+    X, y, bounds = regression("quantile")
+    schema = {"bounds": BOUNDS, "label_bounds": bounds}
+    for alpha in (0.2, 0.8):
+        model = DPBoostRegressor(objective="quantile", alpha=alpha, schema=schema, **QUICK)
+        assert (y <= model.fit(X, y).predict(X)).mean() == pytest.approx(alpha, abs=0.05)
+
+
+def straight(n_rows, noise, seed=0):
+    """A line and 20,000 rows that are held out."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows + 20_000, 5))
+    return X, 3 * X[:, 0] + X[:, 2] + noise * random.normal(size=len(X))
+
+
+@pytest.mark.parametrize("wide", [20, 200])
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+def test_quantiles_are_covered_on_held_out_rows_whatever_the_bounds(alpha, noise, wide):
+    X, y = straight(5000, noise)
+    schema = {"bounds": dict.fromkeys(range(5), (-5, 5)), "label_bounds": (-wide, wide)}
+    model = DPBoostRegressor(
+        objective="quantile",
+        alpha=alpha,
+        epsilon=8,
+        delta=1e-5,
+        schema=schema,
+        noise_seed=0,
+        random_state=0,
+    ).fit(X[:5000], y[:5000])
+    predicted = model.predict(X[5000:])
+    assert (y[5000:] <= predicted).mean() == pytest.approx(alpha, abs=0.015)
+    left = y[5000:] - predicted
+    loss = np.mean(np.maximum(alpha * left, (alpha - 1) * left))
+    # That of the quantile of all labels is over 1.
+    assert loss < (0.6 if alpha == 0.5 else 0.4)
+
+
+def test_wide_bounds_do_no_harm_to_the_median():
+    X, y = straight(5000, 0.3)
+    errors = []
+    for wide in (20, 200):
+        schema = {"bounds": dict.fromkeys(range(5), (-5, 5)), "label_bounds": (-wide, wide)}
+        model = DPBoostRegressor(objective="l1", epsilon=8, schema=schema, noise_seed=0)
+        predicted = model.fit(X[:5000], y[:5000]).predict(X[5000:])
+        errors.append(np.abs(y[5000:] - predicted).mean())
+    assert max(errors) < 0.6
+
+
+@pytest.mark.parametrize(("name", "at_least"), [("gamma", 0.9), ("tweedie", 0.88)])
+def test_small_tables_are_learned_through_a_logarithm(name, at_least):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(13_000, 5))
+    g = 3 * X[:, 0] + X[:, 1] + 0.3 * random.normal(size=13_000)
+    y = np.exp(g / 4) if name == "gamma" else np.maximum(g, 0)
+    schema = {"bounds": dict.fromkeys(range(5), (-1, 1)), "label_bounds": (y.min(), y.max())}
+    options = {"epsilon": 8, "delta": 1e-5, "noise_seed": 0, "random_state": 0}
+    model = DPBoostRegressor(objective=name, schema=schema, **options).fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > at_least
+
+
+def test_means_of_scattered_labels_are_not_far_too_low():
+    """Gradients that were clipped early would leave a mean near the median."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(13_000, 5))
+    mean = np.exp((3 * X[:, 0] + X[:, 1]) / 4)
+    schema = {"bounds": dict.fromkeys(range(5), (-1, 1)), "label_bounds": (0.01, 20)}
+    options = {"epsilon": 8, "delta": 1e-5, "noise_seed": 0, "random_state": 0}
+    model = DPBoostRegressor(objective="gamma", schema=schema, **options)
+    predicted = model.fit(X[:3000], (mean * random.exponential(size=13_000))[:3000]).predict(X)
+    assert predicted.mean() > 0.9 * mean.mean()
+
+
+def test_aliases_mean_the_same():
+    for name, listed in ALIASES.items():
+        task = "regression" if name in OF_TASK["regression"] else "classification"
+        for alias in listed.split():
+            assert ObjectiveRequest.validated("it", task=task, objective=alias).name == name
+
+
+# Every name here is one that LightGBM knows, so that a model text with it loads.
+@pytest.mark.parametrize("name", OF_TASK["regression"])
+def test_lightgbm_knows_the_aliases(name):
+    X, y, _ = regression(name)
+    for alias in ALIASES[name].split():
+        lightgbm.train(
+            {"objective": alias, "verbosity": -1, "num_leaves": 2},
+            lightgbm.Dataset(X[:500], np.abs(y[:500]) + (name == "gamma")),
+            1,
+        )
+
+
+def squared(y_true, y_pred):
+    return y_pred - y_true, np.ones_like(y_pred)
+
+
+def logistic(y_true, y_pred):
+    share = 1 / (1 + np.exp(-y_pred))
+    return share - y_true, share * (1 - share)
+
+
+def test_a_custom_regression():
+    X, y, bounds = regression("regression")
+    model = DPBoostRegressor(
+        objective=squared,
+        gradient_bound=4.0,
+        schema={"bounds": BOUNDS, "label_bounds": bounds},
+        **QUICK,
+    ).fit(X, y)
+    assert np.mean((model.predict(X) - y) ** 2) < 0.5 * y.var()
+    assert model.objective_ is squared
+    assert "objective=" not in model.booster_.model_to_string().split("Tree=0")[0]
+    assert model.privacy_report_.facts["gradient_bound"] == 4.0
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_custom_classification_predicts_raw_scores_as_lightgbm_does():
+    X, y, _ = regression("binary")
+    model = DPBoostClassifier(
+        objective=logistic,
+        gradient_bound=1.0,
+        hessian_bound=0.25,
+        schema={"bounds": BOUNDS, "classes": [0, 1]},
+        **QUICK,
+    ).fit(X, y.astype(int))
+    raw = model.predict(X, raw_score=True)
+    assert deviance("binary", y, 1 / (1 + np.exp(-raw))) < deviance("binary", y, y.mean())
+
+
+def test_weights_say_which_rows_count():
+    X, y, bounds = regression("regression")
+    right = X[:, 2] > 0.5
+    labels = np.where(right, y, -y)
+    options = {**QUICK, "schema": {"bounds": BOUNDS, "label_bounds": (-5, 5)}}
+    for weights, truth in ((right, y), (~right, -y)):
+        model = DPBoostRegressor(**options).fit(X, labels, sample_weight=weights.astype(float))
+        rows = weights & (np.arange(N_ROWS) % 2 == 0)
+        assert np.mean((model.predict(X) - truth)[rows] ** 2) < 0.4 * y.var()
+    assert "weights" in model.privacy_report_.facts
+
+
+def test_weights_are_clipped_and_their_scale_is_public():
+    X, y, bounds = regression("regression")
+    options = {
+        **QUICK,
+        "noise_seed": 0,
+        "schema": {"bounds": BOUNDS, "label_bounds": bounds},
+        "n_estimators": 10,
+    }
+
+    def predict(weights, **more):
+        with pytest.warns(UserWarning, match="not private"):
+            model = DPBoostRegressor(**options, **more).fit(X, y, sample_weight=weights)
+        return model.predict(X)
+
+    weights = np.random.default_rng(0).uniform(0, 3, N_ROWS)
+    clipped = predict(np.clip(weights, 0, 1))
+    np.testing.assert_array_equal(predict(weights), clipped)
+    np.testing.assert_array_equal(predict(7 * np.clip(weights, 0, 1), max_weight=7.0), clipped)
+    np.testing.assert_array_equal(predict(np.ones(N_ROWS)), predict(None))
+
+
+@pytest.mark.parametrize("weights", [np.zeros(N_ROWS), np.full(N_ROWS, 0.5), np.full(N_ROWS, 3.0)])
+def test_weights_without_a_bound_warn_whatever_they_are(weights):
+    X, y, bounds = regression("regression")
+    options = {**QUICK, "n_estimators": 2, "schema": {"bounds": BOUNDS, "label_bounds": bounds}}
+    with pytest.warns(ParameterWarning) as caught:
+        DPBoostRegressor(**options).fit(X, y, sample_weight=weights)
+    assert [str(warning.message) for warning in caught] == [
+        "Weights of rows come without max_weight, so that those above 1 count as 1: give a public "
+        "bound of the weights, max_weight=..."
+    ]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPBoostRegressor(max_weight=2.0, **options).fit(X, y, sample_weight=weights)
+
+
+def test_the_bound_that_class_weights_imply_is_named():
+    X, y = unbalanced()
+    schema = {"bounds": BOUNDS, "classes": [0, 1]}
+    model = DPBoostClassifier(class_weight={0: 1, 1: 6}, schema=schema, **QUICK)
+    with pytest.warns(ParameterWarning, match="above 6 count as 6"):
+        model.fit(X, y, sample_weight=np.ones(N_ROWS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+
+
+def unbalanced():
+    X, truth, random = table()
+    return X, (truth + random.normal(0, 0.4, N_ROWS) > 2.2).astype(int)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{"class_weight": "balanced"}, {"is_unbalance": True}, {"class_weight": {0: 1.0, 1: 6.0}}],
+    ids=str,
+)
+def test_class_weights_find_the_rare_class(weights):
+    X, y = unbalanced()
+    schema = {"bounds": BOUNDS, "classes": [0, 1]}
+    plain = DPBoostClassifier(schema=schema, **QUICK).fit(X, y)
+    model = DPBoostClassifier(schema=schema, **weights, **QUICK).fit(X, y)
+    assert model.predict(X)[y == 1].mean() > plain.predict(X)[y == 1].mean() + 0.1
+    report = model.privacy_report_
+    assert report.spent <= report.capacity
+    assert sum(release.label == "start value" for release in report.releases) == 1
+
+
+def test_balanced_weights_of_three_classes():
+    X, truth, random = table()
+    y = np.digitize(truth + random.normal(0, 0.3, N_ROWS), [0.7, 2.3])
+    schema = {"bounds": BOUNDS, "classes": [0, 1, 2]}
+    for objective in (None, "multiclassova"):
+        options = {"objective": objective, "schema": schema, **QUICK}
+        plain = DPBoostClassifier(**options).fit(X, y)
+        model = DPBoostClassifier(class_weight="balanced", **options).fit(X, y)
+        assert (model.predict(X) == 2)[y == 2].mean() > (plain.predict(X) == 2)[y == 2].mean()
+
+
+def test_training_begins_at_the_initial_scores_and_the_model_is_without_them():
+    X, y, bounds = regression("regression")
+    _, truth, _ = table()
+    model = DPBoostRegressor(schema={"bounds": BOUNDS, "label_bounds": bounds}, **QUICK)
+    model.fit(X, y, init_score=truth - 1)
+    assert np.mean((model.predict(X) + truth - 1 - y) ** 2) < 0.25
+    assert model.ensemble_.start == (0.0,)
+    assert "initial scores" in model.privacy_report_.facts
+
+
+def test_initial_scores_of_several_classes_in_both_forms():
+    X, truth, _ = table()
+    y = np.digitize(truth, [0.7, 1.7])
+    scores = np.random.default_rng(0).normal(size=(N_ROWS, 3))
+    models = [
+        DPBoostClassifier(
+            schema={"bounds": BOUNDS, "classes": [0, 1, 2]},
+            **{**QUICK, "n_estimators": 3, "noise_seed": 1},
+        )
+        for _ in range(2)
+    ]
+    with pytest.warns(UserWarning, match="not private"):
+        models[0].fit(X, y, init_score=scores)
+    with pytest.warns(UserWarning, match="not private"):
+        models[1].fit(X, y, init_score=scores.T.ravel())
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+
+
+REFUSED = {
+    "unknown": ({"objective": "squared"}, {}, "objective"),
+    "ranking": ({"objective": "lambdarank"}, {}, "other rows"),
+    "no bound": ({"objective": "mape"}, {}, "without bound"),
+    "text for a function": ({"objective": "custom"}, {}, "function itself"),
+    "of another task": ({"objective": "multiclass"}, {}, "objective"),
+    "no gradient bound": ({"objective": squared}, {}, "gradient_bound"),
+    "bad alpha": ({"objective": "quantile", "alpha": 1.0}, {}, "alpha"),
+    "bad power": ({"objective": "tweedie", "tweedie_variance_power": 2.0}, {}, "variance_power"),
+    "bad fair_c": ({"objective": "fair", "fair_c": 0.0}, {}, "fair_c"),
+    "bad score bounds": ({"score_bounds": (1.0, 1.0)}, {}, "score_bounds"),
+    "bad largest weight": ({"max_weight": 0.0}, {}, "max_weight"),
+    "weights too few": ({}, {"sample_weight": np.ones(3)}, "same length"),
+    "weights missing": ({}, {"sample_weight": np.full(50, np.nan)}, "sample_weight"),
+    "weights negative": ({"max_weight": 1.0}, {"sample_weight": np.full(50, -1e-9)}, "negative"),
+    "scores too few": ({}, {"init_score": np.zeros(3)}, "init_score"),
+    "scores of two outputs": ({}, {"init_score": np.zeros((50, 2))}, "init_score"),
+    "scores infinite": ({}, {"init_score": np.full(50, np.inf)}, "init_score"),
+    "both": ({}, {"init_score": np.zeros(50), "init_model": "x"}, "init_score"),
+    "no model": ({}, {"init_model": "no such file"}, "init_model"),
+    "paper's recipe, objective": ({"objective": "huber", "recipe": "dpboost"}, {}, "recipe='best'"),
+    "paper's recipe, weights": ({"recipe": "seq"}, {"sample_weight": np.ones(50)}, "recipe='best'"),
+    "paper's recipe, scores": ({"recipe": "para"}, {"init_score": np.zeros(50)}, "recipe='best'"),
+    "negative labels": (
+        {"objective": "poisson", "schema": {"label_bounds": (-2.0, 0.0)}},
+        {},
+        "label_bounds",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_done_is_refused_before_anything_is_charged(case, monkeypatch):
+    parameters, arguments, message = REFUSED[case]
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    X, y, _ = regression("regression")
+    with pytest.raises(InvalidParameterError, match=message):
+        DPBoostRegressor(**parameters).fit(X[:50], y[:50], **arguments)
+
+
+REFUSED_CLASSES = {
+    "a regression": ({"objective": "huber"}, {}, "objective"),
+    "two classes only": ({"objective": "cross_entropy"}, {}, "two classes"),
+    "custom of three classes": ({"objective": logistic, "gradient_bound": 1.0}, {}, "two classes"),
+    "weights of no class": ({"class_weight": {9: 1.0}}, {}, "class_weight"),
+    "odd weights": ({"class_weight": "even"}, {}, "class_weight"),
+    "negative weights": ({"class_weight": {0: -1.0}}, {}, "class_weight"),
+    "twice": ({"class_weight": {0: 1.0}, "is_unbalance": True}, {}, "is_unbalance"),
+    "scores of one class": ({}, {"init_score": np.zeros(60)}, "init_score"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_CLASSES)
+def test_what_a_classifier_cannot_do_is_refused_before_anything_is_charged(case, monkeypatch):
+    parameters, arguments, message = REFUSED_CLASSES[case]
+    monkeypatch.setattr("dpboost.privacy.ledger.Ledger.release", None)
+    X, _, _ = table()
+    with pytest.raises(InvalidParameterError, match=message):
+        DPBoostClassifier(**parameters).fit(X[:60], np.arange(60) % 3, **arguments)
+
+
+def test_labels_that_do_not_suit_are_no_error():
+    X, y, _ = regression("regression")
+    for name in ("poisson", "gamma", "tweedie", "cross_entropy"):
+        schema = {"bounds": BOUNDS, "label_bounds": (0.0, 1.0)}
+        model = DPBoostRegressor(objective=name, schema=schema, **{**QUICK, "n_estimators": 2})
+        assert np.isfinite(model.fit(X, -1000 * np.abs(y)).predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_label_bounds_may_be_learned():
+    X, y, _ = regression("gamma")
+    for name in ("poisson", "gamma", "quantile", "cross_entropy"):
+        model = DPBoostRegressor(objective=name, **{**QUICK, "n_estimators": 5}).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+        learned = "label bounds" in model.privacy_report_.facts["learned"]
+        assert learned == (name != "cross_entropy")
+
+
+def of_a_dataset(preds, train_data):
+    assert train_data.get_weight() is None
+    return preds - train_data.get_label(), np.ones_like(preds)
+
+
+def test_a_custom_objective_of_train():
+    X, y, bounds = regression("regression")
+    options = {"epsilon": 4.0, "verbosity": -1, "num_threads": 1, "gradient_bound": 4.0}
+    options["schema"] = {"bounds": BOUNDS, "label_bounds": bounds}
+    booster = dpboost.train({**options, "objective": of_a_dataset}, dpboost.Dataset(X, y), 100)
+    assert np.mean((booster.predict(X) - y) ** 2) < 0.5 * y.var()

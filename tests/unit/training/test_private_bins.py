@@ -1,0 +1,204 @@
+"""Bins from noisy fine histograms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpboost.data.binner import Binner
+from dpboost.data.table import read_table
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.randomness import Entropy
+from dpboost.rows.raw_rows import RawRows
+from dpboost.schema import Schema
+from dpboost.training import private_bins
+from dpboost.training.private_bins import N_CELLS, ROW_UNITS, denoise, merge_cells, release_bins
+
+
+def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        entropy=Entropy.seeded(1),
+    )
+
+
+def data(n_rows=20_000):
+    """Dense below 0.1, with missing, infinite and far values; an even one; a category."""
+    random = np.random.default_rng(0)
+    X = np.empty((n_rows, 3))
+    X[:, 0] = np.where(random.random(n_rows) < 0.9, random.uniform(0, 0.1, n_rows), 0.7)
+    X[:, 1] = random.uniform(-5, 5, n_rows)
+    X[:, 2] = random.integers(0, 3, n_rows)
+    X[:5, 0] = np.nan, np.inf, -np.inf, 1e300, -3
+    return X
+
+
+SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
+
+
+def source(table):
+    return LocalSource(RawRows(table=table, labels=np.zeros(table.n_rows)))
+
+
+def released(books, X=None, n_bins=16):
+    X = data() if X is None else X
+    names = tuple(f"Column_{i}" for i in range(X.shape[1]))
+    schema = Schema.coerce(SCHEMA).resolve(names)
+    table = read_table(X, schema=schema)
+    before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
+    with books.sequential("preparation"):
+        after = release_bins(
+            before,
+            source(table),
+            n_bins=n_bins,
+            n_rows=len(X),
+            budget=books.capacity,
+            ledger=books,
+        )
+    return before, after, table
+
+
+def test_bins_are_finer_where_rows_are():
+    before, after, table = released(ledger())
+    equal, found = before.transform(table)[0], after.transform(table)[0]
+    dense = data()[:, 0] < 0.1
+    assert len(np.unique(equal[dense])) <= 3
+    assert len(np.unique(found[dense])) >= 10
+    assert after.n_bins[0] <= 16
+    assert after.features[2] == before.features[2]
+    assert found[0] == after.n_bins[0], "missing values keep their bin"
+
+
+def test_one_release_of_all_histograms_with_their_bound():
+    for neighbours, rows in ((Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)):
+        for delta, constant in (
+            (0, 2 * rows),
+            (1e-6, math.sqrt(2 * rows) * ROW_UNITS),
+        ):
+            books = ledger(1.0, delta, neighbours)
+            released(books)
+            (entry,) = books.entries
+            assert entry.label == "fine histograms"
+            assert entry.bound.constant == pytest.approx(constant, rel=1e-5)
+            assert books.spent == books.capacity
+
+
+def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        private_bins,
+        "merge_cells",
+        lambda noisy, *_: seen.extend(noisy) or np.zeros(noisy.shape, np.uint8),
+    )
+    X = data(1000)
+    released(ledger(), X)
+    assert [histogram.sum() for histogram in seen] == [999, 1000]
+    assert seen[0][0] >= 2
+    assert seen[0][-1] == 2
+    expected = np.histogram(X[:, 1], N_CELLS, (-5, 5))[0]
+    assert np.abs(np.cumsum(seen[1] - expected)).max() <= 1
+
+
+def test_noise_moves_the_bins_only_a_little():
+    _, exact, table = released(ledger())
+    _, noisy, _ = released(ledger(1.0, 1e-6))
+    dense = data()[:, 0] < 0.1
+    assert len(np.unique(noisy.transform(table)[0][dense])) >= 8
+    # Without noise the two would be the same bins.
+    assert noisy.features[0].table != exact.features[0].table
+
+
+def test_nothing_numeric_is_nothing_released():
+    books = ledger(1.0)
+    names = ("a",)
+    schema = Schema.coerce({"categories": {"a": [0, 1]}}).resolve(names)
+    table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
+    binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
+    with books.sequential("preparation"):
+        same = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=books)
+    assert same is binner
+    assert books.spent == 0
+
+
+def merged(noisy, *numbers):
+    """Bins of one feature's cells."""
+    (bins,) = merge_cells(noisy[np.newaxis], *numbers)
+    return bins
+
+
+def test_many_features_are_merged_as_one_by_one():
+    noisy = np.random.default_rng(6).normal(3, 20, (5, N_CELLS)).cumsum(axis=1)
+    together = merge_cells(noisy, 20.0, 5000.0, 100)
+    assert np.array_equal(together, [merged(one, 20.0, 5000.0, 100) for one in noisy])
+    assert len({bins.tobytes() for bins in together}) == 5
+
+
+@pytest.mark.parametrize("n_bins", [2, 16, 255])
+@pytest.mark.parametrize("seed", range(5))
+def test_bins_of_cells_go_up_by_at_most_one_and_are_not_too_many(n_bins, seed):
+    random = np.random.default_rng(seed)
+    counts = random.poisson(5.0 * (random.random(N_CELLS) < 0.2)).astype(float)
+    for deviation in (0.0, 1.0, 100.0):
+        bins = merged(counts + deviation, deviation, max(counts.sum(), 1), n_bins)
+        steps = np.diff(bins.astype(int))
+        assert bins[0] == 0
+        assert set(steps.tolist()) <= {0, 1}
+        assert 1 <= bins[-1] + 1 <= n_bins
+
+
+def test_an_empty_histogram_has_equal_bins():
+    bins = merged(np.zeros(N_CELLS), 3.0, 1.0, 8)
+    assert np.bincount(bins).tolist() == [N_CELLS // 8] * 8
+
+
+def test_square_roots_of_mass_are_shared_out():
+    counts = np.repeat([900.0, 100.0], N_CELLS // 2)
+    bins = merged(counts, 0.0, counts.sum(), 40)
+    assert (bins[N_CELLS // 2 - 1] + 1) / 40 == pytest.approx(0.75, abs=0.03)
+
+
+def test_a_frequent_value_takes_one_bin_and_the_others_share_the_rest():
+    counts = np.full(N_CELLS, 4.0)
+    counts[[0, 300]] = 1e6
+    bins = merged(counts, 0.0, counts.sum(), 40)
+    sizes = np.bincount(bins)
+    assert sizes[bins[0]] == sizes[bins[300]] == 1
+    assert 36 <= len(sizes) <= 40
+    others = np.delete(sizes, [bins[0], bins[300]])
+    assert others.max() < 1.3 * others.min()
+
+
+def test_noise_spreads_bins_over_empty_stretches():
+    counts = np.where(np.arange(N_CELLS) < 64, 1000.0, 0.0)
+    bins = [merged(counts, deviation, counts.sum(), 32) for deviation in (1e-6, 40.0, 400.0)]
+    in_the_empty_part = [int(found[-1]) - int(found[64]) for found in bins]
+    assert in_the_empty_part == sorted(set(in_the_empty_part))
+
+
+def test_without_noise_nothing_is_smoothed():
+    counts = np.random.default_rng(3).integers(0, 50, (3, 64)).astype(float)
+    np.testing.assert_allclose(denoise(counts, 0.0), counts)
+
+
+def test_noise_is_smoothed_away_and_steps_stay():
+    random = np.random.default_rng(4)
+    truth = np.repeat([0.0, 200.0, 50.0, 0.0], N_CELLS // 4)
+    noisy = truth + random.normal(0, 10, N_CELLS)
+    (found,) = denoise(noisy[np.newaxis], 10.0)
+    assert found.min() >= 0
+    assert np.abs(found - truth).mean() < 0.1 * np.abs(noisy - truth).mean()
+    assert len(np.unique(found)) < 40
+
+
+def test_noise_alone_is_mostly_nothing():
+    noise = np.random.default_rng(5).normal(0, 10, (10, N_CELLS))
+    found = denoise(noise, 10.0)
+    assert found.sum() < 0.1 * np.maximum(noise, 0).sum()

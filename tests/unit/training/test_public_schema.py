@@ -1,0 +1,626 @@
+"""What is not declared: assumed, or learned at a price, and decided by public numbers only."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpboost import InvalidParameterError, Schema
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.table import read_table
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.randomness import Entropy
+from dpboost.rows.raw_rows import RawRows
+from dpboost.training.public_schema import (
+    ASSUMED_BY_DEFAULT,
+    ASSUMPTIONS,
+    FALLBACK_LABEL_BOUNDS,
+    AssumedPublicWarning,
+    UndeclaredWarning,
+    check_learnable,
+    complete_schema,
+)
+
+DELTA = Fraction(1, 10**6)
+TENTH = Fraction(1, 10)
+
+
+def ledger(epsilon=Fraction(1), delta=DELTA, neighbours=Neighbours.ADD_REMOVE):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=PureAccountant(),
+        entropy=Entropy.seeded(3),
+    )
+
+
+def numeric(n_rows=3000, n_features=2):
+    return np.random.default_rng(0).normal(size=(n_rows, n_features)) * 5
+
+
+def nominal(n_rows=3000, extra=()):
+    """A categorical column with two frequent categories, and some rare ones at the end."""
+    values = [*("ab" * n_rows)[: n_rows - len(extra)], *extra]
+    return pd.DataFrame({"job": pd.Categorical(values)})
+
+
+def complete(
+    X,
+    y,
+    books,
+    *,
+    task="regression",
+    schema=None,
+    assume_public=ASSUMED_BY_DEFAULT,
+    n_bins=16,
+    needs_label_range=False,
+):
+    table = read_table(X, schema=schema)
+    resolved = Schema.coerce(schema).resolve(table.feature_names)
+    return complete_schema(
+        resolved,
+        ColumnFacts.of(table),
+        LocalSource(RawRows(table=table, labels=np.asarray(y))),
+        task=task,
+        assume_public=assume_public,
+        n_bins=n_bins,
+        ledger=books,
+        assumed_classes=tuple(np.unique(y).tolist()),
+        assumed_categories=table.categorical if "categories" in assume_public else {},
+        needs_label_range=needs_label_range,
+    )
+
+
+def labels_of(books):
+    return [entry.label for entry in books.entries]
+
+
+def costs_by_label(books):
+    costs: dict = {}
+    for entry in books.entries:
+        costs[entry.label] = costs.get(entry.label, 0) + entry.charge.cost
+    return costs
+
+
+# -- declared and assumed: nothing is drawn ----------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+def test_what_is_declared_costs_nothing_and_is_kept(task):
+    X, books = numeric(), ledger()
+    schema = {
+        "bounds": {0: (-1, 1)},
+        "edges": {1: (0.0,)},
+        "classes": [5, 3],
+        "label_bounds": (0, 9),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knowledge = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
+    assert books.entries == ()
+    assert knowledge.epsilon == 1
+    assert knowledge.learned == knowledge.assumed == ()
+    assert knowledge.schema.bounds == {0: (-1.0, 1.0)}
+    assert knowledge.schema.edges == {1: (0.0,)}
+    assert knowledge.schema.classes == (5, 3)
+    assert knowledge.schema.label_bounds == (0.0, 9.0)
+
+
+def test_column_types_and_classes_are_assumed_by_default_and_categories_are_learned():
+    books = ledger()
+    with pytest.warns(UndeclaredWarning, match="categories"):
+        knowledge = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
+    assert labels_of(books) == ["categories"]
+    assert knowledge.schema.classes == ("no", "yes")
+    assert knowledge.schema.categories == {0: ("a", "b")}
+    assert knowledge.assumed == ("column types", "set of class labels")
+    assert knowledge.epsilon == Fraction(9, 10)
+
+
+def test_lists_of_categories_are_assumed_where_the_user_says_so():
+    books = ledger()
+    with pytest.warns(AssumedPublicWarning) as caught:
+        knowledge = complete(
+            nominal(extra="z"),
+            ["no", "yes"] * 1500,
+            books,
+            task="binary",
+            assume_public=ASSUMPTIONS,
+        )
+    assert books.entries == ()
+    assert knowledge.schema.categories == {0: ("a", "b", "z")}
+    assert knowledge.assumed == ("column types", "category lists", "set of class labels")
+    assert knowledge.epsilon == 1
+    lists, classes = (str(warning.message) for warning in caught)
+    assert "'job'" in lists
+    assert "Schema(categories=...)" in lists
+    assert "'no', 'yes'" in classes
+
+
+@pytest.mark.parametrize("n_classes", [2, 20, 23])
+def test_one_warning_lists_the_class_labels(n_classes):
+    schema = {"bounds": {0: (0, 1), 1: (0, 1)}}
+    with pytest.warns() as caught:
+        complete(
+            numeric(n_classes), range(100, 100 + n_classes), ledger(), task="many", schema=schema
+        )
+    (warning,) = caught
+    assert warning.category is AssumedPublicWarning
+    shown = ", ".join(map(str, range(100, 100 + min(n_classes, 20))))
+    assert f"model: {shown}{' and 3 more' if n_classes == 23 else ''}. " in str(warning.message)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_nothing_is_assumed_about_the_labels_of_a_regression():
+    knowledge = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
+    assert knowledge.assumed == ("column types",)
+    assert knowledge.schema.classes is None
+
+
+def test_declared_categories_win_over_those_of_the_type():
+    books = ledger()
+    schema = {"categories": {"job": ["b", "q"]}, "label_bounds": (0, 1)}
+    knowledge = complete(nominal(), np.zeros(3000), books, schema=schema)
+    assert knowledge.schema.categories == {0: ("b", "q")}
+    assert books.entries == ()
+
+
+# -- bounds -------------------------------------------------------------------------------------
+
+
+def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
+    X, books = numeric(), ledger(epsilon=Fraction(100))
+    X[0] = [1e12, -1e12]
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.full(3000, 3.0), books)
+    for low, high in knowledge.schema.bounds.values():
+        assert {abs(low), abs(high)} <= {8.0, 16.0, 32.0}
+    low, high = knowledge.schema.label_bounds
+    assert 2.999 < low <= 3.0 <= high < 3.001
+    assert knowledge.learned == ("label bounds", "bounds of 2 numeric columns")
+    assert labels_of(books) == ["label bounds"] * 5 + ["feature bounds"] * 2
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_learning_takes_a_tenth_in_equal_parts(neighbours):
+    X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
+    books = ledger(Fraction(7, 3), neighbours=neighbours)
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, [0, 1] * 1500, books, task="binary", assume_public=())
+    part = Fraction(7, 30) / 3
+    assert costs_by_label(books) == {
+        "class labels": part,
+        "categories": part,
+        "feature bounds": part,
+    }
+    assert books.spent == Fraction(7, 30)
+    assert knowledge.epsilon == Fraction(7, 3) * 9 / 10
+    assert books.spent + knowledge.epsilon == books.epsilon
+    assert [entry.charge.cost for entry in books.entries[-2:]] == [part / 2] * 2
+    assert all(entry.scope == ("preparation",) for entry in books.entries)
+
+
+def test_the_failure_probability_is_part_of_delta():
+    books = ledger()
+    with pytest.warns(UndeclaredWarning):
+        complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    assert [entry.charge.delta for entry in books.entries] == [DELTA / 10, DELTA / 10]
+    assert books.delta_spent == DELTA / 5
+
+
+# The least epsilon that is worth spending on one column is 1/100; a tenth of epsilon is shared
+# with the label bounds.
+@pytest.mark.parametrize(
+    ("epsilon", "n_features", "expected"),
+    [
+        (Fraction(1), 5, "bounds of 5 numeric columns"),
+        (Fraction(1), 6, "one common bound of 6 numeric columns"),
+        (Fraction(1, 5), 1, "bounds of 1 numeric columns"),
+        (Fraction(1, 5), 2, "one common bound of 2 numeric columns"),
+        (Fraction(19, 100), 1, None),
+        (Fraction(19, 100), 200, None),
+        (math.inf, 200, "bounds of 200 numeric columns"),
+    ],
+)
+@pytest.mark.parametrize("n_rows", [1, 400])
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
+    epsilon, n_features, expected, n_rows
+):
+    for scale in (0.0, 1.0, 1e300):
+        books = ledger(epsilon)
+        X = numeric(n_rows, n_features) * scale
+        knowledge = complete(X, np.zeros(n_rows), books)
+        assert knowledge.learned == (("label bounds", expected) if expected else ("label bounds",))
+        assert [label for label in labels_of(books) if label != "label bounds"] == {
+            "b": ["feature bounds"] * n_features,
+            "o": ["common feature bound"],
+            "n": [],
+        }[(expected or "none")[0]]
+        if epsilon == math.inf:
+            assert books.spent == math.inf
+        else:
+            assert books.spent <= epsilon / 10
+            assert books.spent + knowledge.epsilon == epsilon
+
+
+def test_only_undeclared_numeric_columns_are_counted():
+    books = ledger()
+    schema = {"bounds": {0: (0, 1)}, "edges": {1: (0.0,)}, "categories": {2: [0, 1]}}
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(
+            np.abs(numeric(n_features=4)).round(), np.ones(3000), books, schema=schema
+        )
+    assert knowledge.learned == ("label bounds", "bounds of 1 numeric columns")
+    assert set(knowledge.schema.bounds) == {0, 3}
+
+
+def test_a_common_bound_lays_one_grid_under_all_columns():
+    X, books = numeric(n_features=30), ledger(epsilon=Fraction(4))
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.ones(3000), books, n_bins=32)
+    assert set(knowledge.schema.edges) == set(range(30))
+    (edges,) = set(knowledge.schema.edges.values())
+    bound = 32.0
+    assert np.all(np.diff(edges) > 0)
+    assert max(map(abs, edges)) < bound
+    assert np.allclose(np.array(edges), -np.array(edges)[::-1])
+    assert 8 <= len(edges) <= 31
+    assert knowledge.schema.bounds == {}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_the_common_grid_grows_with_the_bound():
+    grids = []
+    for factor in (1.0, 1024.0):
+        X = numeric(n_features=30) * factor
+        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+        grids.append(np.array(knowledge.schema.edges[0]))
+    assert np.allclose(grids[1], grids[0] * 1024)
+
+
+def test_rows_without_any_number_do_not_count_for_the_common_bound():
+    X = np.full((3000, 30), np.nan)
+    X[:1500, 7] = 3.0
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+    (edges,) = set(knowledge.schema.edges.values())
+    assert max(edges) < 4.0
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("n_features", [2, 30])
+@pytest.mark.parametrize("rows", [np.full((3, 1), np.nan), np.ones((1, 1)), np.zeros((2, 1))])
+def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
+    books = ledger()
+    knowledge = complete(np.tile(rows, n_features), np.zeros(len(rows)), books)
+    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+    assert knowledge.schema.bounds == {}
+    assert knowledge.schema.edges == {}
+    # Where labels have no magnitude there is nothing to look into.
+    assert books.spent == TENTH * 3 / 4
+    assert books.spent + knowledge.epsilon == 1
+
+
+def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(numeric(), np.zeros(3000), ledger(epsilon=Fraction(50)))
+    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+
+
+LABELS = {
+    "years": (lambda g: 1975 + g.uniform(-35, 35, 20_000), 300),
+    "an offset": (lambda g: 1e9 + g.normal(0, 3, 20_000), 100),
+    "negative years": (lambda g: -1975 + g.uniform(-35, 35, 20_000), 300),
+    "tiny": (lambda g: 1e-9 * g.normal(0, 3, 20_000), 1e-7),
+    "huge": (lambda g: 1e12 * g.normal(10, 3, 20_000), 1.2e14),
+    "two clusters": (lambda g: g.choice([-5000.0, 1000.0], 20_000), 10_000),
+    "mostly zero": (lambda g: 100.0 * (g.random(20_000) < 0.1), 200),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("name", LABELS)
+def test_learned_label_bounds_are_near_the_labels(name):
+    make, widest = LABELS[name]
+    y, books = make(np.random.default_rng(0)), ledger()
+    low, high = complete(numeric(20_000), y, books).schema.label_bounds
+    assert high - low < widest
+    assert np.mean((y >= low) & (y <= high)) > 0.98
+    assert books.spent <= TENTH
+
+
+def look(y, books, bounds=(-200.0, 200.0), **options):
+    """Complete a schema with declared bounds for a loss that needs the labels' range."""
+    schema = {"label_bounds": bounds, "bounds": dict.fromkeys(range(2), (-50, 50))}
+    return complete(numeric(len(y)), y, books, schema=schema, needs_label_range=True, **options)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
+    y, books = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knowledge = look(y, books)
+    low, high = knowledge.schema.label_bounds
+    assert -30 < low < -6
+    assert 6 < high < 30
+    assert knowledge.learned == ("range of labels inside their bounds",)
+    assert labels_of(books) == ["label range"]
+    assert books.spent == TENTH / 8
+    assert knowledge.epsilon == 1 - TENTH / 8
+
+
+def test_declared_label_bounds_stay_where_noise_hides_the_labels():
+    knowledge = look(np.full(5, 3.0), ledger())
+    assert knowledge.schema.label_bounds == (-200.0, 200.0)
+
+
+def test_labels_outside_declared_bounds_stay_outside():
+    knowledge = look(np.full(3000, 7.0), ledger(epsilon=Fraction(50)), bounds=(0.0, 1.0))
+    low, high = knowledge.schema.label_bounds
+    assert 0.99 < low < high == 1.0
+
+
+# -- classes and categories -----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize(
+    "frequent",
+    [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"]],
+    ids=["int", "float", "bool", "text"],
+)
+def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
+    rare = "maybe" if isinstance(frequent[0], str) else 7
+    books = ledger(epsilon=Fraction(2))
+    labels = np.array([*frequent * 1500, rare])
+    knowledge = complete(numeric(3001), labels, books, task="binary", assume_public=())
+    assert knowledge.schema.classes == tuple(frequent)
+    assert knowledge.assumed == ()
+    assert knowledge.learned[0] == "class labels"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("others", [[], [2], [2.0], [True], [7.0], [-(2**62)]], ids=str)
+@pytest.mark.parametrize("frequent", [[0, 1], [False, True]], ids=str)
+def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, others):
+    """Lists of mixed numbers become arrays whose type hangs on every single one of them."""
+    labels = np.asarray(frequent * 1500 + others)
+    knowledge = complete(
+        numeric(len(labels)), labels, ledger(epsilon=Fraction(2)), task="binary", assume_public=()
+    )
+    assert repr(knowledge.schema.classes) == "(0, 1)"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("others", [[], [0.5], [7], [-3.0], ["x"]], ids=str)
+@pytest.mark.parametrize("frequent", [(1, 2), (1, 2.5)], ids=str)
+def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, others):
+    """Neither do their types tell, nor their order, which depends on types in mixed lists."""
+    X = pd.DataFrame({"code": [*frequent * 1500, *others]}).astype("category")
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(
+        X, np.zeros(len(X)), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
+    )
+    assert repr(knowledge.schema.categories) == f"{{0: {frequent}}}"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_frequent_categories_are_learned_and_missing_cells_are_none():
+    X = nominal(extra=["z", *[None] * 500])
+    books = ledger(epsilon=Fraction(2))
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(X, np.zeros(3000), books, schema=schema, assume_public=())
+    assert knowledge.schema.categories == {0: ("a", "b")}
+    assert knowledge.learned == ("categories",)
+    assert labels_of(books) == ["categories"]
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_fractions_stay_categories():
+    X = pd.DataFrame({"size": pd.Categorical([0.5, 1.0] * 1500)})
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(
+        X, np.zeros(3000), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
+    )
+    assert repr(knowledge.schema.categories) == "{0: (0.5, 1)}"
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_what_the_type_lists_and_no_row_holds_is_not_learned():
+    """Names of absent rows would otherwise come out by noise alone."""
+    column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
+    schema = {"label_bounds": (0, 1)}
+    books = ledger(epsilon=math.inf)
+    knowledge = complete(pd.DataFrame({"job": column}), np.zeros(3000), books, schema=schema)
+    assert knowledge.schema.categories == {0: ("a", "b")}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_infinite_numbers_are_no_categories():
+    X = pd.DataFrame({"size": pd.Categorical([1.0, math.inf, 2.5] * 1000)})
+    knowledge = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
+    assert knowledge.schema.categories == {0: (1, 2.5)}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_lists_longer_than_the_codes_of_a_column_of_numbers():
+    names = [f"person {number}" for number in range(70_000)]
+    column = pd.Categorical([*names, *["zoe"] * 3000], categories=[*names, "zoe"])
+    X = pd.DataFrame({"name": column})
+    knowledge = complete(X, np.zeros(len(X)), ledger(epsilon=Fraction(2)))
+    assert knowledge.schema.categories == {0: ("zoe",)}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_where_no_category_passes_there_is_none():
+    schema = {"label_bounds": (0, 1)}
+    knowledge = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
+    assert knowledge.schema.categories == {0: ()}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
+@pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",), ("categories",)])
+def test_each_assumption_is_on_its_own(assumed):
+    books = ledger()
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=assumed)
+    expected = []
+    if "classes" not in assumed:
+        expected.append("class labels")
+    if "categories" not in assumed:
+        expected.append("categories")
+    assert list(knowledge.learned) == labels_of(books) == expected
+
+
+# -- refusals and warnings -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "named"), [("binary", r"Schema\(classes="), ("regression", r"Schema\(categories=")]
+)
+def test_without_delta_learning_is_refused_before_anything_is_drawn(task, named):
+    books = ledger(delta=0)
+    with pytest.raises(InvalidParameterError, match=named):
+        complete(nominal(), [0, 1] * 1500, books, task=task, assume_public=())
+    assert books.entries == ()
+    assert books.spent == 0
+
+
+def test_the_refusal_names_the_columns_and_the_cures():
+    X = pd.DataFrame({"town": ["x"], "size": [1.0], "name of person": ["secret"], "code": [3.0]})
+    X = X.astype({"town": "category", "name of person": "category"})
+    table = read_table(X)
+    facts = ColumnFacts.of(table)
+    request = {"task": "regression", "assume_public": ASSUMED_BY_DEFAULT, "epsilon": Fraction(1)}
+
+    def error(schema, nominal=(), **more):
+        with pytest.raises(InvalidParameterError) as caught:
+            check_learnable(
+                Schema.coerce(schema).resolve(table.feature_names),
+                facts,
+                nominal=frozenset(nominal),
+                delta=0,
+                **request | more,
+            )
+        return str(caught.value)
+
+    message = error(None)
+    assert "Undeclared: 'town', 'name_of_person'. " in message
+    assert "secret" not in message
+    for cure in ("Schema(categories=...)", "delta > 0", "assume_public name 'categories'"):
+        assert cure in message
+    assert "Undeclared: 'name_of_person'. " in error({"categories": {"town": ["x"]}})
+    # Codes in a column of numbers have no list that could be assumed.
+    message = error({"categories": {0: ["x"], 2: ["y"]}}, nominal=[3])
+    assert "Undeclared: 'code'. " in message
+    assert "assume_public" not in message
+    assert "'code'" in error(None, nominal=[3], assume_public=ASSUMPTIONS)
+    resolved = Schema().resolve(table.feature_names)
+    for allowed in (
+        {"assume_public": ASSUMPTIONS, "delta": 0},
+        {"delta": 1e-9},
+        {"delta": 0, "epsilon": math.inf},
+    ):
+        check_learnable(resolved, facts, nominal=frozenset(), **request | allowed)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_without_noise_no_delta_is_needed():
+    books = ledger(epsilon=math.inf, delta=0)
+    knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    assert knowledge.schema.classes == (0, 1)
+    assert knowledge.schema.categories == {0: ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    ("task", "n_features", "arguments"),
+    [
+        ("regression", 2, "bounds=..., label_bounds=..."),
+        ("regression", 60, "bounds=..., label_bounds=..."),
+        ("binary", 2, "bounds=..., classes=..."),
+    ],
+)
+def test_one_warning_names_what_to_declare(task, n_features, arguments):
+    with pytest.warns() as caught:
+        complete(numeric(500, n_features), [0, 1] * 250, ledger(), task=task, assume_public=())
+    (warning,) = caught
+    assert warning.category is UndeclaredWarning
+    assert f"schema=Schema({arguments})" in str(warning.message)
+    assert "500" not in str(warning.message)
+
+
+def test_the_warning_is_the_same_for_any_rows():
+    messages = set()
+    for n_rows, scale in ((1, 1.0), (700, 1e9), (31, 0.0)):
+        with pytest.warns(UndeclaredWarning) as caught:
+            complete(numeric(n_rows) * scale, np.ones(n_rows), ledger())
+        messages |= {str(warning.message) for warning in caught}
+    assert len(messages) == 1
+
+
+# -- columns of numbers that hold categories, and rows that are a sample ------------------------
+
+
+def test_categories_in_columns_of_numbers_are_learned():
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 3, 2000).astype(float)
+    codes[:5] = [-1, 0.5, np.nan, 7e9, np.inf]
+    table = read_table(np.column_stack([random.normal(size=2000), codes]))
+    books = ledger(Fraction(20))
+    with pytest.warns(UndeclaredWarning, match="categories"):
+        knowledge = complete_schema(
+            Schema(label_bounds=(0, 1)).resolve(table.feature_names),
+            ColumnFacts.of(table),
+            LocalSource(RawRows(table=table, labels=np.zeros(2000))),
+            task="regression",
+            assume_public=ASSUMED_BY_DEFAULT,
+            n_bins=16,
+            ledger=books,
+            nominal=frozenset({1}),
+        )
+    assert knowledge.schema.categories == {1: (0, 1, 2)}
+    assert list(knowledge.schema.bounds) == [0]
+    assert "categories" in knowledge.learned
+
+
+def test_histograms_count_the_rows_they_are_told_to():
+    table = read_table(np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)]))
+    books = ledger(Fraction(20))
+    with pytest.warns(UndeclaredWarning):
+        knowledge = complete_schema(
+            Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
+            ColumnFacts.of(table),
+            LocalSource(
+                RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
+            ),
+            task="regression",
+            assume_public=ASSUMED_BY_DEFAULT,
+            n_bins=16,
+            ledger=books,
+            nominal=frozenset({1}),
+        )
+    assert knowledge.schema.categories == {1: (3,)}
+
+
+def test_the_set_of_classes_is_that_of_all_rows():
+    table = read_table(np.zeros((4, 1)))
+    knowledge = complete_schema(
+        Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
+        ColumnFacts.of(table),
+        LocalSource(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
+        task="classification",
+        assume_public=ASSUMED_BY_DEFAULT,
+        n_bins=16,
+        ledger=ledger(),
+        assumed_classes=(0, 1, 2),
+    )
+    assert knowledge.schema.classes == (0, 1, 2)

@@ -1,0 +1,267 @@
+"""The released start value and row count."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost.losses import LogisticLoss, LogLinkLoss, SeparateLoss, SoftmaxLoss, SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.randomness import Entropy
+from dpboost.rows import start_queries
+from dpboost.rows.encoded_rows import TaughtRows
+from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
+from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
+from dpboost.training.start_value import LEAST_ROWS, SeenRows, release_class_sizes, release_start
+
+LOSS = SquaredLoss.from_label_bounds(10.0, 20.0)
+
+
+def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE, seed=3):
+    return Ledger(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        entropy=Entropy.seeded(seed),
+    )
+
+
+def source(labels, present=None, sample_weight=None):
+    present = np.ones(len(labels), bool) if present is None else present
+    rows = TaughtRows(
+        table=None,
+        targets=labels,
+        present=present,
+        indices=np.asarray(labels),
+        extras=RowExtras(sample_weight=sample_weight),
+    )
+    return LocalSource(rows)
+
+
+def release(loss, labels, books=None, present=None, budget=None):
+    books = books or ledger()
+    budget = books.capacity if budget is None else budget
+    with books.sequential("preparation"):
+        started, seen = release_start(loss, source(labels, present), budget=budget, ledger=books)
+    return started, seen.n_rows
+
+
+def test_without_noise_the_start_is_the_mean():
+    y = np.random.default_rng(0).uniform(10, 20, 500) ** 1.02
+    y = np.clip(y, 10, 20)
+    started, n_rows = release(LOSS, LOSS.encode_labels(y))
+    assert n_rows == 500
+    assert started.start == pytest.approx(y.mean(), abs=1e-4)
+    assert LOSS.start == 15
+
+
+def test_without_noise_the_start_is_the_log_odds():
+    labels = (np.arange(400) % 4 == 0).astype(np.int64)
+    started, n_rows = release(LogisticLoss(), labels)
+    assert n_rows == 400
+    assert started.start == pytest.approx(math.log(1 / 3), abs=1e-5)
+
+
+@pytest.mark.parametrize(("label", "share"), [(0, 0.01), (1, 0.99)])
+def test_a_class_that_is_alone_has_a_start_of_bounded_size(label, share):
+    started, _ = release(LogisticLoss(), np.full(300, label, dtype=np.int64))
+    assert started.start == pytest.approx(math.log(share / (1 - share)), abs=1e-5)
+
+
+def test_rows_that_take_no_part_are_not_seen():
+    labels = LOSS.encode_labels(np.array([10.0, 12.0, 20.0, 14.0] * 50))
+    present = np.arange(200) % 2 == 1
+    started, n_rows = release(LOSS, labels, present=present)
+    assert n_rows == 100
+    assert started.start == pytest.approx(13, abs=1e-4)
+
+
+def test_few_rows_pull_the_start_to_the_middle():
+    started, n_rows = release(LOSS, LOSS.encode_labels(np.array([20.0])))
+    assert n_rows == 1
+    assert started.start == pytest.approx(15 + 5 / LEAST_ROWS, abs=1e-4)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbours, delta):
+    books = ledger(1.0, delta, neighbours)
+    labels = LOSS.encode_labels(np.random.default_rng(1).uniform(10, 20, 5000))
+    budget = books.capacity / 10
+    release(LOSS, labels, books, budget=budget)
+    assert books.spent == budget
+    (entry,) = books.entries
+    assert entry.label == "start value"
+    assert entry.unit == 1 / ROW_UNITS
+    replace = neighbours is Neighbours.REPLACE
+    # One row moves (sum, count) by at most (1, 1); a replaced one by at most (2, 1) in this bound.
+    factor = (4 if replace else 2) if delta == 0 else math.sqrt(5 if replace else 2)
+    assert entry.bound.constant == pytest.approx(factor * ROW_UNITS, rel=1e-5)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_noise_is_drawn_around_the_truth(delta):
+    y = np.full(20_000, 18.0)
+    found = [release(LOSS, LOSS.encode_labels(y), ledger(1.0, delta, seed=s)) for s in range(20)]
+    starts, counts = np.array([(loss.start, n_rows) for loss, n_rows in found]).T
+    assert min(len(set(counts)), len(set(starts))) > 15
+    assert abs(counts - 20_000).max() < 200
+    assert abs(starts - 18).max() < 0.1
+
+
+def test_a_row_count_is_at_least_one():
+    counts = [
+        release(LOSS, LOSS.encode_labels(np.array([15.0])), ledger(Fraction(1, 20), seed=s))[1]
+        for s in range(20)
+    ]
+    assert min(counts) == 1
+    assert max(counts) > 1
+
+
+def test_a_weighted_start_is_the_weighted_mean():
+    random = np.random.default_rng(2)
+    y, weights = random.uniform(10, 20, 3000), random.uniform(0, 1, 3000)
+    units = np.rint(weights * WEIGHT_ONE).astype(np.int32)
+    books = ledger()
+    with books.sequential("preparation"):
+        started, seen = release_start(
+            LOSS,
+            source(LOSS.encode_labels(y), sample_weight=units / WEIGHT_ONE),
+            budget=books.capacity,
+            ledger=books,
+            weighting=Weighting(max_weight=1.0),
+        )
+    assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
+    assert seen.n_rows == pytest.approx(weights.sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("make", [SoftmaxLoss, SeparateLoss])
+def test_weighted_shares_of_classes(make):
+    labels, books = np.repeat([0, 1, 2], 100), ledger()
+    units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
+    loss = make(n_outputs=3)
+    with books.sequential("preparation"):
+        started, seen = release_start(
+            loss,
+            source(labels, sample_weight=units / WEIGHT_ONE),
+            budget=books.capacity,
+            ledger=books,
+            weighting=Weighting(max_weight=1.0),
+        )
+    assert seen.n_rows == 175
+    raw = np.array([started.start_units]) * started.unit
+    np.testing.assert_allclose(started.inverse_link(raw)[0], np.array([4, 2, 1]) / 7, rtol=1e-4)
+
+
+def test_a_fixed_start_counts_rows_only():
+    books = ledger(epsilon=1.0)
+    loss = LogLinkLoss.poisson(0.0, 9.0)
+    with books.sequential("preparation"):
+        started, seen = release_start(
+            loss,
+            source(loss.encode_labels(np.ones(5000))),
+            budget=books.capacity,
+            ledger=books,
+            fixed=True,
+        )
+    assert started is loss
+    assert seen.n_rows == pytest.approx(5000, abs=30)
+    assert [entry.bound.constant for entry in books.entries] == [ROW_UNITS]
+
+
+def test_class_sizes_are_released_beside_the_rows_of_no_class():
+    books = ledger()
+    labels = np.repeat([0, 1], [30, 70])
+    present = np.arange(100) % 10 != 0
+    with books.sequential("preparation"):
+        seen = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
+    assert seen.sizes == (27, 63, 0)
+    assert (seen.n_rows, seen.others) == (90, 10)
+    assert seen.some_take_no_part
+    assert seen.empty_classes == (2,)
+    assert len(books.entries) == 1
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3)])
+def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted, fixed):
+    books, labels = ledger(), np.repeat([0, 1], [30, 70])
+    weights = np.full(100, 0.5) if weighted else None
+    place = source(labels, np.arange(100) % 10 != 0, weights)
+    with books.sequential("preparation"):
+        _, seen = release_start(
+            loss,
+            place,
+            budget=books.capacity,
+            ledger=books,
+            weighting=Weighting(max_weight=1.0) if weighted else None,
+            fixed=fixed,
+            classes=True,
+        )
+    part = 0.5 if weighted else 1
+    assert (seen.n_rows, seen.others) == (90 * part, 10)
+    expected = (27 * part, 63 * part, 0.0)
+    assert seen.sizes == (() if fixed else expected[: max(2, loss.n_outputs)])
+    assert seen.some_take_no_part
+    assert len(books.entries) == 1
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3)])
+def test_deviations_are_those_of_the_noise(loss, delta):
+    labels, found = np.repeat([0, 1], 2000), []
+    for seed in range(150):
+        books = ledger(1.0, delta, seed=seed)
+        with books.sequential("preparation"):
+            _, seen = release_start(
+                loss, source(labels), budget=books.capacity / 10, ledger=books, classes=True
+            )
+        found.append((*seen.sizes, seen.others))
+    spread = np.std(found, axis=0)
+    np.testing.assert_allclose(spread, (*seen.deviations, seen.deviation), rtol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("others", "sizes", "told", "empty"),
+    [
+        (30.0, (30.1, 42.0), False, (1,)),
+        (30.1, (90.0, 90.0), True, ()),
+        (0.0, (-5.0, 0.0), False, (0, 1)),
+    ],
+)
+def test_three_deviations_decide(others, sizes, told, empty):
+    seen = SeenRows(n_rows=1.0, sizes=sizes, deviations=(10.0, 14.0), others=others, deviation=10.0)
+    assert seen.some_take_no_part is told
+    assert seen.empty_classes == empty
+
+
+@pytest.mark.parametrize("weighting", [None, Weighting(max_weight=2.0)])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
+    random = np.random.default_rng(5)
+    labels, weights = random.integers(0, 2, 50), random.random(50)
+    present = random.random(50) < 0.8
+    place = source(labels, present, None if weighting is None else weights)
+    questions = [
+        RowCount(weighting=weighting, others=True),
+        ClassSizes(n_classes=2, weighting=weighting),
+        MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
+    ]
+    whole = [place.exact(question) for question in questions]
+    monkeypatch.setattr(start_queries, "ROWS_AT_ONCE", size)
+    for question, answer in zip(questions, whole, strict=True):
+        assert np.array_equal(place.exact(question), answer)
+    units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
+    tolerance = 0 if weighting is None else 4 * 50
+    assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)
+    assert [answer[-1] for answer in whole] == [ROW_UNITS * (~present).sum()] * 3
+    assert whole[1][:-1].sum() == whole[0][0]
+    assert whole[2][0] == pytest.approx(units[present & (labels == 1)].sum(), abs=tolerance)
