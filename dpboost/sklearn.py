@@ -191,7 +191,7 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
     ) -> None:
         """Set the classes as well."""
         super()._store(fitted, evaluator, earlier, has_names=has_names)
-        classes = np.asarray(fitted.knowledge.schema.classes)
+        classes = np.asarray(fitted.completed.schema.classes)
         self._set_classes(classes)
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:

@@ -227,7 +227,7 @@ def _fit_private(run: Run, client: Any, X: Any, y: Any, watcher: Watcher) -> dic
     sums: list[int] = []
     _record(worker_state.Message, "pack", lambda packed: messages.append(len(packed)))
     _record(
-        dask_rows.DaskSource,
+        dask_rows.DaskRows,
         "_round",
         lambda partial: sums.append(len(pickle.dumps(partial.answer))),
     )

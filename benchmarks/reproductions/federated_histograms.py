@@ -14,7 +14,7 @@ from benchmarks.reproductions.mixture import Mixture
 from benchmarks.reproductions.places import accuracy_of, fit_places
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import impurities
 from dpboost.recipes.single_tree.noisy_histograms import HISTOGRAMS_SAVING, build_saving
 from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
@@ -35,7 +35,7 @@ CENTRAL = "CART of all rows, not private"
 class OnePriceBounds(ImpurityBounds):
     """Bounds of all features for the price of one, as Algorithm 6 is printed: not private."""
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return a sensitivity that forgets how many features there are."""
         return (impurities.split_bounds(1, neighbours),)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpboost.privacy.exact_arithmetic import Budget
     from dpboost.privacy.ledger import Ledger
     from dpboost.privacy.neighbours import Neighbours
-    from dpboost.privacy.sensitive import Bound
+    from dpboost.privacy.sensitive import Sensitivity
     from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
     from dpboost.rows.class_node_rows import ClassRows
     from dpboost.rows.class_statistics import ClassStatistics
@@ -74,7 +74,7 @@ class SplitCounts:
             parts.append(np.stack(branch_counts(counts[:, cells], kind), axis=2))
         return np.concatenate(parts, axis=1).astype(np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one cell of each table."""
         return constants.counts(neighbours, histograms=self.n_candidates)
 

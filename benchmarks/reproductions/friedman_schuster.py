@@ -20,7 +20,7 @@ from benchmarks.reproductions.synthetic import (
     sample,
     single_split,
 )
-from dpboost.growing.class_selectors import Chooser
+from dpboost.growing.class_selectors import SplitSelector
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.single_tree import friedman_schuster as ours
@@ -58,7 +58,7 @@ class PaperChoice:
     used than is paid.
     """
 
-    inner: Chooser
+    inner: SplitSelector
     n_rows: int
 
     def choose(

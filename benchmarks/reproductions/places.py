@@ -16,13 +16,13 @@ from dpboost.federated.training.pooled_rows import Places
 from dpboost.federated.training.single_tree import public_binner
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Order, Sum
+from dpboost.privacy.queries import Command, SumQuery
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.recipes.tree_recipe import TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.site_queries import ImpurityBounds
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import Knowledge
+from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.tree_fit import FittedTree, public_classes, release_tree, rows_of_tree
 
 
@@ -33,16 +33,16 @@ class _Pool(Places):
         super().__init__(rows)
         self._everything = everything
 
-    def exact(self, question: Sum) -> NDArray[np.int64]:
+    def exact(self, question: SumQuery) -> NDArray[np.int64]:
         """Return the sum of the answers."""
         if isinstance(question, ImpurityBounds):
             return super().exact(question)
-        return question.answer(self._everything)
+        return question.evaluate(self._everything)
 
-    def tell(self, order: Order) -> None:
+    def tell(self, order: Command) -> None:
         """Have an order carried out at every place."""
-        super().tell(order)
-        self._everything = order.carry_out(self._everything)
+        super().apply(order)
+        self._everything = order.execute(self._everything)
 
 
 def fit_places(
@@ -96,7 +96,9 @@ def fit_places(
             recipe=algorithm,
             hyperparameters=hyper,
             binner=binner,
-            knowledge=Knowledge(schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon),
+            knowledge=CompletedSchema(
+                schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
+            ),
             privacy=privacy,
             ledger=ledger,
             n_threads=1,

@@ -13,7 +13,7 @@ What calls from several threads share:
 * ``entropy.SystemEntropy`` has a buffer. Two draws at once would hand out one word twice, so
   every kernel that draws holds the generator's lock for the whole call, as numpy does. What
   counts forks is written in a child alone, before it has a second thread.
-* ``fewrows.FewRows``, and outside of the kernels ``Workspace`` and ``Holding``, belong to one
+* ``fewrows.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``, belong to one
   fit, which asks them from one thread; a cell of Dask has a lock of its own. Memory that a
   workspace lends again is free when no view of it is left, which reference counts tell exactly.
 * What is cached for all fits (tables of losses, children of complete trees) cannot be written to.

@@ -6,7 +6,7 @@ def split_gains(
     right: NDArray[np.int32],
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
-    deviation: float,
+    noise_stddev: float,
     reg_lambda: float,
     prior: float,
     below: NDArray[np.float64],

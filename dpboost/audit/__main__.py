@@ -130,8 +130,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _print_replay(name: str, audit: RecipeAudit) -> None:
     """Print the total, what each kind of release reached, and every violation."""
-    pure = audit.currency == "epsilon"
-    what = "largest total loss" if pure else f"largest cost in {audit.currency}, part of all"
+    pure = audit.privacy_measure == "epsilon"
+    what = "largest total loss" if pure else f"largest cost in {audit.privacy_measure}, part of all"
     claimed, measured = (audit.epsilon, audit.largest_loss) if pure else (1.0, audit.largest_cost)
     print(
         ROW.format(
@@ -155,7 +155,7 @@ def _print_replay(name: str, audit: RecipeAudit) -> None:
 
 def _print_box(name: str, audit: BoxAudit) -> None:
     verdict = "VIOLATION" if audit.violated else "ok"
-    if audit.currency == "mu squared":
+    if audit.privacy_measure == "mu squared":
         verdict += f" (by mu >= {audit.bound:.4f} of {audit.claim:.4f})"
     print(
         ROW.format(

@@ -91,7 +91,7 @@ class RecipeAudit:
     recipe : str
     epsilon : float
         Claimed.
-    currency : str
+    privacy_measure : str
         Of the accountant: epsilon, rho or mu squared.
     largest_loss : float
         Largest total loss of a run; of pure recipes at most ``epsilon``.
@@ -112,7 +112,7 @@ class RecipeAudit:
 
     recipe: str
     epsilon: float
-    currency: str = "epsilon"
+    privacy_measure: str = "epsilon"
     largest_loss: float = 0.0
     largest_cost: float = 0.0
     reached: dict[str, float] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class RecipeAudit:
     def add(self, witness: Witness, audit: PairAudit) -> None:
         """Take in the audit of a pair."""
         self.n_runs += 2
-        self.currency = audit.currency
+        self.privacy_measure = audit.privacy_measure
         self.largest_loss = max(self.largest_loss, abs(audit.loss))
         self.largest_cost = max(self.largest_cost, audit.cost / audit.capacity)
         self.violations += [(repr(witness), violation) for violation in audit.violations]
@@ -257,7 +257,7 @@ class BoxAudit:
     recipe, setting : str
     epsilon, delta : float
         Claimed.
-    currency : str
+    privacy_measure : str
         Of the accountant; decides whether ``claim`` is an epsilon or a mu.
     claim : float
     estimate : EpsilonEstimate
@@ -268,7 +268,7 @@ class BoxAudit:
     setting: str
     epsilon: float
     delta: float
-    currency: str
+    privacy_measure: str
     claim: float
     estimate: EpsilonEstimate
     seconds: float
@@ -276,19 +276,19 @@ class BoxAudit:
     @property
     def bound(self) -> float:
         """Lower bound to be compared with the claim."""
-        return self.estimate.mu if self.currency == "mu squared" else self.estimate.epsilon
+        return self.estimate.mu if self.privacy_measure == "mu squared" else self.estimate.epsilon
 
     @property
     def epsilon_bound(self) -> float:
         """The same as an epsilon at the claimed delta."""
-        if self.currency != "mu squared":
+        if self.privacy_measure != "mu squared":
             return self.bound
         return GDPAccountant().epsilon(Fraction(self.bound) ** 2, Fraction(self.delta))
 
     @property
     def violated(self) -> bool:
         """Whether the claim is refuted beyond reasonable doubt."""
-        if self.currency == "mu squared":
+        if self.privacy_measure == "mu squared":
             return self.estimate.mu_at(ALARM_CONFIDENCE) > self.claim
         return self.estimate.epsilon_at(ALARM_CONFIDENCE) > self.claim
 
@@ -355,8 +355,8 @@ def black_box(
         return np.concatenate([model.ensemble_.start, first.leaf_value, weights])
 
     report = make().fit(X, y).privacy_report_
-    gaussian = report.currency == "mu squared"
-    pure = report.currency == "epsilon"
+    gaussian = report.privacy_measure == "mu squared"
+    pure = report.privacy_measure == "epsilon"
     started = time.perf_counter()
     estimate = estimate_epsilon(
         make,
@@ -372,7 +372,7 @@ def black_box(
         setting=", ".join(f"{name} {value}" for name, value in setting.items()),
         epsilon=epsilon,
         delta=delta,
-        currency=report.currency,
+        privacy_measure=report.privacy_measure,
         claim=float(report.capacity) ** 0.5 if gaussian else float(report.epsilon),
         estimate=estimate,
         seconds=time.perf_counter() - started,

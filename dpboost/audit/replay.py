@@ -67,7 +67,7 @@ class PairAudit:
         Sum of the losses of the entries: log-likelihood ratio of the whole run.
     cost : float
         Sum of the costs of the entries.
-    currency : str
+    privacy_measure : str
         Of the accountant: epsilon, rho or mu squared.
     capacity : float
         What the budget allows them to sum up to.
@@ -82,7 +82,7 @@ class PairAudit:
     entries: tuple[EntryLoss, ...]
     loss: float
     cost: float
-    currency: str
+    privacy_measure: str
     capacity: float
     epsilon: float
     error: str
@@ -138,7 +138,7 @@ def replay_pair(
         entries=tuple(entries),
         loss=sum(entry.loss for entry in entries),
         cost=sum(entry.cost for entry in entries),
-        currency=ledger.accountant.currency,
+        privacy_measure=ledger.accountant.privacy_measure,
         capacity=float(ledger.capacity),
         epsilon=float(ledger.epsilon),
         error="" if error is None else f"{type(error).__name__}: {error}",
@@ -166,7 +166,7 @@ def _weigh(
             Violation(check="public path", where="run", message="the runs differ in length")
         )
         return []
-    currency = ledger.accountant.currency
+    privacy_measure = ledger.accountant.privacy_measure
     result = []
     for line, other in zip(first.lines, second.lines, strict=True):
         try:
@@ -179,14 +179,14 @@ def _weigh(
                 label=line.entry.label,
                 scope=line.entry.scope,
                 charge=float(line.entry.charge.cost),
-                cost=_cost(line, losses, currency),
+                cost=_cost(line, losses, privacy_measure),
                 loss=sum(loss.observed for loss in losses),
             )
         )
     return result
 
 
-def _cost(line: Line, losses: Sequence[CallLoss], currency: str) -> float:
+def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float:
     r"""Return what a release costs on this pair, in the currency of the accountant.
 
     Pure epsilon is the largest absolute loss. Under concentrated privacy Gaussian noise costs
@@ -197,9 +197,9 @@ def _cost(line: Line, losses: Sequence[CallLoss], currency: str) -> float:
     """
     shifts = sum(loss.shift_squared or 0.0 for loss in losses)
     largest = sum(max(loss.high, -loss.low) for loss in losses if loss.shift_squared is None)
-    if currency == "epsilon":
+    if privacy_measure == "epsilon":
         return largest if not shifts else math.inf
-    if currency == "mu squared":
+    if privacy_measure == "mu squared":
         return shifts if not largest else math.inf
     interval = sum(loss.high - loss.low for loss in losses if loss.shift_squared is None)
     if losses and losses[0].shift_squared is None and line.calls[0].kernel == "exponential":
@@ -219,7 +219,7 @@ def _check(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
         cost, total = sum(entry.cost for entry in inside), float(scope.total.cost)
         if cost > total * (1 + TOLERANCE) + TOLERANCE:
             found.append(_over("scope total", "/".join(scope.path) or "fit", cost, total))
-    if ledger.accountant.currency == "epsilon":
+    if ledger.accountant.privacy_measure == "epsilon":
         loss, epsilon = abs(sum(entry.loss for entry in entries)), float(ledger.epsilon)
         if loss > epsilon + TOLERANCE:
             found.append(_over("total loss", "fit", loss, epsilon))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpboost.audit.entry_matching import Alignment, align
 from dpboost.privacy import mechanisms
-from dpboost.privacy.ledger import Entry, Ledger
+from dpboost.privacy.ledger import Ledger, LedgerEntry
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.training.privacy_params import PrivacyRequest
@@ -89,7 +89,7 @@ class KernelCall:
 class Line:
     """One release: its entry in the books, the calls that drew it, and what came out."""
 
-    entry: Entry
+    entry: LedgerEntry
     calls: list[KernelCall] = field(default_factory=list)
     outcome: NDArray[Any] | None = None
 
@@ -144,7 +144,7 @@ class _WatchedLedger(Ledger):
 
     _recorder: Recorder
 
-    def _draw(self, entry: Entry, value: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, entry: LedgerEntry, value: NDArray[np.int64]) -> NDArray[Any]:
         return self._recorder.draw(entry, value, self._entropy)
 
     def row_coins(self) -> RowCoins:
@@ -269,7 +269,7 @@ class Recorder:
         self.transcript.words.append(words)
         return _AlignedCoins(words[ids])
 
-    def draw(self, entry: Entry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
+    def draw(self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
         """Draw or force the outcome of an entry, and write the line."""
         line = Line(entry)
         number = len(self.transcript.lines)

@@ -29,7 +29,7 @@ from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.recipes.tree_recipe import TreeHyperparameters
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import Knowledge
+from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.tree_fit import public_classes, release_tree, rows_of_tree
 
 TREE_RECIPES = tuple(TREE_ALGORITHMS)
@@ -100,7 +100,7 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
                 recipe=algorithm,
                 hyperparameters=hyper,
                 binner=binner,
-                knowledge=Knowledge(
+                completed=CompletedSchema(
                     schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
                 ),
                 privacy=privacy,
@@ -235,7 +235,7 @@ def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudi
         setting="max_depth 0",
         epsilon=epsilon,
         delta=0.0,
-        currency="epsilon",
+        privacy_measure="epsilon",
         claim=epsilon,
         estimate=estimate,
         seconds=time.perf_counter() - started,

@@ -43,7 +43,7 @@ class RoundLearner(Protocol):
         """
 
 
-class Watch(Protocol):
+class RoundCallback(Protocol):
     """Looks on while rounds are released; sees released and public values only."""
 
     def before(self, index: int) -> float | None:
@@ -78,7 +78,7 @@ class BoostingLoop:
         budget: Budget,
         ledger: Ledger,
         on_tree: Callable[[], None],
-        watch: Watch | None = None,
+        watch: RoundCallback | None = None,
     ) -> tuple[Tree, ...]:
         """Train all trees; their leaf values are in units of the loss's score grid.
 
@@ -92,7 +92,7 @@ class BoostingLoop:
             The gate.
         on_tree : callable
             Called after each round, for progress.
-        watch : Watch, optional
+        watch : RoundCallback, optional
             May set the learning rate of a round, and may end training.
 
         Returns

@@ -80,13 +80,13 @@ class PartitionLearner:
         partition = self._partition(ordering)
         noise = ledger.accountant.noise(budget)
         sums = rows.leaf_sums(partition, self.scale, ledger.neighbours)
-        deviation = sums.deviation(noise)
+        noise_stddev = sums.noise_stddev(noise)
         released = ledger.release(noise, sums, label="leaf sums")
-        gradients = released[0] * self.scale.gradient_worth
-        hessians = released[1] * self.scale.hessian_worth
-        deviation *= self.scale.gradient_worth
-        steps = self.leaf.steps(gradients, hessians, deviation)
-        shown = split_gains(partition, gradients, hessians, deviation, self.leaf)
+        gradients = released[0] * self.scale.gradient_unit_value
+        hessians = released[1] * self.scale.hessian_unit_value
+        noise_stddev *= self.scale.gradient_unit_value
+        steps = self.leaf.steps(gradients, hessians, noise_stddev)
+        shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)

@@ -9,9 +9,15 @@ from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource, Source
+from dpboost.privacy.queries import LocalRows, RowStore
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.boosting_commands import AddValues, AppendTrees, Deal, EnterNodes, TakeRound
+from dpboost.rows.boosting_commands import (
+    AddValues,
+    AppendTrees,
+    AssignRows,
+    EnterNodes,
+    SelectRound,
+)
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.trees.bin_layout import Layout
@@ -24,8 +30,8 @@ class TrainingRows:
 
     Parameters
     ----------
-    source : Source
-        Of rows in the state of a ``Holding``.
+    source : RowStore
+        Of rows in the state of a ``BoostingState``.
     layout : Layout
         Public positions of cells and candidates.
     n_outputs : int, default=1
@@ -38,7 +44,7 @@ class TrainingRows:
 
     def __init__(
         self,
-        source: Source,
+        source: RowStore,
         layout: Layout,
         *,
         n_outputs: int = 1,
@@ -58,16 +64,16 @@ class TrainingRows:
     def deal(self, plan: EnsemblePlan, ledger: Ledger) -> None:
         """Assign every row to one round of an ensemble by a secret coin of its own."""
         coins = None if plan.shares is None else ledger.row_coins()
-        self.source.tell(Deal(shares=plan.shares, coins=coins))
+        self.source.apply(AssignRows(shares=plan.shares, coins=coins))
 
     def take(self, index: int) -> TreeRows:
         """Take the rows of round ``index`` of the ensemble, with scores up to date."""
-        self.source.tell(TakeRound(index=index))
+        self.source.apply(SelectRound(index=index))
         return TreeRows(self)
 
     def append(self, trees: tuple[Tree, ...]) -> None:
         """Take note of the released trees of a round, one for each output."""
-        self.source.tell(AppendTrees(trees=trees))
+        self.source.apply(AppendTrees(trees=trees))
         self._n_trees += 1
 
 
@@ -101,8 +107,8 @@ class TreeRows:
             that, a place that has all rows need not keep any.
         """
         training = self._training
-        whole = isinstance(training.source, LocalSource) and not summed
-        training.source.tell(EnterNodes(gradient_bound=gradient_bound, whole=whole))
+        whole = isinstance(training.source, LocalRows) and not summed
+        training.source.apply(EnterNodes(gradient_bound=gradient_bound, whole=whole))
         return NodeStatistics(
             training.source,
             training.layout,
@@ -128,8 +134,8 @@ class TreeRows:
         Sensitive of shape (2, n_outputs, n_leaves)
         """
         training = self._training
-        question = LeafSums(partition=partition, scale=scale, n_outputs=training.n_outputs)
-        return training.source.sensitive(question, neighbours)
+        query = LeafSums(partition=partition, scale=scale, n_outputs=training.n_outputs)
+        return training.source.sensitive(query, neighbours)
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the rows' scores.
@@ -139,4 +145,4 @@ class TreeRows:
         values : ndarray of shape (n_outputs, n_leaves), int64
             In score units.
         """
-        self._training.source.tell(AddValues(values=values))
+        self._training.source.apply(AddValues(values=values))

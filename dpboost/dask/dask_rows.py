@@ -24,9 +24,9 @@ from dpboost.dask.worker_state import (
     visit,
 )
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Order, Question, Sum, Tally, wrapped
+from dpboost.privacy.queries import CategoryCountQuery, Command, Query, SumQuery, wrapped
 from dpboost.privacy.sensitive import Sensitive
-from dpboost.rows.boosting_commands import Deal
+from dpboost.rows.boosting_commands import AssignRows
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.encoded_rows import BinRows
 
@@ -43,7 +43,7 @@ class FitFailedError(RuntimeError):
     """
 
 
-class DaskSource:
+class DaskRows:
     """Rows in partitions; it is trusted, so exact sums come to the client.
 
     Before they are binned, rows are read anew for each question, by one task a partition, and
@@ -81,52 +81,52 @@ class DaskSource:
         self._labels = list(labels)
         self._reader = dask.delayed(reader, pure=False, traverse=False)
         self._places = {place.partition: place for place in places}
-        self._orders: list[Order] = []
+        self._orders: list[Command] = []
         self._release = 0
-        self._foreseen: dict[Sum, NDArray[np.int64]] = {}
+        self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
         self._cells: dict[int, Future] = {}
         self._known: dict[int, int] = {}
         self._groups: dict[str, list[int]] = {}
 
-    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return what the gate takes."""
-        return wrapped(self, question, neighbours)
+        return wrapped(self, query, neighbours)
 
-    def exact(self, question: Sum) -> NDArray[np.int64]:
+    def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all partitions, on the private side."""
         if self._cells:
-            answer = self._ask(question)
-        elif question in self._foreseen:
-            answer = self._foreseen.pop(question)
+            answer = self._ask(query)
+        elif query in self._prefetched:
+            answer = self._prefetched.pop(query)
         else:
-            (answer,) = self._visit([question])
+            (answer,) = self._visit([query])
         return answer
 
-    def tally(self, question: Tally) -> list[Counter[Any]]:
+    def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over all partitions, on the private side."""
-        (answer,) = self._visit([question])
+        (answer,) = self._visit([query])
         return answer
 
-    def foresee(self, questions: Sequence[Sum]) -> None:
+    def prefetch(self, queries: Sequence[SumQuery]) -> None:
         """Answer in one reading what will be asked one by one."""
-        answers = self._visit(questions)
-        self._foreseen = dict(zip(questions, answers, strict=True))
+        answers = self._visit(queries)
+        self._prefetched = dict(zip(queries, answers, strict=True))
 
-    def tell(self, order: Order) -> None:
+    def apply(self, order: Command) -> None:
         """Note an order, which is carried out before the next question is answered."""
-        if isinstance(order, Deal) and order.coins is not None:
+        if isinstance(order, AssignRows) and order.coins is not None:
             assert order.shares is not None
             order = DealByKey(shares=order.shares, key=order.coins.key_for_workers())
         self._orders.append(order)
         if isinstance(order, BinRows):
             self._hold()
 
-    def _visit(self, questions: Sequence[Sum | Tally]) -> list[Any]:
+    def _visit(self, queries: Sequence[SumQuery | CategoryCountQuery]) -> list[Any]:
         """Read all partitions, or their labels alone, and add up their answers."""
-        read = self._labels if all(map(of_labels, questions)) else self._parts
-        release, self._release = self._release, self._release + len(questions)
+        read = self._labels if all(map(of_labels, queries)) else self._parts
+        release, self._release = self._release, self._release + len(queries)
         orders = dask.delayed(list(self._orders), pure=False, traverse=False)
-        asked = dask.delayed(list(questions), pure=False, traverse=False)
+        asked = dask.delayed(list(queries), pure=False, traverse=False)
         parts = [
             dask.delayed(visit, pure=False)(part, self._reader, place, orders, release, asked)
             for part, place in zip(read, self._places.values(), strict=True)
@@ -167,15 +167,15 @@ class DaskSource:
             groups.setdefault(workers[0], []).append(partition)
         self._groups = groups
 
-    def _ask(self, question: Sum) -> NDArray[np.int64]:
+    def _ask(self, query: SumQuery) -> NDArray[np.int64]:
         """Put a question to the workers, and again to partitions that were computed anew."""
         release, self._release = self._release, self._release + 1
         # Rows note the leaves they are in when they are asked for the sums of a partition.
-        remembered = isinstance(question, LeafSums)
+        remembered = isinstance(query, LeafSums)
         found: list[Partial] = []
         waiting = set(self._cells)
         for _ in range(ATTEMPTS):
-            partial = self._round(question, release, waiting, remembered)
+            partial = self._round(query, release, waiting, remembered)
             for partition in partial.counted:
                 self._known[partition] = len(self._orders) + remembered
             self._known |= partial.behind
@@ -183,7 +183,7 @@ class DaskSource:
             waiting -= partial.counted
             if not waiting:
                 if remembered:
-                    self._orders.append(Asked(question=question))
+                    self._orders.append(Asked(query=query))
                 total = merge(*found)
                 self._check_complete(total)
                 assert isinstance(total.answer, np.ndarray)
@@ -194,7 +194,7 @@ class DaskSource:
             "Give workers more memory or partitions fewer rows."
         )
 
-    def _round(self, question: Sum, release: int, waiting: set[int], remembered: bool) -> Partial:
+    def _round(self, query: SumQuery, release: int, waiting: set[int], remembered: bool) -> Partial:
         """Put a question once to each worker that holds some of the partitions."""
         futures = []
         messages: dict[int, bytes] = {}
@@ -208,7 +208,7 @@ class DaskSource:
                     release=release,
                     first=first,
                     orders=self._orders[first:],
-                    question=question,
+                    query=query,
                     remembered=remembered,
                 ).pack()
             cells = [self._cells[partition] for partition in own]

@@ -12,7 +12,7 @@ from distributed import Client
 
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.dask.dask_rows import DaskSource
+from dpboost.dask.dask_rows import DaskRows
 from dpboost.dask.partition_reader import PartFacts, Place, Reader
 from dpboost.dask.partitions import join
 from dpboost.dask.worker_state import look
@@ -21,7 +21,7 @@ from dpboost.data.fingerprint import new_key
 from dpboost.data.labels import whole_numbers
 from dpboost.recipes.recipe import Hyperparameters
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.fit import Fitted, Monitor, TrainingRequest, train
+from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
 from dpboost.training.inputs import (
     Reading,
     check_labels,
@@ -49,7 +49,7 @@ def fit_partitions(
     owner: str,
     reading: Reading,
     objective: ObjectiveRequest,
-    monitor: Monitor | None = None,
+    monitor: TrainingCallback | None = None,
 ) -> Fitted:
     """Train a private ensemble on rows that lie on the workers of a cluster.
 
@@ -121,7 +121,7 @@ objective, monitor
         monitor.check(privacy.schema, columns.n_features, classes)
     warn_of_request(privacy, task)
     return train(
-        DaskSource(
+        DaskRows(
             client,
             [parts[place.partition] for place in places],
             [without_tables[place.partition] for place in places],

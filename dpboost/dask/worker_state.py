@@ -17,9 +17,9 @@ from dpboost.dask.partial_sums import Answer, Partial, merge
 from dpboost.dask.partition_reader import Part, PartFacts, Place, Reader
 from dpboost.data.sparse import dense_matrix
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
-from dpboost.privacy.queries import Order, Sum, Tally
+from dpboost.privacy.queries import CategoryCountQuery, Command, SumQuery
 from dpboost.privacy.randomness import RowCoins
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.raw_rows import ClassTally
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows, RowCount
 
@@ -39,7 +39,7 @@ class DealByKey:
     shares: tuple[Fraction, ...]
     key: bytes
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Deal the rows of one partition."""
         rows.deal(self.shares, RowCoins(self.key))
         return rows
@@ -49,11 +49,11 @@ class DealByKey:
 class Asked:
     """A question that rows prepare for in answering it; asked again of those that start anew."""
 
-    question: Sum
+    query: SumQuery
 
-    def carry_out(self, rows: Any) -> Any:
+    def execute(self, rows: Any) -> Any:
         """Let the rows of one partition answer to nobody."""
-        self.question.answer(rows)
+        self.query.evaluate(rows)
         return rows
 
 
@@ -67,17 +67,17 @@ class Message:
         Number of the question.
     first : int
         Number of the first order.
-    orders : sequence of Order
+    orders : sequence of Command
         From that one to the last.
-    question : Sum
+    query : SumQuery
     remembered : bool
         Whether the question is itself an order, the next one.
     """
 
     release: int
     first: int
-    orders: Sequence[Order]
-    question: Sum
+    orders: Sequence[Command]
+    query: SumQuery
     remembered: bool
 
     def pack(self) -> bytes:
@@ -100,7 +100,7 @@ class Cell:
     Parameters
     ----------
     partition : int
-    rows : Holding
+    rows : BoostingState
     position : int
         Orders that were carried out.
 
@@ -109,14 +109,14 @@ class Cell:
     Private; stays on workers.
     """
 
-    def __init__(self, partition: int, rows: Holding, position: int) -> None:
+    def __init__(self, partition: int, rows: BoostingState, position: int) -> None:
         self.partition = partition
         self.position = position
         self._rows = rows
         self._whole = True
         self._lock = threading.Lock()
 
-    def answer(self, message: Message, n_threads: int) -> Answer | None:
+    def evaluate(self, message: Message, n_threads: int) -> Answer | None:
         """Carry out what is new among the orders of a message, and answer its question.
 
         Returns
@@ -132,9 +132,9 @@ class Cell:
             self._whole = False
             self._rows.threads = Threads(n_threads)
             for order in message.orders[self.position - message.first :]:
-                self._rows = order.carry_out(self._rows)
+                self._rows = order.execute(self._rows)
                 self.position += 1
-            answer = message.question.answer(self._rows)
+            answer = message.query.evaluate(self._rows)
             if message.remembered:
                 self.position = message.first + len(message.orders) + 1
             self._whole = True
@@ -149,11 +149,11 @@ class Cell:
         self.__dict__.update(state, _lock=threading.Lock())
 
 
-def of_labels(question: Sum | Tally) -> bool:
+def of_labels(query: SumQuery | CategoryCountQuery) -> bool:
     """Tell whether a question is one of labels and what goes with them, and not of the table."""
-    if isinstance(question, Magnitudes):
-        return question.columns is None
-    return isinstance(question, RowCount | ClassSizes | MeanAndRows | ClassTally | RangeCounts)
+    if isinstance(query, Magnitudes):
+        return query.columns is None
+    return isinstance(query, RowCount | ClassSizes | MeanAndRows | ClassTally | RangeCounts)
 
 
 def gather(X: Any, y: Any, weight: Any, init_score: Any) -> Part:
@@ -171,21 +171,21 @@ def visit(
     part: Part,
     reader: Reader,
     place: Place,
-    orders: Sequence[Order],
+    orders: Sequence[Command],
     release: int,
-    questions: Sequence[Sum | Tally],
+    queries: Sequence[SumQuery | CategoryCountQuery],
 ) -> list[Partial]:
     """Answer questions from the rows as they come, which are dropped again."""
     rows: Any = reader.read(part, place)
     for order in orders:
-        rows = order.carry_out(rows)
+        rows = order.execute(rows)
     return [
         Partial(
             release=release + number,
             counted=frozenset([place.partition]),
-            answer=question.count(rows) if hasattr(question, "count") else question.answer(rows),
+            answer=query.count(rows) if hasattr(query, "count") else query.evaluate(rows),
         )
-        for number, question in enumerate(questions)
+        for number, query in enumerate(queries)
     ]
 
 
@@ -195,11 +195,11 @@ def merge_lists(*partials: list[Partial]) -> list[Partial]:
 
 
 @np.errstate(all="ignore")
-def hold(part: Part, reader: Reader, place: Place, orders: Sequence[Order]) -> Cell:
+def hold(part: Part, reader: Reader, place: Place, orders: Sequence[Command]) -> Cell:
     """Bin a partition; nothing else of it is kept."""
     rows: Any = reader.read(part, place)
     for order in orders:
-        rows = order.carry_out(rows)
+        rows = order.execute(rows)
     # Trees of split nodes are grown from dense bins where rows are in several places.
     rows.bins = dense_matrix(rows.bins)
     return Cell(place.partition, rows, len(orders))
@@ -211,7 +211,7 @@ def ask(cells: Sequence[Cell], packed: bytes) -> Partial:
     message = Message.unpack(packed)
     partials = []
     for cell in cells:
-        answer = cell.answer(message, _threads())
+        answer = cell.evaluate(message, _threads())
         known = answer is not None
         partials.append(
             Partial(

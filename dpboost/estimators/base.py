@@ -312,7 +312,7 @@ class PrivateEstimator(FittedModel, BaseEstimator):
             text = model_text(fitted.ensemble, parameters=parameters)
             booster = Booster(model_str=earlier.prepend(text))
         self.ensemble_ = fitted.ensemble
-        self.schema_: ResolvedSchema = fitted.knowledge.schema
+        self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
         best_iteration = evaluator.best_iteration if evaluator else 0
         if earlier is not None and best_iteration > 0:

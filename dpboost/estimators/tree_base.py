@@ -64,9 +64,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.booster_ = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
         self.ensemble_ = fitted.ensemble
         self.tree_: ReleasedTree = fitted.tree
-        self.schema_: ResolvedSchema = fitted.knowledge.schema
+        self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
-        self.classes_ = np.asarray(sorted(fitted.knowledge.schema.classes or ()))
+        self.classes_ = np.asarray(sorted(fitted.completed.schema.classes or ()))
         self.n_features_in_ = fitted.ensemble.binner.n_features
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

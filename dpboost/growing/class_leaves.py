@@ -12,7 +12,7 @@ from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 
 #: Scores of leaves are integers in this unit.
 SCORE_UNIT = 2.0**-20
@@ -30,7 +30,7 @@ def release_leaf_counts(
     -------
     counts : ndarray of shape (n_leaves, n_classes), float64
         Noisy, not cut at zero.
-    deviation : float
+    noise_stddev : float
         Standard deviation of their noise.
 
     Privacy
@@ -39,9 +39,9 @@ def release_leaf_counts(
     """
     mechanism = DiscreteLaplace(epsilon=epsilon)
     counts = rows.class_counts(leaves)
-    deviation = counts.deviation(mechanism)
+    noise_stddev = counts.noise_stddev(mechanism)
     released = ledger.release(mechanism, counts, label="leaf counts")
-    return released.astype(np.float64), deviation
+    return released.astype(np.float64), noise_stddev
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,33 +50,33 @@ class GrownTree:
 
     Parameters
     ----------
-    sketch : Sketch
+    growing : GrowingTree
         The splits.
     counts : ndarray of shape (n_leaves, n_classes), float64
-        Class counts of the leaves in the order of ``sketch.leaves``.
-    deviation : float
+        Class counts of the leaves in the order of ``growing.leaves``.
+    noise_stddev : float
         Standard deviation of the noise of a count.
     sizes : ndarray of shape (n_nodes,), float64, or None
         Released sizes of nodes, NaN where none was released; None where there are none at all.
     """
 
-    sketch: Sketch
+    growing: GrowingTree
     counts: NDArray[np.float64]
-    deviation: float
+    noise_stddev: float
     sizes: NDArray[np.float64] | None = None
 
     def node_counts(self) -> NDArray[np.float64]:
         """Class counts of all nodes: those of the leaves, and their sums above."""
-        return add_up(self.sketch, self.counts)
+        return add_up(self.growing, self.counts)
 
 
-def add_up(sketch: Sketch, of_leaves: NDArray[np.float64]) -> NDArray[np.float64]:
+def add_up(growing: GrowingTree, of_leaves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of leaves' values at every node; shape (n_nodes, ...)."""
-    sums = np.zeros((sketch.n_nodes, *of_leaves.shape[1:]))
-    sums[sketch.leaves] = of_leaves
-    parent = sketch.parent
-    for depth in range(int(sketch.depth.max(initial=0)), 0, -1):
-        level = np.flatnonzero(sketch.depth == depth)
+    sums = np.zeros((growing.n_nodes, *of_leaves.shape[1:]))
+    sums[growing.leaves] = of_leaves
+    parent = growing.parent
+    for depth in range(int(growing.depth.max(initial=0)), 0, -1):
+        level = np.flatnonzero(growing.depth == depth)
         np.add.at(sums, parent[level], sums[level])
     return sums
 
@@ -124,10 +124,10 @@ class ShrunkenProbability:
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:
         """Return probabilities of shape (n_leaves, n_classes)."""
-        sketch = tree.sketch
+        growing = tree.growing
         counts = np.maximum(tree.node_counts(), 0.0)
-        leaves_below = add_up(sketch, np.ones(len(tree.counts)))
-        noise = tree.deviation**2 * leaves_below / self.prior**2
+        leaves_below = add_up(growing, np.ones(len(tree.counts)))
+        noise = tree.noise_stddev**2 * leaves_below / self.prior**2
         total = counts.sum(axis=1)
         weight = total**2 / (total**2 + total * self.rows + noise + 1e-12)
         n_classes = counts.shape[1]
@@ -135,13 +135,13 @@ class ShrunkenProbability:
             total[:, np.newaxis] > 0, counts / np.maximum(total, 1.0)[:, np.newaxis], 1 / n_classes
         )
         result = np.full(counts.shape, 1 / n_classes)
-        parent = sketch.parent
-        for depth in range(int(sketch.depth.max(initial=0)) + 1):
-            level = np.flatnonzero(sketch.depth == depth)
+        parent = growing.parent
+        for depth in range(int(growing.depth.max(initial=0)) + 1):
+            level = np.flatnonzero(growing.depth == depth)
             above = result[parent[level]] if depth else result[level]
             share = weight[level, np.newaxis]
             result[level] = share * own[level] + (1 - share) * above
-        return result[sketch.leaves]
+        return result[growing.leaves]
 
 
 def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -32,18 +32,18 @@ def release_sizes(
     -------
     sizes : ndarray of shape (n_nodes,), float64
         Noisy, not cut at zero.
-    deviation : float
+    noise_stddev : float
         Standard deviation of their noise.
     """
     mechanism = DiscreteLaplace(epsilon=epsilon)
     sizes = rows.sizes(nodes)
-    deviation = sizes.deviation(mechanism)
+    noise_stddev = sizes.noise_stddev(mechanism)
     released = ledger.release(mechanism, sizes, label="node sizes")
-    return released.astype(np.float64), deviation
+    return released.astype(np.float64), noise_stddev
 
 
 def row_limits(
-    sizes: NDArray[np.float64], deviation: float, max_rows: int | None
+    sizes: NDArray[np.float64], noise_stddev: float, max_rows: int | None
 ) -> NDArray[np.int64]:
     """Return the number of rows by which each node's impurity is clipped.
 
@@ -51,11 +51,11 @@ def row_limits(
     clipped, and where it is not, the score is a little off and just as private.
     """
     most = MOST_ROWS if max_rows is None else min(max(max_rows, LEAST_ROWS), MOST_ROWS)
-    limits = np.ceil(np.maximum(sizes, 0.0) + _MARGIN * deviation)
+    limits = np.ceil(np.maximum(sizes, 0.0) + _MARGIN * noise_stddev)
     return np.clip(limits, LEAST_ROWS, most).astype(np.int64)
 
 
-class Chooser(Protocol):
+class SplitSelector(Protocol):
     """Chooses a split for each of some nodes, at a cost of ``releases`` equal parts."""
 
     def choose(

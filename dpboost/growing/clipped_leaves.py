@@ -14,7 +14,7 @@ from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ClippedLeaf:
         )
         return values
 
-    def bound(self, neighbours: Neighbours) -> Bound:
+    def bound(self, neighbours: Neighbours) -> Sensitivity:
         """Return what one row changes in the leaf values of a tree, in units of the grid."""
         return constants.clipped_leaf(
             gradient_bound=self.gradient_bound,

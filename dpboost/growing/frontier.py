@@ -19,7 +19,7 @@ class Frontier(Protocol):
         """Return those to be made now; none ends the growth."""
 
 
-class WholeLevel:
+class DepthWise:
     """Make every split at once, so that a tree grows level by level."""
 
     def __init__(self) -> None:

@@ -15,21 +15,21 @@ from dpboost.growing.selectors import PrivateArgmax
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.gradient_statistics import NodeStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.tree import SET_WORDS, Tree, complete_children, threshold_sets
 
 
 def grow(
-    appraise: Callable[[NDArray[np.int32], Sketch], Splits],
+    propose_splits: Callable[[NDArray[np.int32], GrowingTree], Splits],
     route: Callable[[Splits], None],
     frontier: Frontier,
-) -> Sketch:
+) -> GrowingTree:
     """Grow a tree; the loop that recipes of trees share whose shape is released.
 
     Parameters
     ----------
-    appraise : callable
-        ``appraise(nodes, sketch)``: looks at new nodes through the gate, once, and returns the
+    propose_splits : callable
+        ``propose_splits(nodes, sketch)``: looks at new nodes through the gate, once, and returns the
         released splits of those that may be split.
     route : callable
         ``route(splits)``: sends rows on to the children of the splits.
@@ -38,22 +38,22 @@ def grow(
 
     Returns
     -------
-    Sketch
+    GrowingTree
 
     Privacy
     -------
-    Releases nothing itself. Order and end of the growth are functions of what ``appraise``
+    Releases nothing itself. Order and end of the growth are functions of what ``propose_splits``
     returns, and rows move by released splits.
     """
-    sketch = Sketch()
-    nodes = sketch.root
+    growing = GrowingTree()
+    nodes = growing.root
     while len(nodes):
-        frontier.push(appraise(nodes, sketch))
+        frontier.push(propose_splits(nodes, growing))
         splits = frontier.pop()
         if len(splits):
             route(splits)
-        nodes = sketch.split(splits)
-    return sketch
+        nodes = growing.split(splits)
+    return growing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ class LevelwiseGrower:
 
 
 def binary_nodes(
-    sketch: Sketch, is_categorical: NDArray[np.uint8]
+    growing: GrowingTree, is_categorical: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
     """Write a sketch as binary nodes; a split into many branches becomes a chain.
 
@@ -136,7 +136,7 @@ def binary_nodes(
 
     Parameters
     ----------
-    sketch : Sketch
+    growing : GrowingTree
     is_categorical : ndarray of shape (n_features,), uint8
 
     Returns
@@ -144,21 +144,21 @@ def binary_nodes(
     feature : ndarray of shape (n,), int32
     left_bins : ndarray of shape (n, 4), uint64
     left, right : ndarray of shape (n,), int32
-        Node numbers, or ``~leaf`` with leaves in the order of ``sketch.leaves``. Chains stand
+        Node numbers, or ``~leaf`` with leaves in the order of ``growing.leaves``. Chains stand
         in the order in which the splits were made.
     """
-    splits, first_child = sketch.splits, sketch.first_child
+    splits, first_child = growing.splits, growing.first_child
     lengths = splits.n_branches - 1
     starts = np.cumsum(lengths) - lengths
-    reference = np.empty(sketch.n_nodes, dtype=np.int32)
+    reference = np.empty(growing.n_nodes, dtype=np.int32)
     reference[splits.node] = starts
-    leaves = sketch.leaves
+    leaves = growing.leaves
     reference[leaves] = ~np.arange(len(leaves), dtype=np.int32)
     owner = np.repeat(np.arange(len(splits)), lengths)
     link = np.arange(len(owner)) - starts[owner]
     last = link == lengths[owner] - 1
     left = reference[first_child[owner] + link]
-    after = reference[np.minimum(first_child[owner] + link + 1, sketch.n_nodes - 1)]
+    after = reference[np.minimum(first_child[owner] + link + 1, growing.n_nodes - 1)]
     right = np.where(last, after, np.arange(1, len(owner) + 1))
     feature = splits.feature[owner]
     chained = splits.n_branches[owner] > 2

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.class_leaves import GrownTree
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import branch_counts, split_purity, splits_of, worth_splitting
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
-from dpboost.privacy.queries import Question
+from dpboost.privacy.queries import Query
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
 from dpboost.rows.class_queries import ClassCounts, FeatureHistograms
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.site_queries import ImpurityBounds
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
 
 #: Features of the first group that a node visits, and by how much groups grow.
@@ -103,15 +103,15 @@ class SavedHistograms:
         waiting = {0: Node(number=0, budget=per_level, branch=(), path=())}
         leaves: dict[int, Node] = {}
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
             level = [waiting.pop(int(number)) for number in nodes]
-            depth = int(sketch.depth[nodes[0]])
+            depth = int(growing.depth[nodes[0]])
             if depth < self.max_depth:
                 self._look(rows, level, ledger)
             go = [depth < self.max_depth and self._goes(node) for node in level]
             chosen = np.array([node.best[2] for node in level], dtype=np.int32)
             splits = splits_of(rows.candidates, nodes[go], chosen[go])
-            first = sketch.n_nodes
+            first = growing.n_nodes
             for node, splits_now in zip(level, go, strict=True):
                 left_over = self._left_over(node, rows.candidates.n_features)
                 if not splits_now:
@@ -129,11 +129,11 @@ class SavedHistograms:
                 first += 2
             return splits
 
-        sketch = grow(appraise, rows.split, WholeLevel())
-        counts, deviation = self._leaf_counts(
-            rows, [leaves[int(number)] for number in sketch.leaves], ledger
+        growing = grow(propose_splits, rows.split, DepthWise())
+        counts, noise_stddev = self._leaf_counts(
+            rows, [leaves[int(number)] for number in growing.leaves], ledger
         )
-        return GrownTree(sketch=sketch, counts=counts, deviation=deviation)
+        return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 
     def _look(self, rows: ClassStatistics, level: list[Node], ledger: Ledger) -> None:
         """Release bounds of some nodes, and histograms until no feature is left."""
@@ -253,9 +253,9 @@ class SavedHistograms:
             "leaf counts",
         )
         poorest = min(leaf.budget for leaf in leaves)
-        question = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
-        deviation = rows.deviation(DiscreteLaplace(epsilon=poorest), question)
-        return np.stack(found).astype(np.float64), deviation
+        query = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
+        noise_stddev = rows.noise_stddev(DiscreteLaplace(epsilon=poorest), query)
+        return np.stack(found).astype(np.float64), noise_stddev
 
 
 def _part(budget: Budget, share: Fraction | int) -> Budget:
@@ -270,7 +270,7 @@ def _numbers(nodes: Sequence[Node]) -> NDArray[np.int32]:
 def _release(
     rows: ClassStatistics,
     asked: Sequence[tuple[Node, Budget, int]],
-    question_of: Callable[[list[Node], tuple[str, ...]], Question],
+    question_of: Callable[[list[Node], tuple[str, ...]], Query],
     ledger: Ledger,
     label: str,
 ) -> list[NDArray[np.int64]]:
@@ -300,12 +300,12 @@ def _release(
     for places in groups.values():
         if len(places) == 1:
             asked[places[0]][0].branch = asked[places[0]][0].path
-    questions: list[tuple[Mechanism, Question]] = []
+    queries: list[tuple[Mechanism, Query]] = []
     for places in groups.values():
         nodes = [asked[place][0] for place in places]
         mechanism = DiscreteLaplace(epsilon=asked[places[0]][1])
-        questions.append((mechanism, question_of(nodes, nodes[0].branch)))
-    outcomes = rows.release_parts(questions, ledger=ledger, label=label)
+        queries.append((mechanism, question_of(nodes, nodes[0].branch)))
+    outcomes = rows.release_parts(queries, ledger=ledger, label=label)
     found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(asked)
     for places, outcome in zip(groups.values(), outcomes, strict=True):
         for place, own in zip(places, outcome, strict=True):

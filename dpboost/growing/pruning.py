@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from dpboost.growing.class_leaves import GrownTree, add_up
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 
 #: Confidence limit of C4.5: an error rate is taken for its upper limit at this probability.
 CERTAINTY_FACTOR = 0.25
@@ -40,27 +40,27 @@ def prune(tree: GrownTree) -> GrownTree:
     Subtree raising of C4.5 would need counts of rows that went another way, hence more budget.
     """
     assert tree.sizes is not None
-    sketch = tree.sketch
-    sizes = calibrated_sizes(sketch, tree.sizes)
-    counts = add_up(sketch, calibrated_counts(tree.counts, sizes[sketch.leaves]))
+    growing = tree.growing
+    sizes = calibrated_sizes(growing, tree.sizes)
+    counts = add_up(growing, calibrated_counts(tree.counts, sizes[growing.leaves]))
     as_leaf = pessimistic_errors(counts)
     estimate = as_leaf.copy()
-    splits, first_child = sketch.splits, sketch.first_child
-    cut = np.zeros(sketch.n_nodes, dtype=bool)
+    splits, first_child = growing.splits, growing.first_child
+    cut = np.zeros(growing.n_nodes, dtype=bool)
     for place in range(len(splits) - 1, -1, -1):
         # Splits of deeper nodes come later: backwards is from the bottom up.
         node, first = splits.node[place], first_child[place]
         below = estimate[first : first + splits.n_branches[place]].sum()
         cut[node] = as_leaf[node] <= below + _TOLERANCE
         estimate[node] = as_leaf[node] if cut[node] else below
-    kept, origin = without(sketch, cut)
-    return replace(tree, sketch=kept, counts=counts[origin][kept.leaves], sizes=sizes[origin])
+    kept, origin = without(growing, cut)
+    return replace(tree, growing=kept, counts=counts[origin][kept.leaves], sizes=sizes[origin])
 
 
-def calibrated_sizes(sketch: Sketch, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def calibrated_sizes(growing: GrowingTree, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rescale the sizes of children so that they add up to that of their parent, from the root."""
     fixed = np.maximum(sizes, 0.0)
-    first_child, splits = sketch.first_child, sketch.splits
+    first_child, splits = growing.first_child, growing.splits
     for place in range(len(splits)):
         children = slice(first_child[place], first_child[place] + splits.n_branches[place])
         total = fixed[children].sum()
@@ -100,12 +100,12 @@ def pessimistic_errors(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return total * np.where(total > errors, rate, 1.0)
 
 
-def without(sketch: Sketch, cut: NDArray[np.bool_]) -> tuple[Sketch, NDArray[np.int32]]:
+def without(growing: GrowingTree, cut: NDArray[np.bool_]) -> tuple[GrowingTree, NDArray[np.int32]]:
     """Return the sketch without the splits at and below cut nodes, and where its nodes were."""
-    kept = Sketch()
-    number = np.full(sketch.n_nodes, -1, dtype=np.int32)
+    kept = GrowingTree()
+    number = np.full(growing.n_nodes, -1, dtype=np.int32)
     number[0] = 0
-    splits, first_child = sketch.splits, sketch.first_child
+    splits, first_child = growing.splits, growing.first_child
     for place in range(len(splits)):
         node = splits.node[place]
         if cut[node] or number[node] < 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.pruning import without
 from dpboost.privacy.sensitivity.impurities import Impurity
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import CATEGORY, Candidates
 
 
@@ -150,8 +150,8 @@ def splits_of(
 
 
 def keep_best(
-    sketch: Sketch, priority: NDArray[np.float64], n_splits: int
-) -> tuple[Sketch, NDArray[np.int32]]:
+    growing: GrowingTree, priority: NDArray[np.float64], n_splits: int
+) -> tuple[GrowingTree, NDArray[np.int32]]:
     """Cut a tree down to the splits that best-first growth makes.
 
     What a node shows does not depend on when it is looked at, so that growth from a queue of
@@ -159,7 +159,7 @@ def keep_best(
 
     Parameters
     ----------
-    sketch : Sketch
+    growing : GrowingTree
         Everything that may be split is split.
     priority : ndarray of shape (n_nodes,), float64
         Of the nodes that are split.
@@ -168,13 +168,13 @@ def keep_best(
 
     Returns
     -------
-    kept : Sketch
+    kept : GrowingTree
     origin : ndarray of shape (n_kept_nodes,), int32
-        Number of each node in ``sketch``.
+        Number of each node in ``growing``.
     """
-    splits, first_child = sketch.splits, sketch.first_child
+    splits, first_child = growing.splits, growing.first_child
     place_of = {int(node): place for place, node in enumerate(splits.node)}
-    cut = np.ones(sketch.n_nodes, dtype=bool)
+    cut = np.ones(growing.n_nodes, dtype=bool)
     # Equal priorities: the older node first.
     queue = [(-float(priority[0]), 0)] if 0 in place_of else []
     for _ in range(n_splits):
@@ -186,4 +186,4 @@ def keep_best(
         for child in range(first_child[place], first_child[place] + splits.n_branches[place]):
             if child in place_of:
                 heapq.heappush(queue, (-float(priority[child]), child))
-    return without(sketch, cut)
+    return without(growing, cut)

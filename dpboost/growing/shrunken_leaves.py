@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses.grid import GRADIENT_ONE
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 
 # Gradients are multiplied by this before the release, so that the smaller factor of the
@@ -28,9 +28,9 @@ class SumScale:
     ----------
     gradient_limit : float
         Public clip of a row's gradient, as the loss takes it.
-    gradient_reach : Reach
+    gradient_reach : ContributionBound
         How far the clipped gradients of a row go, in units of 2^-16.
-    hessian_reach : Reach
+    hessian_reach : ContributionBound
         How far the hessians of a row go, in units of ``hessian_unit``.
     hessian_unit : float
         Unit of the hessian grid.
@@ -41,8 +41,8 @@ class SumScale:
     """
 
     gradient_limit: float
-    gradient_reach: Reach
-    hessian_reach: Reach
+    gradient_reach: ContributionBound
+    hessian_reach: ContributionBound
     hessian_unit: float
     hessian_share: float
     norm: str
@@ -59,12 +59,12 @@ class SumScale:
         return max(1, round(GRADIENT_FACTOR * factor))
 
     @property
-    def gradient_worth(self) -> float:
+    def gradient_unit_value(self) -> float:
         """What one released unit of a gradient sum is worth."""
         return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
 
     @property
-    def hessian_worth(self) -> float:
+    def hessian_unit_value(self) -> float:
         """What one released unit of a hessian sum is worth."""
         return self.hessian_unit / self.hessian_factor
 
@@ -80,12 +80,12 @@ class SumScale:
         sums[1] *= self.hessian_factor
         return sums
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, Bound]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
         """Return the L1 and L2 sensitivity of the vector."""
         return newton_sums(*self._reaches, neighbours)
 
     @cached_property
-    def _reaches(self) -> tuple[Reach, Reach]:
+    def _reaches(self) -> tuple[ContributionBound, ContributionBound]:
         """Reaches of a row in units of the released vector."""
         return (
             self.gradient_reach.scaled(GRADIENT_FACTOR),
@@ -121,7 +121,7 @@ class ShrunkenLeaf:
     largest: float = 2.0
 
     def steps(
-        self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], deviation: float
+        self, gradients: NDArray[np.float64], hessians: NDArray[np.float64], noise_stddev: float
     ) -> NDArray[np.float64]:
         """Return the step of every leaf, before the learning rate.
 
@@ -129,7 +129,7 @@ class ShrunkenLeaf:
         ----------
         gradients, hessians : ndarray of shape (n_outputs, n_leaves)
             Released sums.
-        deviation : float
+        noise_stddev : float
             Standard deviation of the noise of a gradient sum.
 
         Returns
@@ -137,7 +137,7 @@ class ShrunkenLeaf:
         ndarray of shape (n_outputs, n_leaves)
         """
         denominator = np.maximum(hessians, 0.0) + self.reg_lambda
-        steps = -gradients / denominator * self.shrinkage((deviation / denominator) ** 2)
+        steps = -gradients / denominator * self.shrinkage((noise_stddev / denominator) ** 2)
         return np.minimum(np.maximum(steps, -self.largest), self.largest)
 
     def shrinkage(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:

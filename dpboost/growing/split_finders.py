@@ -114,7 +114,7 @@ class LocalChoiceFinder:
         chosen = np.ascontiguousarray(choices.T)
         tables = SplitTables.of(nodes, chosen, rows.candidates, rows.n_classes)
         released = ledger.release(
-            DiscreteLaplace(epsilon=for_counts), rows.ask(tables.question), label="class counts"
+            DiscreteLaplace(epsilon=for_counts), rows.ask(tables.query), label="class counts"
         )
         gains = split_gain(self.measure, *tables.branches(released))
         best = gains.argmax(axis=1)

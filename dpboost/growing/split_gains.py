@@ -14,7 +14,7 @@ def split_gains(
     partition: Partition,
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
-    deviation: float,
+    noise_stddev: float,
     leaf: ShrunkenLeaf,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the released gain of every split, in excess of what noise alone would show.
@@ -33,7 +33,7 @@ def split_gains(
         Public tree; children have larger numbers than their parents.
     gradients, hessians : ndarray of shape (n_outputs, n_leaves)
         Released sums.
-    deviation : float
+    noise_stddev : float
         Standard deviation of the noise of a gradient sum.
     leaf : ShrunkenLeaf
         Its ``lambda`` and ``tau``.
@@ -56,7 +56,7 @@ def split_gains(
         partition.right,
         gradients,
         hessians,
-        deviation,
+        noise_stddev,
         leaf.reg_lambda,
         leaf.prior,
         np.empty((3, n_nodes)),

@@ -20,14 +20,14 @@ class SplitTables:
 
     Parameters
     ----------
-    question : GroupedCells
+    query : GroupedCells
         Asks for the counts.
     left : ndarray of shape (n_nodes, n_asked, n_groups), int8
         1 where a group goes to the first branch of a split, -1 to the second, 0 where it belongs
         to another feature.
     """
 
-    question: GroupedCells
+    query: GroupedCells
     left: NDArray[np.int8]
 
     @classmethod
@@ -69,15 +69,17 @@ class SplitTables:
                 groups[node, cells[f] : cells[f + 1]] = used + np.ravel(group)
                 left[node, splits, used : used + told.shape[1]] = np.where(told, 1, -1)
                 used += told.shape[1]
-        question = GroupedCells(
+        query = GroupedCells(
             nodes=nodes,
             groups=groups,
             cell_offsets=cells,
             n_groups=n_groups,
             n_classes=n_classes,
-            worth=MOST_WORTH // histograms if (histograms > 1).any() else np.ones_like(histograms),
+            unit_value=MOST_WORTH // histograms
+            if (histograms > 1).any()
+            else np.ones_like(histograms),
         )
-        return cls(question=question, left=left)
+        return cls(query=query, left=left)
 
     def branches(
         self, released: NDArray[np.int64]
@@ -92,7 +94,7 @@ class SplitTables:
         -------
         left, right : ndarray of shape (n_nodes, n_asked, n_classes), float64
         """
-        counts = released / self.question.worth[:, np.newaxis, np.newaxis]
+        counts = released / self.query.unit_value[:, np.newaxis, np.newaxis]
         left = np.einsum("nag,ngc->nac", (self.left > 0).astype(np.float64), counts)
         right = np.einsum("nag,ngc->nac", (self.left < 0).astype(np.float64), counts)
         return np.maximum(left, 0.0), np.maximum(right, 0.0)

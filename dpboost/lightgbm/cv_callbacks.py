@@ -47,9 +47,9 @@ def run_callbacks(
     n_rounds = booster.boosters[0].current_iteration()
     first = n_rounds - len(history)
     for place, line in enumerate(history):
-        for name, metric, mean, _, deviation in line:
+        for name, metric, mean, _, noise_stddev in line:
             results[f"{name} {metric}-mean"].append(mean)
-            results[f"{name} {metric}-stdv"].append(deviation)
+            results[f"{name} {metric}-stdv"].append(noise_stddev)
         try:
             for callback in callbacks:
                 callback(

@@ -227,7 +227,7 @@ class LPDTAggregator:
             neighbours="replace",
             assumed_public=(),
             accountant="pure",
-            currency="epsilon",
+            privacy_measure="epsilon",
             epsilon=epsilon,
             delta=Fraction(0),
             epsilon_spent=float(epsilon),

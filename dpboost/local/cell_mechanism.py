@@ -16,7 +16,7 @@ from dpboost.local.labels import POSITION_BITS, Labels
 from dpboost.local.randomizer import Noise, Randomiser
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 Oracle = GeneralisedResponse | UnaryEncoding
 
@@ -74,11 +74,13 @@ class CellReports(Randomiser):
         """Length of a report without its header."""
         return self.oracle.payload_bytes
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return the integers that the kernels take."""
         return (self.labels.n_levels, *self.oracle.units)
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.uint8]:
+    def draw(
+        self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
+    ) -> NDArray[np.uint8]:
         """Round the labels, then draw the payload of each record."""
         levels = np.empty(len(value), dtype=np.int64)
         positions = np.ascontiguousarray(value[:, 1])
@@ -86,7 +88,7 @@ class CellReports(Randomiser):
         return self.oracle.draw(value[:, 0] * self.labels.n_levels + levels, entropy)
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         """Return the log-probability of the payloads: a mixture over the two roundings."""
         n_levels = self.labels.n_levels
@@ -129,7 +131,7 @@ class CellReports(Randomiser):
     ) -> tuple[NDArray[np.float64], float]:
         """Return the unbiased sum of all labels, shape (n_outputs,), and a report's variance."""
         weights = np.tile(self.labels.values.T, self.n_cells)
-        variance = sum(self.oracle.variance(worth) for worth in weights)
+        variance = sum(self.oracle.variance(unit_value) for unit_value in weights)
         return weights @ self.oracle.counts(totals, n_reports), variance
 
     def second_moment(self, totals: NDArray[np.int64], n_reports: int) -> float:
@@ -144,8 +146,8 @@ class CellReports(Randomiser):
         values = self.labels.values.T
         ones = np.ones(self.labels.n_levels)
         count = variance(ones)
-        sums = np.array([variance(worth) for worth in values])
-        both = np.array([variance(worth + ones) for worth in values])
+        sums = np.array([variance(unit_value) for unit_value in values])
+        both = np.array([variance(unit_value + ones) for unit_value in values])
         step = values[0, 1] - values[0, 0] if len(values) == 1 else 0.0
         return Noise(
             count=count,

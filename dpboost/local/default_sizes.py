@@ -247,9 +247,9 @@ def _moments(
     mean = np.tile(whole, (len(count), 1))
     some, several = count > 0, count > 1
     total = np.zeros(len(count))
-    for output, worth in enumerate(label.T):
-        sums = np.bincount(cell, weights=worth, minlength=len(count))
-        squares = np.bincount(cell, weights=worth**2, minlength=len(count))
+    for output, unit_value in enumerate(label.T):
+        sums = np.bincount(cell, weights=unit_value, minlength=len(count))
+        squares = np.bincount(cell, weights=unit_value**2, minlength=len(count))
         mean[some, output] = sums[some] / count[some]
         total[several] += squares[several] - sums[several] ** 2 / count[several]
     spread[several] = np.maximum(total[several], 0.0) / (count[several] - 1)

@@ -19,7 +19,7 @@ from dpboost.local.randomizer import MalformedReportError, Noise, Randomiser
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 #: Half the range of the labels, in units of the noisy label.
 LABEL_UNITS = 1 << 16
@@ -28,7 +28,9 @@ LABEL_UNITS = 1 << 16
 _LARGEST_SCALES = 80
 
 _LABEL_BYTES = 8
-_LABEL_BOUND = Bound("l1", 2 * LABEL_UNITS, "a label moves by at most the range of the labels")
+_LABEL_BOUND = Sensitivity(
+    "l1", 2 * LABEL_UNITS, "a label moves by at most the range of the labels"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,7 +109,7 @@ class PaperReports(Randomiser):
         """Length of a report without its header: the bits, then the label."""
         return self._bit_bytes + _LABEL_BYTES
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return the integers that the kernels take."""
         return (self.flip_units, *self._label_noise.parameters(_LABEL_BOUND))
 
@@ -116,7 +118,9 @@ class PaperReports(Randomiser):
         last = (self.labels.n_levels - 1) << POSITION_BITS
         return np.rint(positions / last * (2 * LABEL_UNITS)).astype(np.int64) - LABEL_UNITS
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.uint8]:
+    def draw(
+        self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
+    ) -> NDArray[np.uint8]:
         """Draw the payload of each record."""
         payload = np.empty((len(value), self.payload_bytes), dtype=np.uint8)
         bits = np.empty((len(value), self._bit_bytes), dtype=np.uint8)
@@ -137,7 +141,7 @@ class PaperReports(Randomiser):
         return payload
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         """Return the log-probability of the payloads, for labels that are not cut off."""
         bits, labels = self._parts(output)
@@ -197,7 +201,7 @@ class PaperReports(Randomiser):
     @property
     def label_variance(self) -> float:
         """Variance of the label noise, labels scaled to [-1, 1]."""
-        return (self._label_noise.deviation(_LABEL_BOUND) / LABEL_UNITS) ** 2
+        return (self._label_noise.noise_stddev(_LABEL_BOUND) / LABEL_UNITS) ** 2
 
     def noise(self) -> Noise:
         """Return the variances of these estimates."""

@@ -12,7 +12,7 @@ from dpboost.local.partition import LPDTPartition
 from dpboost.local.report_file import ReportFile
 
 
-class ReportKeeper:
+class MemoisedReports:
     """Draws the report of a record once and returns the same one ever after.
 
     Threads may share one keeper, and processes one file.
@@ -50,7 +50,7 @@ class ReportKeeper:
     >>> partition = LPDTPartition.from_public(
     ...     public, public[:, 0], max_depth=2, min_samples_leaf=5, n_levels=2
     ... )
-    >>> keeper = ReportKeeper(partition, epsilon=1.0)
+    >>> keeper = MemoisedReports(partition, epsilon=1.0)
     >>> keeper.report("2026-05-01", [0.3], 0.4) == keeper.report("2026-05-01", [0.3], 0.4)
     True
     """
@@ -64,15 +64,15 @@ class ReportKeeper:
         path: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(partition, LPDTPartition):
-            raise refuse("partition", "ReportKeeper", "an LPDTPartition", partition)
-        self._plan = ReportPlan.of_device(partition, epsilon, mechanism, "ReportKeeper")
+            raise refuse("partition", "MemoisedReports", "an LPDTPartition", partition)
+        self._plan = ReportPlan.of_device(partition, epsilon, mechanism, "MemoisedReports")
         self._lock = threading.Lock()
         self._drawn: dict[str, bytes] = {}
         self._file = None if path is None else ReportFile(path)
         for report in self._file.reports() if self._file else ():
             if len(report) != self._plan.report_bytes or not report.startswith(self._plan.header):
                 raise InvalidParameterError(
-                    f"The 'path' parameter of ReportKeeper is {str(path)!r}, which holds a report "
+                    f"The 'path' parameter of MemoisedReports is {str(path)!r}, which holds a report "
                     "of another collection. Give each collection a file of its own."
                 )
 
@@ -99,7 +99,7 @@ class ReportKeeper:
             If the file cannot be written; the report is then lost, unseen.
         """
         if not isinstance(record, str) or not record:
-            raise refuse("record", "ReportKeeper.report", "a string that is not empty", record)
+            raise refuse("record", "MemoisedReports.report", "a string that is not empty", record)
         with self._lock:
             if self._file is not None:
                 return self._file.first(record, lambda: self._plan.encode_one(x, y))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound, Kind
+from dpboost.privacy.sensitive import Norm, Sensitivity
 
 #: A record is one number of a cell and one position of a label; a report is drawn from it alone.
-ONE_RECORD = Bound("l1", 1, "every report is drawn from one record alone")
+ONE_RECORD = Sensitivity("l1", 1, "every report is drawn from one record alone")
 
 
 class MalformedReportError(ValueError):
@@ -83,7 +83,7 @@ class Randomiser(ABC):
     """
 
     name: ClassVar[str]
-    needs: ClassVar[Kind] = "l1"
+    needs: ClassVar[Norm] = "l1"
     mu_squared: ClassVar[None] = None
     n_cells: int
 
@@ -120,16 +120,18 @@ class Randomiser(ABC):
         """Length of a report without its header."""
 
     @abstractmethod
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return the integers that the kernels take."""
 
     @abstractmethod
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.uint8]:
+    def draw(
+        self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
+    ) -> NDArray[np.uint8]:
         """Draw the payload of each record, of shape (n_records, payload_bytes)."""
 
     @abstractmethod
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         """Return the log-probability of the payloads."""
 

@@ -44,7 +44,7 @@ class ReportFile:
             self.reports()
         except sqlite3.DatabaseError as error:
             raise InvalidParameterError(
-                f"The 'path' parameter of ReportKeeper is {os.fspath(path)!r}, which is no file of "
+                f"The 'path' parameter of MemoisedReports is {os.fspath(path)!r}, which is no file of "
                 f"reports ({error}). Give the file that the device wrote, or a new one."
             ) from error
 

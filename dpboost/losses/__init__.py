@@ -8,23 +8,23 @@ mechanisms are told.
 from __future__ import annotations
 
 from dpboost.losses.custom import CustomLoss
-from dpboost.losses.fractional import ShareLoss
+from dpboost.losses.fractional import FractionalLabelLoss
 from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.link_table import exponential_table, logistic_table
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.loglink import LogLinkLoss
-from dpboost.losses.one_vs_rest import SeparateLoss
+from dpboost.losses.one_vs_rest import OneVsRestLoss
 from dpboost.losses.robust import RobustLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
-from dpboost.losses.tabulated import SurfaceLoss
+from dpboost.losses.tabulated import TabulatedLoss
 
 SplitLoss = SquaredLoss | LogisticLoss
 """Losses with one output and a constant hessian, for splits that are chosen node by node."""
 
-OneOutputLoss = SplitLoss | SurfaceLoss
+OneOutputLoss = SplitLoss | TabulatedLoss
 
-ClassLoss = SoftmaxLoss | SeparateLoss
+ClassLoss = SoftmaxLoss | OneVsRestLoss
 """Losses with one output for each class."""
 
 Loss = OneOutputLoss | ClassLoss
@@ -39,12 +39,12 @@ __all__ = [
     "Loss",
     "OneOutputLoss",
     "RobustLoss",
-    "SeparateLoss",
-    "ShareLoss",
+    "OneVsRestLoss",
+    "FractionalLabelLoss",
     "SoftmaxLoss",
     "SplitLoss",
     "SquaredLoss",
-    "SurfaceLoss",
+    "TabulatedLoss",
     "exponential_table",
     "logistic_table",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.squared import SquaredLoss, binary_exponent
-from dpboost.losses.tabulated import Surface, SurfaceLoss, units_of
+from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
 
 Objective = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
 
@@ -21,7 +21,7 @@ LABEL_BITS = 12  # label units between two nodes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CustomLoss(SurfaceLoss):
+class CustomLoss(TabulatedLoss):
     """Gradient and hessian from a function of the user.
 
     The function is called before training on a public grid of labels and scores, 257 labels
@@ -39,7 +39,7 @@ class CustomLoss(SurfaceLoss):
 
     Privacy
     -------
-    As :class:`SurfaceLoss`: values are clipped to the declared bounds row by row. The function is
+    As :class:`TabulatedLoss`: values are clipped to the declared bounds row by row. The function is
     called with public numbers only, so it cannot tell anything; the label bounds and score bounds
     are assumed public.
     """

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from dpboost._kernels import predict
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS
 from dpboost.losses.link_table import TABLE_BITS, TABLE_RANGE, TABLE_SHIFT, logistic_table
-from dpboost.losses.tabulated import Surface, SurfaceLoss, units_of
-from dpboost.privacy.contribution import Reach
+from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
+from dpboost.privacy.contribution import ContributionBound
 
 LABEL_BITS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ShareLoss(SurfaceLoss):
+class FractionalLabelLoss(TabulatedLoss):
     r"""Cross-entropy :math:`-y \log p - (1 - y) \log(1 - p)` of labels :math:`y` in [0, 1].
 
     Gradient :math:`p - y`, within [-1, 1] because both are shares, and hessian
@@ -26,13 +26,13 @@ class ShareLoss(SurfaceLoss):
 
     Privacy
     -------
-    As :class:`SurfaceLoss`. The label bounds 0 and 1 belong to the loss.
+    As :class:`TabulatedLoss`. The label bounds 0 and 1 belong to the loss.
     """
 
-    hessian_reach = Reach.single(round(0.25 / HESSIAN_UNIT))
+    hessian_reach = ContributionBound.single(round(0.25 / HESSIAN_UNIT))
 
     @classmethod
-    def of(cls, objective: str = "cross_entropy") -> ShareLoss:
+    def of(cls, objective: str = "cross_entropy") -> FractionalLabelLoss:
         """Return the loss under LightGBM's name for it."""
         positive = (logistic_table() >> 32) * 2.0**-TABLE_BITS
         share = np.concatenate([1 - positive[:0:-1], positive])
@@ -61,7 +61,7 @@ class ShareLoss(SurfaceLoss):
         """Labels as shares."""
         return labels / 2**LABEL_BITS
 
-    def starting_at(self, mean: float) -> ShareLoss:
+    def starting_at(self, mean: float) -> FractionalLabelLoss:
         """Return this loss with the log-odds of a released mean, within [0.01, 0.99]."""
         share = min(max(mean, 0.01), 0.99)
         return replace(self, start_units=units_of(math.log(share / (1 - share)), self.unit))

@@ -20,7 +20,7 @@ from dpboost.losses.grid import (
 )
 from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT, logistic_table, two_sided_table
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,9 @@ class LogisticLoss(NewtonLoss):
     n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
-    hessian_reach: ClassVar[Reach] = Reach.single(round(0.25 / HESSIAN_UNIT))
+    hessian_reach: ClassVar[ContributionBound] = ContributionBound.single(
+        round(0.25 / HESSIAN_UNIT)
+    )
     unit: ClassVar[float] = 2.0**-SCORE_BITS
     units_per_one: ClassVar[int] = 1 << SCORE_BITS
 
@@ -159,9 +161,9 @@ class LogisticLoss(NewtonLoss):
         """Return tables and numbers that the kernels take, in their order."""
         return two_sided_table(), gradient_units(gradient_limit)
 
-    def gradient_reach(self, gradient_limit: float) -> Reach:
+    def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
-        return Reach.single(gradient_units(gradient_limit))
+        return ContributionBound.single(gradient_units(gradient_limit))
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of class 1 from raw scores, the same doubles as LightGBM's."""

@@ -16,7 +16,7 @@ from dpboost._kernels import predict
 from dpboost._utils.validation import refuse
 from dpboost.losses.grid import SCORE_BITS
 from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT
-from dpboost.losses.tabulated import Surface, SurfaceLoss, units_of
+from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
 
 UNIT = 2.0**-SCORE_BITS
 LABEL_BITS = 16
@@ -39,7 +39,7 @@ LEAST_PART = 2.0**-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LogLinkLoss(SurfaceLoss):
+class LogLinkLoss(TabulatedLoss):
     r"""A loss of the mean :math:`\mu = e^s` of labels in :math:`[L, U]` with :math:`U > 0`.
 
     Labels are clipped to their public bounds. For gradients the score is clipped as well, so that
@@ -76,7 +76,7 @@ class LogLinkLoss(SurfaceLoss):
 
     Privacy
     -------
-    As :class:`SurfaceLoss`. The label bounds are assumed public.
+    As :class:`TabulatedLoss`. The label bounds are assumed public.
     """
 
     lower: float

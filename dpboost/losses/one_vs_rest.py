@@ -15,11 +15,11 @@ from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
 from dpboost.losses.link_table import two_sided_table
 from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.losses.softmax import MOST_CLASSES, SoftmaxLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeparateLoss(NewtonLoss):
+class OneVsRestLoss(NewtonLoss):
     r"""LightGBM's ``multiclassova``: a logistic loss of each class against the rest.
 
     Parameters
@@ -56,7 +56,7 @@ class SeparateLoss(NewtonLoss):
     units_per_one: ClassVar[int] = 1 << SCORE_BITS
 
     def __post_init__(self) -> None:
-        check_integer("n_outputs", "SeparateLoss", self.n_outputs, low=2, high=MOST_CLASSES)
+        check_integer("n_outputs", "OneVsRestLoss", self.n_outputs, low=2, high=MOST_CLASSES)
         if not self.start_units:
             object.__setattr__(self, "start_units", (0,) * self.n_outputs)
 
@@ -66,7 +66,7 @@ class SeparateLoss(NewtonLoss):
         return f"multiclassova num_class:{self.n_outputs} sigmoid:1"
 
     @property
-    def hessian_reach(self) -> Reach:
+    def hessian_reach(self) -> ContributionBound:
         """How far the hessians of a row go, in units of 2^-16."""
         bound = round(0.25 / HESSIAN_UNIT)
         return self._reach(bound, self.n_outputs * bound * bound)
@@ -75,20 +75,22 @@ class SeparateLoss(NewtonLoss):
         """Return tables and numbers that the kernels take, in their order."""
         return two_sided_table(), gradient_units(gradient_limit)
 
-    def gradient_reach(self, gradient_limit: float) -> Reach:
+    def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         bound = gradient_units(gradient_limit)
         return self._reach(bound, (self.n_outputs + 6) * bound * bound)
 
-    def _reach(self, bound: int, difference: int | None = None) -> Reach:
+    def _reach(self, bound: int, difference: int | None = None) -> ContributionBound:
         k = self.n_outputs
-        return Reach(l1=k * bound, squares=k * bound * bound, entries=k, difference=difference)
+        return ContributionBound(
+            l1=k * bound, squares=k * bound * bound, entries=k, difference=difference
+        )
 
-    def starting_from(self, units: tuple[int, ...]) -> SeparateLoss:
+    def starting_from(self, units: tuple[int, ...]) -> OneVsRestLoss:
         """Return this loss with given starts, a number of units for each class."""
         return replace(self, start_units=units)
 
-    def starting_at(self, shares: NDArray[np.float64]) -> SeparateLoss:
+    def starting_at(self, shares: NDArray[np.float64]) -> OneVsRestLoss:
         """Return this loss with the log-odds of released class shares, within [0.0001, 0.99]."""
         odds = [math.log(share / (1 - share)) for share in np.clip(shares, 1e-4, 0.99).tolist()]
         return replace(self, start_units=tuple(round(value / self.unit) for value in odds))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost.losses.squared import SquaredLoss, binary_exponent
-from dpboost.losses.tabulated import Surface, SurfaceLoss
+from dpboost.losses.tabulated import Surface, TabulatedLoss
 
 # Residuals of more widths than this weigh as those of so many.
 WIDTHS = 16
@@ -28,7 +28,7 @@ TYPICAL_PART = 0.07
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RobustLoss(SurfaceLoss):
+class RobustLoss(TabulatedLoss):
     r"""A loss of the residual :math:`r = (score - label) / w` with a bounded gradient.
 
     Every gradient is in units of the largest one, and residuals are in units of a public width
@@ -67,7 +67,7 @@ class RobustLoss(SurfaceLoss):
 
     Privacy
     -------
-    As :class:`SurfaceLoss`. The label bounds are assumed public.
+    As :class:`TabulatedLoss`. The label bounds are assumed public.
     """
 
     labels: SquaredLoss

@@ -14,7 +14,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
 from dpboost.losses.link_table import exponential_table
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 
 # A released share of a class is never taken for less, so that every start value is finite.
 LEAST_SHARE = 1e-4
@@ -73,11 +73,11 @@ class SoftmaxLoss(NewtonLoss):
         return f"multiclass num_class:{self.n_outputs}"
 
     @property
-    def hessian_reach(self) -> Reach:
+    def hessian_reach(self) -> ContributionBound:
         """How far the hessians of a row go, in units of 2^-16."""
         one = round(1 / HESSIAN_UNIT)
         squares = one * one // 8 if self.n_outputs == 2 else -(-4 * one * one // 27)
-        return Reach(
+        return ContributionBound(
             l1=one * (self.n_outputs - 1) // self.n_outputs, squares=squares, entries=self.n_outputs
         )
 
@@ -85,10 +85,10 @@ class SoftmaxLoss(NewtonLoss):
         """Return tables and numbers that the kernels take, in their order."""
         return exponential_table(), gradient_units(gradient_limit)
 
-    def gradient_reach(self, gradient_limit: float) -> Reach:
+    def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         limit = gradient_units(gradient_limit)
-        return Reach(l1=2 * limit, squares=2 * limit * limit, entries=self.n_outputs)
+        return ContributionBound(l1=2 * limit, squares=2 * limit * limit, entries=self.n_outputs)
 
     def starting_from(self, units: tuple[int, ...]) -> SoftmaxLoss:
         """Return this loss with given starts, a number of units for each class."""

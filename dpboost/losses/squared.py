@@ -20,7 +20,7 @@ from dpboost.losses.grid import (
     gradient_units,
 )
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 
 MAGNITUDE_BITS = 50  # no label is further than 2^51 units from zero: sums are exact doubles
 LEAST_BITS = 10  # half-widths of fewer than 2^10 units are refused
@@ -69,7 +69,7 @@ class SquaredLoss(NewtonLoss):
     n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = COUNT_UNIT
-    hessian_reach: ClassVar[Reach] = Reach.single(round(1 / COUNT_UNIT))
+    hessian_reach: ClassVar[ContributionBound] = ContributionBound.single(round(1 / COUNT_UNIT))
 
     @classmethod
     def from_label_bounds(
@@ -243,9 +243,9 @@ class SquaredLoss(NewtonLoss):
         """Return tables and numbers that the kernels take, in their order."""
         return GRADIENT_ONE / self.half_units, gradient_units(gradient_limit)
 
-    def gradient_reach(self, gradient_limit: float) -> Reach:
+    def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
-        return Reach.single(gradient_units(gradient_limit))
+        return ContributionBound.single(gradient_units(gradient_limit))
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predictions from raw scores: the scores themselves."""

@@ -14,7 +14,7 @@ from dpboost.losses import grid
 from dpboost.losses.grid import HESSIAN_UNIT
 from dpboost.losses.link_table import TABLE_BITS
 from dpboost.losses.newton_loss import NewtonLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 
 # No node of a table is larger, so that nothing overflows between two of them.
 LARGEST_NODE = 1 << 45
@@ -72,7 +72,7 @@ class Surface:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SurfaceLoss(NewtonLoss):
+class TabulatedLoss(NewtonLoss):
     """A loss of one output, any function of a row's score and label.
 
     Its tables are in units of a public bound of the gradient and one of the hessian, which the
@@ -114,7 +114,7 @@ class SurfaceLoss(NewtonLoss):
     n_outputs: ClassVar[int] = 1
     gradient_bound: ClassVar[float] = 1.0
     hessian_unit: ClassVar[float] = HESSIAN_UNIT
-    hessian_reach: ClassVar[Reach] = Reach.single(round(1 / HESSIAN_UNIT))
+    hessian_reach: ClassVar[ContributionBound] = ContributionBound.single(round(1 / HESSIAN_UNIT))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_tables", self.surface.tables())
@@ -132,19 +132,19 @@ class SurfaceLoss(NewtonLoss):
         """Labels whose mean decides on the start, within [-1, 1]."""
         raise NotImplementedError
 
-    def starting_from(self, units: tuple[int, ...]) -> SurfaceLoss:
+    def starting_from(self, units: tuple[int, ...]) -> TabulatedLoss:
         """Return this loss with a given start, one number of units."""
         return replace(self, start_units=units[0])
 
-    def starting_at(self, mean: float) -> SurfaceLoss:
+    def starting_at(self, mean: float) -> TabulatedLoss:
         """Return this loss with a start value from a released mean of ``scaled_labels``."""
         raise NotImplementedError
 
-    def gradient_reach(self, gradient_limit: float) -> Reach:
+    def gradient_reach(self, gradient_limit: float) -> ContributionBound:
         """Return how far the clipped gradient of a row goes, in units of 2^-16."""
         low, high = self.surface.limits(gradient_limit)
         bound = max(-low, high)
-        return Reach(l1=bound, squares=bound * bound, difference=(high - low) ** 2)
+        return ContributionBound(l1=bound, squares=bound * bound, difference=(high - low) ** 2)
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return tables and numbers that the kernels take, in their order."""

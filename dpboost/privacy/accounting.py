@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.exact_arithmetic import ZERO, Budget, shorten
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 #: A release under Gaussian accounting has at least this standard deviation, in units.
 SMALLEST_SIGMA = 2**16
@@ -51,7 +51,7 @@ class Accountant(Protocol):
     ----------
     name : str
         Name for the report.
-    currency : str
+    privacy_measure : str
         What costs are counted in.
     """
 
@@ -60,13 +60,13 @@ class Accountant(Protocol):
         """Name for the report."""
 
     @property
-    def currency(self) -> str:
+    def privacy_measure(self) -> str:
         """What costs are counted in."""
 
-    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
         """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""
 
-    def afford(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
         """Return the mechanism of this kind that costs at most ``budget``."""
 
     def noise(self, budget: Budget) -> Noise:
@@ -78,19 +78,19 @@ class Accountant(Protocol):
     def epsilon(self, total: Budget, delta: Fraction) -> float:
         """Return the epsilon that a total guarantees at ``delta``."""
 
-    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
-        """Return what the release takes of :meth:`slack_limit`."""
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
+        """Return what the release takes of :meth:`lattice_error_limit`."""
 
-    def slack_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
         """Return the largest sum of slacks under which :meth:`epsilon` holds."""
 
 
 class _WithoutSlack:
-    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
         return ZERO
 
-    def slack_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
         return ZERO
 
@@ -100,9 +100,9 @@ class PureAccountant(_WithoutSlack):
     """Pure epsilon: the total is the sum, exactly; delta plays no part."""
 
     name: ClassVar[str] = "pure"
-    currency: ClassVar[str] = "epsilon"
+    privacy_measure: ClassVar[str] = "epsilon"
 
-    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
         """Return the mechanism's epsilon."""
         if mechanism.epsilon is None:
             raise UnsupportedReleaseError(
@@ -111,7 +111,7 @@ class PureAccountant(_WithoutSlack):
             )
         return mechanism.epsilon
 
-    def afford(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
         """Return the mechanism with epsilon ``budget``."""
         if getattr(kind, "needs", None) == "l2":
             raise UnsupportedReleaseError(f"The {kind.name} mechanism has no pure epsilon.")
@@ -186,13 +186,13 @@ class ZCDPAccountant(_WithoutSlack):
     """Zero-concentrated differential privacy: every mechanism has a rho, and the rhos add up."""
 
     name: ClassVar[str] = "zCDP"
-    currency: ClassVar[str] = "rho"
+    privacy_measure: ClassVar[str] = "rho"
 
-    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
         """Return the mechanism's rho."""
         return mechanism.rho
 
-    def afford(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
         """Return the mechanism that costs at most rho = ``budget``."""
         return kind.of_rho(budget)  # type: ignore[return-value]
 
@@ -274,9 +274,9 @@ class GDPAccountant:
     """
 
     name: ClassVar[str] = "GDP"
-    currency: ClassVar[str] = "mu squared"
+    privacy_measure: ClassVar[str] = "mu squared"
 
-    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
         """Return the mechanism's squared mu."""
         cost = mechanism.mu_squared
         if cost is None:
@@ -293,7 +293,7 @@ class GDPAccountant:
             )
         return cost
 
-    def afford(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
         """Return the mechanism that costs at most mu squared = ``budget``."""
         if budget != math.inf and getattr(kind, "needs", None) != "l2":
             raise UnsupportedReleaseError(f"The {kind.name} mechanism is not Gaussian.")
@@ -329,7 +329,7 @@ class GDPAccountant:
         low = _largest(too_small) if too_small(1e-300) else 0.0
         return low * (1 + _FLOAT_SLACK) + float(LATTICE_EPSILON)
 
-    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return ``10 T / (8 sigma**2)`` for the T entries of the array that one row changes."""
         parameters = mechanism.parameters(bound)
         if not parameters:
@@ -337,7 +337,7 @@ class GDPAccountant:
         touched = size if bound.coordinates is None else bound.coordinates
         return _lattice_slack(touched, parameters[0])
 
-    def slack_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
         """Return what 1e-6 leaves for the slacks once ``9 x / (8 sigma**2)`` is taken off."""
         excess = max(60, math.ceil(epsilon) + 47) if epsilon != math.inf else 60
         return LATTICE_EPSILON - Fraction(9 * excess, 8 * SMALLEST_SIGMA**2)
@@ -370,7 +370,7 @@ def gaussian_accountant(
         integers and asks for 6 to 11 % more noise.
     """
     gaussian = GDPAccountant()
-    slack = Fraction(10 * coordinates, 8 * sigma**2)
-    if sigma >= SMALLEST_SIGMA and slack <= gaussian.slack_limit(epsilon):
+    lattice_error = Fraction(10 * coordinates, 8 * sigma**2)
+    if sigma >= SMALLEST_SIGMA and lattice_error <= gaussian.lattice_error_limit(epsilon):
         return gaussian
     return ZCDPAccountant()

@@ -11,7 +11,7 @@ from scipy.special import gammaln, kve, logsumexp
 
 from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.ledger import Entry, Ledger, Scope
+from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from dpboost.privacy.noise_shares import MaskedShare
 
@@ -128,14 +128,14 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     return _of_total(ledger.entries, accountant, ledger, Fraction(honest, n_parties - colluding))
 
 
-def _of_scope(scope: Scope, loss: Callable[[Entry], float]) -> float:
+def _of_scope(scope: Scope, loss: Callable[[LedgerEntry], float]) -> float:
     """Add up a scope: the largest of its children where they are of disjoint rows."""
     children = [_of_scope(child, loss) for child in scope.children.values()]
     inside = max(children, default=0.0) if scope.parallel else sum(children)
     return sum(map(loss, scope.entries)) + inside
 
 
-def _of_entry(entry: Entry, *, n_parties: int, colluding: int, honest: int) -> float:
+def _of_entry(entry: LedgerEntry, *, n_parties: int, colluding: int, honest: int) -> float:
     """Return the loss of one release: the peak of the law makes small steps dear."""
     mechanism, bound = _of_sum(entry.mechanism), entry.bound
     if not isinstance(mechanism, DiscreteLaplace):
@@ -153,7 +153,7 @@ def _of_entry(entry: Entry, *, n_parties: int, colluding: int, honest: int) -> f
 
 
 def _of_total(
-    entries: Iterable[Entry], accountant: Accountant, ledger: Ledger, factor: Fraction
+    entries: Iterable[LedgerEntry], accountant: Accountant, ledger: Ledger, factor: Fraction
 ) -> float:
     """Return the epsilon of Gaussian releases with less variance."""
     if not all(isinstance(_of_sum(entry.mechanism), DiscreteGaussian) for entry in entries):

@@ -8,7 +8,7 @@ from dpboost._utils.validation import check_integer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class ContributionBound:
     """Bounds of the integer vector that one row adds to the sums of its leaf.
 
     Parameters
@@ -35,17 +35,17 @@ class Reach:
 
     def __post_init__(self) -> None:
         for name in ("l1", "squares", "entries"):
-            check_integer(name, "Reach", getattr(self, name), low=1)
+            check_integer(name, "ContributionBound", getattr(self, name), low=1)
 
     @classmethod
-    def single(cls, bound: int) -> Reach:
+    def single(cls, bound: int) -> ContributionBound:
         """Return the reach of one number of at most ``bound`` in absolute value."""
         return cls(l1=bound, squares=bound * bound)
 
-    def scaled(self, factor: int) -> Reach:
+    def scaled(self, factor: int) -> ContributionBound:
         """Return the reach of the vector multiplied by a positive integer."""
         apart = self.difference
-        return Reach(
+        return ContributionBound(
             l1=self.l1 * factor,
             squares=self.squares * factor * factor,
             entries=self.entries,

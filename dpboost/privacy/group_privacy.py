@@ -9,13 +9,13 @@ from typing import TypeVar
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 M = TypeVar("M", bound=Mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaledAccountant:
+class GroupAccountant:
     """An accountant whose totals count several times.
 
     Releases are charged as for one row of one fit; capacities are divided by ``factor``, and the
@@ -47,17 +47,17 @@ class ScaledAccountant:
         return self.inner.name
 
     @property
-    def currency(self) -> str:
+    def privacy_measure(self) -> str:
         """What costs are counted in."""
-        return self.inner.currency
+        return self.inner.privacy_measure
 
-    def cost(self, mechanism: Mechanism, bound: Bound) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
         """Return what a release costs for one row."""
         return self.inner.cost(mechanism, bound)
 
-    def afford(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
         """Return the mechanism of this kind that costs at most ``budget`` for one row."""
-        return self.inner.afford(kind, budget)
+        return self.inner.calibrate(kind, budget)
 
     def noise(self, budget: Budget) -> Noise:
         """Return the least noise that ``budget`` buys."""
@@ -71,13 +71,13 @@ class ScaledAccountant:
         """Return the epsilon that a total for one row guarantees for all at ``delta``."""
         return self.inner.epsilon(total * self.factor, self._left(delta))
 
-    def slack(self, mechanism: Mechanism, bound: Bound, size: int) -> Fraction:
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return what the release takes of the limit, for all entries that may differ."""
-        return self.inner.slack(mechanism, bound, size) * self.coordinates
+        return self.inner.lattice_error(mechanism, bound, size) * self.coordinates
 
-    def slack_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
         """Return the limit of the inner accountant."""
-        return self.inner.slack_limit(epsilon)
+        return self.inner.lattice_error_limit(epsilon)
 
     def _left(self, delta: Fraction) -> Fraction:
         """Return what is left of delta when all fits have spent as much of it as this one."""
@@ -108,8 +108,8 @@ def for_group(inner: Accountant, rows: int) -> Accountant:
     """
     if rows == 1:
         return inner
-    factor = rows if inner.currency == "epsilon" else rows**2
-    return ScaledAccountant(inner=inner, factor=Fraction(factor), coordinates=rows)
+    factor = rows if inner.privacy_measure == "epsilon" else rows**2
+    return GroupAccountant(inner=inner, factor=Fraction(factor), coordinates=rows)
 
 
 def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> Accountant:
@@ -130,4 +130,4 @@ def for_part(inner: Accountant, share: Fraction, fits: int, delta: Fraction) -> 
     -------
     Accountant
     """
-    return ScaledAccountant(inner=inner, factor=1 / share, coordinates=fits, fits=fits, delta=delta)
+    return GroupAccountant(inner=inner, factor=1 / share, coordinates=fits, fits=fits, delta=delta)

@@ -15,16 +15,24 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
 from dpboost.privacy.exact_arithmetic import Budget, as_budget, as_fraction
-from dpboost.privacy.ledger_records import NOTHING, Charge, Entry, Release, Scope, added, growth
+from dpboost.privacy.ledger_records import (
+    NO_CHARGE,
+    Charge,
+    LedgerEntry,
+    Release,
+    Scope,
+    added,
+    growth,
+)
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.sensitive import Distant, Sensitive, _reveal
+from dpboost.privacy.sensitive import RemoteSensitive, Sensitive, _reveal
 
 __all__ = [
     "BudgetExceededError",
     "Charge",
-    "Entry",
+    "LedgerEntry",
     "Ledger",
     "Release",
     "Scope",
@@ -91,12 +99,12 @@ class Ledger:
         self._entropy = entropy
         self._root = Scope((), parallel=False, parent=None)
         self._scope = self._root
-        self._entries: list[Entry] = []
+        self._entries: list[LedgerEntry] = []
         self._owner = threading.get_ident()
         self._broken = False
         self._capacities: dict[tuple[int, int], Budget] = {}
-        self._capacity_after(NOTHING.delta)
-        self._slack_limit = accountant.slack_limit(self._epsilon)
+        self._capacity_after(NO_CHARGE.delta)
+        self._lattice_error_limit = accountant.lattice_error_limit(self._epsilon)
 
     # -- what anybody may read -----------------------------------------------------------------
 
@@ -126,7 +134,7 @@ class Ledger:
         return self._root
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """All entries in the order of their booking."""
         return tuple(self._entries)
 
@@ -230,7 +238,7 @@ class Ledger:
         sensitive: Sensitive,
         *,
         label: str,
-        delta: Fraction | float = NOTHING.delta,
+        delta: Fraction | float = NO_CHARGE.delta,
     ) -> NDArray[Any]:
         """Book a release, then draw it.
 
@@ -265,7 +273,7 @@ class Ledger:
         Releases the outcome of ``mechanism``; event and charge are the entry's.
         """
         entry = self._charged(mechanism, sensitive, label, delta)
-        if isinstance(sensitive, Distant):
+        if isinstance(sensitive, RemoteSensitive):
             return sensitive.holder.fetch([(entry, sensitive)])[0]
         return self._draw(entry, _reveal(sensitive))
 
@@ -284,7 +292,7 @@ class Ledger:
             If value, bound and mechanism do not fit together, or the accountant does not know
             the mechanism.
         """
-        self._entry(mechanism, sensitive, label, NOTHING.delta)
+        self._entry(mechanism, sensitive, label, NO_CHARGE.delta)
 
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
         """Book releases of values that lie elsewhere, then fetch their outcomes at once.
@@ -307,10 +315,10 @@ class Ledger:
         -------
         As `release`, each in the scopes of its branch.
         """
-        drawn: list[tuple[Entry, Distant]] = []
+        drawn: list[tuple[LedgerEntry, RemoteSensitive]] = []
         for one in releases:
             with self.branch(one.branch):
-                entry = self._charged(one.mechanism, one.value, one.label, NOTHING.delta)
+                entry = self._charged(one.mechanism, one.value, one.label, NO_CHARGE.delta)
                 drawn.append((entry, one.value))
         holders = {id(value.holder): value.holder for _, value in drawn}
         if len(holders) > 1:
@@ -319,7 +327,7 @@ class Ledger:
 
     def _charged(
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
-    ) -> Entry:
+    ) -> LedgerEntry:
         """Check a release and book it."""
         entry = self._entry(mechanism, sensitive, label, delta)
         self._book(entry)
@@ -327,7 +335,7 @@ class Ledger:
 
     def _entry(
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
-    ) -> Entry:
+    ) -> LedgerEntry:
         """Check a release and return the line that would be booked."""
         self._check_usable()
         if not isinstance(sensitive, Sensitive):
@@ -340,7 +348,7 @@ class Ledger:
         if failure.numerator < 0:
             raise refuse("delta", "Ledger.release", "not negative", delta)
         bound = sensitive.bound(mechanism.needs)
-        if isinstance(sensitive, Distant):
+        if isinstance(sensitive, RemoteSensitive):
             sensitive.holder.check(mechanism, sensitive)
             value = sensitive.placeholder()
         else:
@@ -350,9 +358,9 @@ class Ledger:
         charge = Charge(
             self._accountant.cost(mechanism, bound),
             failure,
-            self._accountant.slack(mechanism, bound, value.size),
+            self._accountant.lattice_error(mechanism, bound, value.size),
         )
-        return Entry(
+        return LedgerEntry(
             label=label,
             scope=self._scope.path,
             mechanism=mechanism,
@@ -388,13 +396,13 @@ class Ledger:
         self._check_usable()
         return self._entropy.row_coins()
 
-    def _draw(self, entry: Entry, value: NDArray[np.int64]) -> NDArray[Any]:
+    def _draw(self, entry: LedgerEntry, value: NDArray[np.int64]) -> NDArray[Any]:
         """Draw the outcome of a booked entry. An auditor overrides this to replay outcomes."""
         return entry.mechanism.draw(value, entry.bound, self._entropy)
 
     # -- the books -----------------------------------------------------------------------------
 
-    def _book(self, entry: Entry) -> None:
+    def _book(self, entry: LedgerEntry) -> None:
         """Check the totals up to the root, then write them all; the check changes nothing."""
         scope: Scope | None = self._scope
         if self._scope.parallel:
@@ -405,7 +413,7 @@ class Ledger:
         grown: list[tuple[Scope, Charge]] = []
         increase = entry.charge
         # Above a block that costs no more than one beside it, every total stays what it was.
-        while scope is not None and increase is not NOTHING:
+        while scope is not None and increase is not NO_CHARGE:
             grown.append((scope, added(scope.total, increase)))
             scope = scope.parent
             if scope is not None and scope.parallel:
@@ -417,7 +425,7 @@ class Ledger:
         self._scope.entries.append(entry)
         self._entries.append(entry)
 
-    def _check_covered(self, entry: Entry, total: Charge) -> None:
+    def _check_covered(self, entry: LedgerEntry, total: Charge) -> None:
         if total.delta and total.delta > self._delta:
             raise BudgetExceededError(
                 f"{entry.label!r} needs a delta of {float(entry.charge.delta):.3g}; "
@@ -426,10 +434,10 @@ class Ledger:
         if total.cost > self._capacity_after(total.delta):
             raise BudgetExceededError(
                 f"{entry.label!r} would cost {float(entry.charge.cost):.6g} of "
-                f"{self._accountant.currency}; {float(self.remaining):.6g} of "
+                f"{self._accountant.privacy_measure}; {float(self.remaining):.6g} of "
                 f"{float(self.capacity):.6g} is left."
             )
-        if total.slack and total.slack > self._slack_limit:
+        if total.lattice_error and total.lattice_error > self._lattice_error_limit:
             raise UnsupportedReleaseError(
                 f"The release of {entry.label!r} is one too many for Gaussian accounting to be "
                 "proved right: " + GAUSSIAN_CURE

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dpboost.privacy.exact_arithmetic import ZERO, Budget
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.sensitive import Bound, Distant
+from dpboost.privacy.sensitive import RemoteSensitive, Sensitivity
 
 
 class Charge(NamedTuple):
@@ -20,17 +20,17 @@ class Charge(NamedTuple):
         In the accountant's currency.
     delta : Fraction
         Probability of failure, as of stability histograms.
-    slack : Fraction
+    lattice_error : Fraction
         Use of the accountant's own limit.
     """
 
     cost: Budget
     delta: Fraction
-    slack: Fraction
+    lattice_error: Fraction
 
 
 #: No charge.
-NOTHING = Charge(ZERO, ZERO, ZERO)
+NO_CHARGE = Charge(ZERO, ZERO, ZERO)
 
 
 # Arithmetic of fractions is most of the work of booking: most scopes are new, and most parts of a
@@ -39,33 +39,35 @@ NOTHING = Charge(ZERO, ZERO, ZERO)
 
 def added(left: Charge, right: Charge) -> Charge:
     """Return the sum of two charges."""
-    if left is NOTHING:
+    if left is NO_CHARGE:
         return right
     return Charge(
         left.cost if right.cost is ZERO else left.cost + right.cost,
         left.delta if right.delta is ZERO else left.delta + right.delta,
-        left.slack if right.slack is ZERO else left.slack + right.slack,
+        left.lattice_error
+        if right.lattice_error is ZERO
+        else left.lattice_error + right.lattice_error,
     )
 
 
 def growth(old: Charge, child: Charge) -> Charge:
     """Return by how much a parallel scope grows when a child now has this total."""
-    if old is NOTHING:
+    if old is NO_CHARGE:
         return child
     # Written so that inf - inf is never asked for.
     cost = child.cost - old.cost if child.cost > old.cost else ZERO
-    delta, slack = ZERO, ZERO
+    delta, lattice_error = ZERO, ZERO
     if child.delta is not old.delta and child.delta > old.delta:
         delta = child.delta - old.delta
-    if child.slack is not old.slack and child.slack > old.slack:
-        slack = child.slack - old.slack
-    if cost is delta is slack is ZERO:
-        return NOTHING
-    return Charge(cost, delta, slack)
+    if child.lattice_error is not old.lattice_error and child.lattice_error > old.lattice_error:
+        lattice_error = child.lattice_error - old.lattice_error
+    if cost is delta is lattice_error is ZERO:
+        return NO_CHARGE
+    return Charge(cost, delta, lattice_error)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One line of the books: public, and written before anything was drawn.
 
     Parameters
@@ -76,7 +78,7 @@ class Entry:
         Names of the scopes around it, from the outside.
     mechanism : Mechanism
         With its budget.
-    bound : Bound
+    bound : Sensitivity
         The sensitivity that scaled the noise, in units.
     unit : float
         What one unit is worth.
@@ -87,7 +89,7 @@ class Entry:
     label: str
     scope: tuple[str, ...]
     mechanism: Mechanism
-    bound: Bound
+    bound: Sensitivity
     unit: float
     charge: Charge
 
@@ -100,7 +102,7 @@ class Release:
     ----------
     mechanism : Mechanism
         What to draw, with its budget.
-    value : Distant
+    value : RemoteSensitive
         The value.
     label : str
         Kind of release, for the report.
@@ -110,7 +112,7 @@ class Release:
     """
 
     mechanism: Mechanism
-    value: Distant
+    value: RemoteSensitive
     label: str
     branch: tuple[str, ...] = ()
 
@@ -133,5 +135,5 @@ class Scope:
     parallel: bool
     parent: Scope | None
     children: dict[str, Scope] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
-    total: Charge = NOTHING
+    entries: list[LedgerEntry] = field(default_factory=list)
+    total: Charge = NO_CHARGE

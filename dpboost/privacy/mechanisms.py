@@ -28,7 +28,7 @@ from dpboost.privacy.exact_arithmetic import (
 )
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy.sensitive import Bound, Kind
+from dpboost.privacy.sensitive import Norm, Sensitivity
 
 # Scores that are written out at a time where a mechanism has to visit each of them: 128 MB.
 _SCORES_AT_ONCE = 1 << 24
@@ -52,7 +52,7 @@ class Mechanism(Protocol):
     """
 
     name: ClassVar[str]
-    needs: ClassVar[Kind]
+    needs: ClassVar[Norm]
 
     @property
     def epsilon(self) -> Budget | None:
@@ -70,17 +70,17 @@ class Mechanism(Protocol):
     def of_rho(cls, rho: Budget) -> Mechanism:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return the integers that the kernel takes; empty where no noise is drawn."""
 
     def check(self, value: NDArray[np.int64]) -> None:
         """Raise when the shape, which is public, does not fit."""
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[Any]:
+    def draw(self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy) -> NDArray[Any]:
         """Draw the outcome; the ledger calls this once it has booked the charge."""
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         """Return the log-probability of an outcome of :meth:`draw`."""
 
@@ -88,10 +88,10 @@ class Mechanism(Protocol):
 class Noise(Mechanism, Protocol):
     """A mechanism that adds independent noise to every entry."""
 
-    def tail(self, bound: Bound, probability: Fraction) -> int:
+    def tail(self, bound: Sensitivity, probability: Fraction) -> int:
         """Return the least ``t >= 1`` found with ``P(noise >= t) <= probability``."""
 
-    def deviation(self, bound: Bound) -> float:
+    def noise_stddev(self, bound: Sensitivity) -> float:
         """Return the standard deviation of the noise on an entry, in units; a public number."""
 
 
@@ -113,7 +113,7 @@ class _PureMechanism:
         epsilon = as_budget("epsilon", type(self).__name__, self.epsilon)
         object.__setattr__(self, "epsilon", epsilon)
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return numerator and denominator of the exponent per unit, rounded down."""
         if isinstance(self.epsilon, float):
             return ()
@@ -132,7 +132,7 @@ class _PureMechanism:
 class _Selection(_PureMechanism):
     """Choice of one candidate per node."""
 
-    needs: ClassVar[Kind] = "range"
+    needs: ClassVar[Norm] = "range"
 
     def check(self, value: NDArray[np.int64] | ScoreRuns) -> None:
         """Raise unless the scores have shape ``(n_nodes, n_candidates)``."""
@@ -151,7 +151,7 @@ class _Selection(_PureMechanism):
         return chosen
 
     def _log_weights(
-        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity
     ) -> NDArray[np.float64]:
         value = _written_out(value)
         numerator, denominator = self.parameters(bound)
@@ -198,7 +198,7 @@ class ExponentialMechanism(_Selection):
         return cls(epsilon=root_down(8 * rho))
 
     def draw(
-        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound, entropy: Entropy
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity, entropy: Entropy
     ) -> NDArray[np.int32]:
         """Draw one candidate per node."""
         if isinstance(self.epsilon, float):
@@ -221,7 +221,7 @@ class ExponentialMechanism(_Selection):
         return chosen
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity
     ) -> float:
         """Return the log-probability that the nodes choose ``output``."""
         if isinstance(self.epsilon, float):
@@ -253,7 +253,7 @@ class PermuteAndFlip(_Selection):
         return cls(epsilon=root_down(2 * rho))
 
     def draw(
-        self, value: NDArray[np.int64] | ScoreRuns, bound: Bound, entropy: Entropy
+        self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity, entropy: Entropy
     ) -> NDArray[np.int32]:
         """Draw one candidate per node."""
         if isinstance(self.epsilon, float):
@@ -274,7 +274,7 @@ class PermuteAndFlip(_Selection):
         return chosen
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity
     ) -> float:
         r"""Return the log-probability that the nodes choose ``output``.
 
@@ -322,7 +322,7 @@ class DiscreteLaplace(_PureMechanism):
     """
 
     name: ClassVar[str] = "discrete Laplace"
-    needs: ClassVar[Kind] = "l1"
+    needs: ClassVar[Norm] = "l1"
 
     @classmethod
     def of_rho(cls, rho: Budget) -> DiscreteLaplace:
@@ -332,7 +332,9 @@ class DiscreteLaplace(_PureMechanism):
     def check(self, value: NDArray[np.int64]) -> None:
         """Accept any shape."""
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int64]:
+    def draw(
+        self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
+    ) -> NDArray[np.int64]:
         """Return the value with fresh noise on every entry."""
         if isinstance(self.epsilon, float):
             return value.copy()
@@ -341,7 +343,7 @@ class DiscreteLaplace(_PureMechanism):
         noise.discrete_laplace(entropy.bit_generator, value.reshape(-1), rate[0], rate[1], out)
         return out.reshape(value.shape)
 
-    def deviation(self, bound: Bound) -> float:
+    def noise_stddev(self, bound: Sensitivity) -> float:
         """Return the standard deviation of the noise on an entry, in units."""
         if isinstance(self.epsilon, float):
             return 0.0
@@ -350,7 +352,7 @@ class DiscreteLaplace(_PureMechanism):
         return math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         """Return the log-probability of the noisy array."""
         if isinstance(self.epsilon, float):
@@ -360,7 +362,7 @@ class DiscreteLaplace(_PureMechanism):
         gaps = np.abs(_differences(output, value))
         return float(gaps.size * math.log(math.tanh(rate / 2)) - rate * gaps.sum())
 
-    def tail(self, bound: Bound, probability: Fraction) -> int:
+    def tail(self, bound: Sensitivity, probability: Fraction) -> int:
         r"""Return the least ``t >= 1`` with ``P(noise >= t) <= probability``.
 
         With :math:`p` the ratio of neighbouring probabilities,
@@ -397,7 +399,7 @@ class DiscreteGaussian:
     rho: Budget
 
     name: ClassVar[str] = "discrete Gaussian"
-    needs: ClassVar[Kind] = "l2"
+    needs: ClassVar[Norm] = "l2"
     epsilon: ClassVar[None] = None
 
     def __post_init__(self) -> None:
@@ -413,7 +415,7 @@ class DiscreteGaussian:
         """Squared parameter of Gaussian differential privacy, up to the lattice."""
         return 2 * self.rho
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return sigma, rounded up."""
         if isinstance(self.rho, float):
             return ()
@@ -429,7 +431,9 @@ class DiscreteGaussian:
     def check(self, value: NDArray[np.int64]) -> None:
         """Accept any shape."""
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> NDArray[np.int64]:
+    def draw(
+        self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
+    ) -> NDArray[np.int64]:
         """Return the value with fresh noise on every entry."""
         if isinstance(self.rho, float):
             return value.copy()
@@ -438,7 +442,7 @@ class DiscreteGaussian:
         noise.discrete_gaussian(entropy.bit_generator, value.reshape(-1), sigma, out)
         return out.reshape(value.shape)
 
-    def deviation(self, bound: Bound) -> float:
+    def noise_stddev(self, bound: Sensitivity) -> float:
         """Return the standard deviation of the noise on an entry, in units, a little too high.
 
         That of the discrete law is below ``sigma`` (Canonne, Kamath, Steinke, NeurIPS 2020).
@@ -447,7 +451,7 @@ class DiscreteGaussian:
         return float(parameters[0]) if parameters else 0.0
 
     def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Bound
+        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
     ) -> float:
         r"""Return the log-probability of the noisy array.
 
@@ -462,7 +466,7 @@ class DiscreteGaussian:
         logarithm = math.log(sigma * math.sqrt(2 * math.pi)) + math.log1p(2 * waves)
         return float(-0.5 * np.dot(gaps, gaps) - gaps.size * logarithm)
 
-    def tail(self, bound: Bound, probability: Fraction) -> int:
+    def tail(self, bound: Sensitivity, probability: Fraction) -> int:
         r"""Return a ``t >= 1`` with ``P(noise >= t) <= probability``.
 
         The discrete Gaussian is sub-Gaussian, :math:`P(X \ge t) \le e^{-t^2 / (2 \sigma^2)}`

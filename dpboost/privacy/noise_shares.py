@@ -22,7 +22,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, refu
 from dpboost.privacy.exact_arithmetic import SIGMA_LIMIT, Budget, root_up
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound, Kind
+from dpboost.privacy.sensitive import Norm, Sensitivity
 
 #: Most parties among which the noise can be divided.
 MOST_HONEST = 2**16
@@ -95,7 +95,7 @@ class MaskedShare:
         return f"masked share of {self.base.name}"
 
     @property
-    def needs(self) -> Kind:
+    def needs(self) -> Norm:
         """Kind of the sensitivity."""
         return self.base.needs
 
@@ -119,14 +119,14 @@ class MaskedShare:
         """Raise: a share belongs to a sum."""
         raise InvalidParameterError("A share of noise is made from the noise of its sum.")
 
-    def parameters(self, bound: Bound) -> tuple[int, ...]:
+    def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return the integers of ``base``: what the sum carries at least."""
         return self.base.parameters(bound)
 
     def check(self, value: NDArray[np.int64]) -> None:
         """Accept any shape."""
 
-    def draw(self, value: NDArray[np.int64], bound: Bound, entropy: Entropy) -> Words:
+    def draw(self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy) -> Words:
         """Return value, share and mask, added modulo 2^64."""
         if self.whole is None:
             noisy = share(self.base, value, bound, self.honest, entropy)
@@ -138,7 +138,9 @@ class MaskedShare:
         words = noisy.view(np.uint64).reshape(-1) + self.pad.take(noisy.size)
         return words.reshape(noisy.shape)
 
-    def log_probability(self, output: NDArray[Any], value: NDArray[Any], bound: Bound) -> float:
+    def log_probability(
+        self, output: NDArray[Any], value: NDArray[Any], bound: Sensitivity
+    ) -> float:
         """Return the log-probability of masked words, the same for every value."""
         return -64 * math.log(2) * output.size
 
@@ -157,7 +159,7 @@ def check_shared(base: Any) -> None:
 def share(
     base: DiscreteLaplace | DiscreteGaussian,
     value: NDArray[np.int64],
-    bound: Bound,
+    bound: Sensitivity,
     honest: int,
     entropy: Entropy,
 ) -> NDArray[np.int64]:

@@ -21,8 +21,8 @@ from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Source
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.queries import RowStore
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 #: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of this public range belong
@@ -132,7 +132,7 @@ class Magnitudes:
         """Public shape of the answer."""
         return (N_CELLS,)
 
-    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
         """Count the rows of one place; NaN is in no cell."""
         if self.columns is None:
             values = rows.labels
@@ -143,18 +143,18 @@ class Magnitudes:
         histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
         return histogram.astype(np.int64) * self.units
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell at most."""
         return counts(neighbours, self.units)
 
 
 def magnitudes(ledger: Ledger, columns: int | tuple[int, ...] | None, budget: Budget) -> Magnitudes:
-    """Return the question of `release_bounds` or `release_magnitude`, for sources to foresee."""
+    """Return the question of `release_bounds` or `release_magnitude`, for sources to prefetch."""
     return Magnitudes(columns=columns, units=_units(ledger, budget))
 
 
 def release_bounds(
-    ledger: Ledger, source: Source, column: int | None, *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, column: int | None, *, budget: Budget, label: str
 ) -> tuple[float, float] | None:
     """Release bounds that hold nearly all of the numbers of a column.
 
@@ -162,7 +162,7 @@ def release_bounds(
     ----------
     ledger : Ledger
         Charged once.
-    source : Source
+    source : RowStore
         Of rows with columns and labels. NaN is missing.
     column : int or None
         The private column; None for the labels.
@@ -202,7 +202,7 @@ def release_bounds(
 
 
 def release_magnitude(
-    ledger: Ledger, source: Source, columns: Sequence[int], *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, columns: Sequence[int], *, budget: Budget, label: str
 ) -> float | None:
     """Release one bound of the absolute value of nearly all numbers of some columns.
 
@@ -260,7 +260,7 @@ class RangeCounts:
         """Public shape of the answer."""
         return (RANGE_CELLS,)
 
-    def answer(self, rows: HasColumns) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
         """Count the rows of one place; each cell depends on its own row alone."""
         labels = np.clip(np.asarray(rows.labels, dtype=np.float64), self.low, self.high)
         # Halves: the distance of two doubles may not be one.
@@ -270,7 +270,7 @@ class RangeCounts:
         histogram = np.bincount(places, minlength=RANGE_CELLS)
         return histogram.astype(np.int64) * self.units
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell."""
         return counts(neighbours, self.units)
 
@@ -281,7 +281,7 @@ class RangeCounts:
 
 
 def release_label_range(
-    ledger: Ledger, source: Source, low: float, high: float, *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, low: float, high: float, *, budget: Budget, label: str
 ) -> tuple[float, float] | None:
     """Release where nearly all labels lie inside public or released bounds.
 
@@ -289,7 +289,7 @@ def release_label_range(
     ----------
     ledger : Ledger
         Charged once for each histogram, which is one to ``MOST_LOOKS`` times.
-    source : Source
+    source : RowStore
         Of rows with labels, finite numbers.
     low, high : float
         The bounds, ``low < high``.
@@ -328,16 +328,16 @@ def release_label_range(
     for _ in range(MOST_LOOKS):
         if last - first <= LEAST_RANGE * max(abs(first), abs(last)):
             break
-        question = RangeCounts(low=first, high=last, units=units)
-        sensitive = source.sensitive(question, ledger.neighbours)
+        query = RangeCounts(low=first, high=last, units=units)
+        sensitive = source.sensitive(query, ledger.neighbours)
         threshold = noise.tail(sensitive.bound(noise.needs), STRAY_CELL / RANGE_CELLS)
-        deviation = sensitive.deviation(noise)
+        noise_stddev = sensitive.noise_stddev(noise)
         released = ledger.release(noise, sensitive, label=label)
-        found = _occupied_range(released, threshold, deviation)
+        found = _occupied_range(released, threshold, noise_stddev)
         if found is None:
             break
         seen = True
-        first, last = question.edge(found[0]), question.edge(found[1])
+        first, last = query.edge(found[0]), query.edge(found[1])
         if found[1] - found[0] > 2:
             break
     if not seen:
@@ -347,7 +347,7 @@ def release_label_range(
 
 
 def _occupied_range(
-    released: NDArray[np.int64], threshold: float, deviation: float
+    released: NDArray[np.int64], threshold: float, noise_stddev: float
 ) -> tuple[int, int] | None:
     """Return the first occupied cell and the one after the last; None where noise hides them."""
     n_cells = RANGE_CELLS
@@ -358,7 +358,7 @@ def _occupied_range(
         size = RANGE_CELLS // n_cells
         occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
         others = total - float(merged[occupied].sum())
-        noise = deviation * math.sqrt(RANGE_CELLS - occupied.size * size)
+        noise = noise_stddev * math.sqrt(RANGE_CELLS - occupied.size * size)
         if occupied.size and others <= HIDDEN * total + noise:
             return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
         n_cells //= 2
@@ -372,7 +372,7 @@ def _units(ledger: Ledger, budget: Budget) -> int:
 
 def _occupied_cells(
     ledger: Ledger,
-    source: Source,
+    source: RowStore,
     columns: int | tuple[int, ...] | None,
     budget: Budget,
     label: str,

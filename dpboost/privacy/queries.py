@@ -1,6 +1,6 @@
 """Where private rows are: what may be asked of them, and what they may be told.
 
-A fit works with rows through a `Source` alone. Rows may lie in this process, in partitions on
+A fit works with rows through a `RowStore` alone. Rows may lie in this process, in partitions on
 other machines, or at parties that show them to nobody; the fit is the same.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Sensitive, Sensitivity
 
 
-class Sum(Protocol):
+class SumQuery(Protocol):
     """An integer array that adds up over rows; public itself, and picklable.
 
     Privacy
@@ -29,7 +29,7 @@ class Sum(Protocol):
     def shape(self) -> tuple[int, ...]:
         """Public shape of the answer."""
 
-    def answer(self, rows: Any) -> NDArray[np.int64]:
+    def evaluate(self, rows: Any) -> NDArray[np.int64]:
         """Return the array for the rows of one place.
 
         The answer for all rows is the sum of the answers of the places, exactly. Asking twice
@@ -37,52 +37,52 @@ class Sum(Protocol):
         """
 
 
-class Question(Sum, Protocol):
+class Query(SumQuery, Protocol):
     """A sum that may be released, with proof of how far one row can move it."""
 
     @property
     def unit(self) -> float:
         """Worth of one unit of the answer."""
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivities of the answer, from public numbers."""
 
 
-class Tally(Protocol):
+class CategoryCountQuery(Protocol):
     """Counts by values that nobody has listed; only for sources that may be looked into."""
 
     def count(self, rows: Any) -> list[Counter[Any]]:
         """Return one table of counts for each column; adds up over places."""
 
 
-class Order(Protocol):
+class Command(Protocol):
     """What rows are told: released splits and leaves, the next round; picklable."""
 
-    def carry_out(self, rows: Any) -> Any:
+    def execute(self, rows: Any) -> Any:
         """Return the next state of the rows of one place, maybe the same object."""
 
 
-class Source(Protocol):
+class RowStore(Protocol):
     """Private rows, wherever they are."""
 
-    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return what the gate takes."""
 
-    def exact(self, question: Sum) -> NDArray[np.int64]:
+    def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows, on the private side.
 
         Scores of splits and clipped leaves are no sums: whoever computes them from this wraps
         them as `Sensitive` at once. A source of parties has no such sum to give.
         """
 
-    def tally(self, question: Tally) -> list[Counter[Any]]:
+    def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over all rows, on the private side, as `exact` does."""
 
-    def tell(self, order: Order) -> None:
+    def apply(self, order: Command) -> None:
         """Have an order carried out wherever rows are."""
 
 
-class LocalSource:
+class LocalRows:
     """Rows of this process.
 
     Parameters
@@ -91,44 +91,44 @@ class LocalSource:
         Their state, as questions and orders know it.
     """
 
-    __slots__ = ("_foreseen", "_rows")
+    __slots__ = ("_prefetched", "_rows")
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
-        self._foreseen: dict[Sum, NDArray[np.int64]] = {}
+        self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
 
-    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return what the gate takes."""
-        return wrapped(self, question, neighbours)
+        return wrapped(self, query, neighbours)
 
-    def exact(self, question: Sum) -> NDArray[np.int64]:
+    def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum over all rows, on the private side."""
-        if question in self._foreseen:
-            return self._foreseen.pop(question)
-        return question.answer(self._rows)
+        if query in self._prefetched:
+            return self._prefetched.pop(query)
+        return query.evaluate(self._rows)
 
-    def tally(self, question: Tally) -> list[Counter[Any]]:
+    def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over all rows, on the private side."""
-        return question.count(self._rows)
+        return query.count(self._rows)
 
-    def foresee(self, questions: Sequence[Sum]) -> None:
+    def prefetch(self, queries: Sequence[SumQuery]) -> None:
         """Answer them at once where rows are read in batches, so that they are read once."""
         at_once = getattr(self._rows, "answers", None)
-        found = at_once(questions) if at_once is not None else None
+        found = at_once(queries) if at_once is not None else None
         if found is not None:
-            self._foreseen = dict(zip(questions, found, strict=True))
+            self._prefetched = dict(zip(queries, found, strict=True))
 
-    def tell(self, order: Order) -> None:
+    def apply(self, order: Command) -> None:
         """Carry out an order."""
-        self._rows = order.carry_out(self._rows)
+        self._rows = order.execute(self._rows)
 
 
-def wrapped(source: Source, question: Question, neighbours: Neighbours) -> Sensitive:
+def wrapped(source: RowStore, query: Query, neighbours: Neighbours) -> Sensitive:
     """Return the exact answer of a trusted source as what the gate takes."""
-    return Sensitive(source.exact(question), question.bounds(neighbours), unit=question.unit)
+    return Sensitive(source.exact(query), query.bounds(neighbours), unit=query.unit)
 
 
-def foresee(source: Source, questions: Sequence[Sum]) -> None:
+def prefetch(source: RowStore, queries: Sequence[SumQuery]) -> None:
     """Say which questions come next, one by one.
 
     A source that reads its rows anew for each question, and therefore has a method of this name,
@@ -136,10 +136,10 @@ def foresee(source: Source, questions: Sequence[Sum]) -> None:
 
     Parameters
     ----------
-    source : Source
-    questions : sequence of Sum
+    source : RowStore
+    queries : sequence of SumQuery
         Equal ones are taken as one.
     """
-    at_once = getattr(source, "foresee", None)
+    at_once = getattr(source, "prefetch", None)
     if at_once is not None:
-        at_once(questions)
+        at_once(queries)

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpboost._utils.validation import refuse
 from dpboost.privacy.exact_arithmetic import Budget
-from dpboost.privacy.ledger import Entry, Ledger, Scope
+from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 
 Fact = bool | int | float | str
@@ -74,7 +74,7 @@ class PrivacyReport:
         The relation.
     assumed_public : tuple of str
         What is taken to be the same for neighbouring tables, beyond what was declared.
-    accountant, currency : str
+    accountant, privacy_measure : str
         How costs were added up.
     epsilon, delta : Fraction, or inf
         Asked for.
@@ -101,7 +101,7 @@ class PrivacyReport:
     neighbours: str
     assumed_public: tuple[str, ...]
     accountant: str
-    currency: str
+    privacy_measure: str
     epsilon: Budget
     delta: Fraction
     epsilon_spent: float
@@ -173,7 +173,7 @@ class PrivacyReport:
             neighbours=ledger.neighbours.value,
             assumed_public=tuple(assumed_public),
             accountant=ledger.accountant.name,
-            currency=ledger.accountant.currency,
+            privacy_measure=ledger.accountant.privacy_measure,
             epsilon=ledger.epsilon,
             delta=ledger.delta,
             epsilon_spent=ledger.epsilon_spent,
@@ -224,7 +224,7 @@ class PrivacyReport:
             f"private          {private}",
             f"protected        {_protected(self.rows_per_user)}",
             f"accounting       {self.accountant}: {_number(self.spent)} of "
-            f"{_number(self.capacity)} in {self.currency}",
+            f"{_number(self.capacity)} in {self.privacy_measure}",
             *(f"{name:<16} {fact}" for name, fact in self.facts.items()),
             "",
             *_table(self.releases),
@@ -318,7 +318,7 @@ def _plain(value: Any) -> Any:
 
 
 def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
-    by_label: dict[str, list[Entry]] = {}
+    by_label: dict[str, list[LedgerEntry]] = {}
     for entry in ledger.entries:
         by_label.setdefault(entry.label, []).append(entry)
     costs: dict[str, Budget] = {}

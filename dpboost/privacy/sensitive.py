@@ -14,10 +14,10 @@ from dpboost._utils.validation import InvalidParameterError, check_choice, check
 from dpboost.privacy.score_runs import ScoreRuns
 
 if TYPE_CHECKING:
-    from dpboost.privacy.ledger import Entry
+    from dpboost.privacy.ledger import LedgerEntry
     from dpboost.privacy.mechanisms import Mechanism, Noise
 
-Kind = Literal["range", "l1", "l2"]
+Norm = Literal["range", "l1", "l2"]
 _KINDS = ("range", "l1", "l2")
 
 #: Largest bound: twice as much still fits in the integers of the values.
@@ -25,7 +25,7 @@ MOST_CHANGE = 2**62 - 1
 
 
 @dataclass(frozen=True)
-class Bound:
+class Sensitivity:
     """How far neighbouring tables can move a value.
 
     Parameters
@@ -44,7 +44,7 @@ class Bound:
         by Gaussian differential privacy asks for it, and takes the size of the array for None.
     """
 
-    kind: Kind
+    kind: Norm
     constant: int
     reason: str
     coordinates: int | None = None
@@ -77,7 +77,7 @@ class Sensitive:
     ----------
     value : ndarray, int64, or ScoreRuns
         C-contiguous integers; not copied.
-    bounds : tuple of Bound
+    bounds : tuple of Sensitivity
         How far one row can move ``value``; at most one of each kind.
     unit : float, default=1.0
         What one unit of ``value`` is worth; public.
@@ -91,13 +91,13 @@ class Sensitive:
     __slots__ = ("_value", "bounds", "unit")
 
     _value: NDArray[np.int64] | ScoreRuns
-    bounds: tuple[Bound, ...]
+    bounds: tuple[Sensitivity, ...]
     unit: float
 
     def __init__(
         self,
         value: NDArray[np.int64] | ScoreRuns,
-        bounds: tuple[Bound, ...],
+        bounds: tuple[Sensitivity, ...],
         unit: float = 1.0,
     ) -> None:
         runs = isinstance(value, ScoreRuns)
@@ -119,7 +119,7 @@ class Sensitive:
     def __repr__(self) -> str:
         return f"Sensitive(<hidden>, bounds={tuple(bound.kind for bound in self.bounds)})"
 
-    def bound(self, kind: Kind) -> Bound:
+    def bound(self, kind: Norm) -> Sensitivity:
         """Return the bound of a kind.
 
         Raises
@@ -135,7 +135,7 @@ class Sensitive:
             f"The mechanism needs a sensitivity of kind {kind!r}; this value has only: {known}."
         )
 
-    def deviation(self, noise: Noise) -> float:
+    def noise_stddev(self, noise: Noise) -> float:
         """Return the standard deviation of the noise on an entry of its release, in units.
 
         Raises
@@ -143,13 +143,13 @@ class Sensitive:
         InvalidParameterError
             As `bound`.
         """
-        return noise.deviation(self.bound(noise.needs))
+        return noise.noise_stddev(self.bound(noise.needs))
 
     def map(
         self,
         function: Callable[[NDArray[np.int64]], NDArray[np.int64]],
         *,
-        bounds: tuple[Bound, ...],
+        bounds: tuple[Sensitivity, ...],
         unit: float | None = None,
     ) -> Sensitive:
         """Compute with the value on the private side.
@@ -158,7 +158,7 @@ class Sensitive:
         ----------
         function : callable
             From the hidden array to an int64 array. It must keep nothing and tell nobody.
-        bounds : tuple of Bound
+        bounds : tuple of Sensitivity
             How far one row can move the result: the caller's proof.
         unit : float, optional
             Worth of one unit of the result; that of this value by default.
@@ -180,17 +180,17 @@ class Sensitive:
     __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = _refusal
 
 
-class Holder(Protocol):
+class RemoteHolder(Protocol):
     """Whoever can have the outcome of a booked release drawn where the rows are."""
 
-    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+    def check(self, mechanism: Mechanism, distant: RemoteSensitive) -> None:
         """Raise, before anything is booked, where the mechanism cannot be drawn there."""
 
-    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+    def fetch(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
         """Return the outcome of each booked release, all in one exchange."""
 
 
-class Distant(Sensitive):
+class RemoteSensitive(Sensitive):
     """An integer array that nobody in this process holds.
 
     Its rows lie elsewhere, with somebody who adds noise before anything is sent. The gate books
@@ -200,45 +200,45 @@ class Distant(Sensitive):
     ----------
     shape : tuple of int
         Public shape of the value.
-    bounds : tuple of Bound
+    bounds : tuple of Sensitivity
         How far one row can move it.
-    holder : Holder
+    holder : RemoteHolder
         Has the outcomes drawn.
-    question : object
+    query : object
         Public: what the holder asks the rows.
     unit : float, default=1.0
         What one unit of the value is worth; public.
-    surplus : float, default=1.0
+    noise_variance_ratio : float, default=1.0
         Variance of the noise of its release, in parts of what is charged for: shares beyond
         those that carry the charge are noise as well.
     """
 
-    __slots__ = ("holder", "question", "shape", "surplus")
+    __slots__ = ("holder", "query", "shape", "noise_variance_ratio")
 
     shape: tuple[int, ...]
-    holder: Holder
-    question: Any
-    surplus: float
+    holder: RemoteHolder
+    query: Any
+    noise_variance_ratio: float
 
     def __init__(
         self,
         shape: tuple[int, ...],
-        bounds: tuple[Bound, ...],
+        bounds: tuple[Sensitivity, ...],
         *,
-        holder: Holder,
-        question: Any,
+        holder: RemoteHolder,
+        query: Any,
         unit: float = 1.0,
-        surplus: float = 1.0,
+        noise_variance_ratio: float = 1.0,
     ) -> None:
         super().__init__(np.empty(0, dtype=np.int64), bounds, unit)
         object.__setattr__(self, "shape", tuple(shape))
         object.__setattr__(self, "holder", holder)
-        object.__setattr__(self, "question", question)
-        object.__setattr__(self, "surplus", surplus)
+        object.__setattr__(self, "query", query)
+        object.__setattr__(self, "noise_variance_ratio", noise_variance_ratio)
 
-    def deviation(self, noise: Noise) -> float:
+    def noise_stddev(self, noise: Noise) -> float:
         """Return the standard deviation of the noise of all shares, in units."""
-        return super().deviation(noise) * math.sqrt(self.surplus)
+        return super().noise_stddev(noise) * math.sqrt(self.noise_variance_ratio)
 
     def placeholder(self) -> NDArray[np.int64]:
         """Return zeros of the public shape, which take no memory: shapes are checked on them."""

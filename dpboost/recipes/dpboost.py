@@ -172,8 +172,8 @@ def noisy_budget(
     assert hyper.max_depth is not None
     leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)
     of_leaves = split_tree(Fraction(1), hyper.max_depth).leaves
-    deviation = math.sqrt(2) * leaf.bound(neighbours).constant * leaf.unit
-    return deviation / (2 * leaf.clip) / float(of_leaves) * n_ensembles
+    noise_stddev = math.sqrt(2) * leaf.bound(neighbours).constant * leaf.unit
+    return noise_stddev / (2 * leaf.clip) / float(of_leaves) * n_ensembles
 
 
 def n_ensembles_of(hyper: Hyperparameters) -> int:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.randomness import RowCoins
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.tree import Tree
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Deal:
+class AssignRows:
     """Every row goes to one round of an ensemble by a secret coin of its own.
 
     Parameters
@@ -28,14 +28,14 @@ class Deal:
     shares: tuple[Fraction, ...] | None
     coins: RowCoins | None
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Deal the rows of one place."""
         rows.deal(self.shares, self.coins)
         return rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TakeRound:
+class SelectRound:
     """The rows of a round come next, with their scores up to date.
 
     Parameters
@@ -46,7 +46,7 @@ class TakeRound:
 
     index: int
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Go over to the round at one place."""
         rows.take(self.index)
         return rows
@@ -67,7 +67,7 @@ class EnterNodes:
     gradient_bound: float
     whole: bool = False
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Put the rows of one place into the root."""
         rows.enter_nodes(self.gradient_bound, whole=self.whole)
         return rows
@@ -85,7 +85,7 @@ class AddValues:
 
     values: NDArray[np.int64]
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Add them at one place."""
         rows.add(self.values)
         return rows
@@ -97,7 +97,7 @@ class AppendTrees:
 
     trees: tuple[Tree, ...]
 
-    def carry_out(self, rows: Holding) -> Holding:
+    def execute(self, rows: BoostingState) -> BoostingState:
         """Take note of them at one place."""
         rows.append(self.trees)
         return rows

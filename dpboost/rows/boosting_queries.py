@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
-from dpboost.rows.boosting_state import Holding
+from dpboost.privacy.sensitive import Sensitivity
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.random_partition import Partition
 
 
@@ -39,13 +39,13 @@ class LeafSums:
     @property
     def unit(self) -> float:
         """Worth of one unit of a gradient sum."""
-        return self.scale.gradient_worth
+        return self.scale.gradient_unit_value
 
-    def answer(self, rows: Holding) -> NDArray[np.int64]:
+    def evaluate(self, rows: BoostingState) -> NDArray[np.int64]:
         """Return the scaled sums for the rows of one place."""
         sums = rows.leaf_sums(self.partition, self.scale.gradient_limit)
         return self.scale.scaled(sums)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the L1 and L2 sensitivity of the vector."""
         return self.scale.bounds(neighbours)

@@ -28,7 +28,7 @@ INIT_LIMIT = 1 << 52  # initial scores saturate there, in score units
 NO_WEIGHTS = np.empty(0, dtype=np.int32)
 
 
-class Holding:
+class BoostingState:
     """Rows on the private side of the gate; what it returns is private.
 
     Scores are brought up to date lazily: only the rows of the next round need theirs, and a
@@ -117,7 +117,7 @@ class Holding:
         return len(self._trees)
 
     @property
-    def everybody(self) -> bool:
+    def uses_all_rows(self) -> bool:
         """Whether rounds take all rows (a public fact of the schedule)."""
         return self._starts is None
 
@@ -141,7 +141,7 @@ class Holding:
         """Go over to the rows of round ``index`` of the ensemble."""
         if self._starts is None:
             if self._n_current < self.n_trees:
-                self._bring_up(self._order)
+                self.update_scores(self._order)
                 self._n_current = self.n_trees
             self._round, self._round_leaves = self._order, self.leaves
             return
@@ -168,8 +168,8 @@ class Holding:
         assert isinstance(self.loss, SquaredLoss | LogisticLoss)
         assert not len(self.weights)
         columns = self._columns()
-        if not self.everybody:
-            self._bring_up_compact(columns)
+        if not self.uses_all_rows:
+            self.update_scores_of_round(columns)
         words = self.loss.words(
             self.scores[0],
             self.labels,
@@ -201,7 +201,7 @@ class Holding:
         columns = dense_columns(self.bins, partition.features)
         lookup = (*columns, partition.steps, partition.table)
         sums = np.empty((2, len(self.scores), partition.n_leaves), dtype=np.int64)
-        if self.everybody:
+        if self.uses_all_rows:
             self._sum_all(lookup, sums, gradient_limit)
             # They are in the scores now: to be asked once more changes nothing.
             self.pending = np.zeros((len(self.scores), partition.n_leaves), dtype=np.int64)
@@ -217,7 +217,7 @@ class Holding:
         values : ndarray of shape (n_outputs, n_leaves), int64
             In score units.
         """
-        if self.everybody:
+        if self.uses_all_rows:
             # The next pass over all rows adds them.
             self.pending = values
             self._settled = False
@@ -238,27 +238,27 @@ class Holding:
         self.pending = np.zeros((len(self.pending), 1), dtype=np.int64)
         np.maximum(self._missing_from, np.int32(self._n_current), out=self._missing_from)
 
-    def _bring_up(self, rows: NDArray[np.int32]) -> None:
+    def update_scores(self, rows: NDArray[np.int32]) -> None:
         """Add to the scores of some rows the trees that they have not yet received."""
-        self._plant()
+        self._append_to_forests()
         for forest, scores in zip(self._forests, self.scores, strict=True):
             forest.add_to(scores, self.bins, rows, self._missing_from, self.n_threads)
         self._missing_from[rows] = self.n_trees
 
-    def _bring_up_compact(self, columns: BinnedRows) -> None:
+    def update_scores_of_round(self, columns: BinnedRows) -> None:
         """Do the same for the rows of the round, whose bins are at hand in compact columns.
 
         Every tree is then read from bins that lie close together, instead of from lines of the
         whole matrix that hold one bin of the round each.
         """
-        self._plant()
+        self._append_to_forests()
         for forest, scores in zip(self._forests, self.scores, strict=True):
             forest.add_to(
                 scores, columns, self._round, self._missing_from, self.n_threads, compact=True
             )
         self._missing_from[self._round] = self.n_trees
 
-    def _plant(self) -> None:
+    def _append_to_forests(self) -> None:
         """Add the released trees of the last rounds to the forests."""
         for trees in self._trees[self._forests[0].n_trees :]:
             for forest, tree in zip(self._forests, trees, strict=True):
@@ -285,7 +285,7 @@ class Holding:
         """Sum over the rows of this round."""
         bins, features, steps, table = lookup
         leaves = self._round_leaves
-        self._bring_up(self._round)
+        self.update_scores(self._round)
         lookup_trees.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
         words = self.loss.newton_words(
             self.scores,
@@ -302,7 +302,7 @@ class Holding:
 
     def _columns(self) -> BinnedRows:
         """Bins of the round's rows in compact columns; the whole matrix is not copied."""
-        if self.everybody:
+        if self.uses_all_rows:
             return self.bins
         assert self._starts is not None
         if self._compact is None or self._compact.order is not self._order:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Question
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.queries import Query
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.trees.growing_tree import Splits
@@ -41,11 +41,11 @@ class NodeSizes:
         """One number a node."""
         return (len(self.nodes),)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         return rows.sizes(self.nodes)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node."""
         check_nodes(self.nodes)
         return constants.counts(neighbours)
@@ -74,12 +74,12 @@ class ClassCounts:
         """A number for each node and class."""
         return (len(self.nodes), self.n_classes)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_branch(self.branch, self.nodes)
         return rows.totals(self.nodes)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node and of one class."""
         check_nodes(self.nodes)
         check_integer("n_classes", "a question", self.n_classes, low=1)
@@ -112,7 +112,7 @@ class ClassHistograms:
         """A number for each node, cell and class."""
         return (len(self.nodes), int(self.cell_offsets[-1]), self.n_classes)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
         counts = rows.histograms(self.nodes)
@@ -120,7 +120,7 @@ class ClassHistograms:
             counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
         return counts
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one cell of each offered feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
@@ -142,9 +142,9 @@ class CellSizes(ClassHistograms):
         """A number for each node and cell."""
         return (len(self.nodes), int(self.cell_offsets[-1]))
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        return super().answer(rows).sum(axis=2)
+        return super().evaluate(rows).sum(axis=2)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -180,7 +180,7 @@ class FeatureHistograms:
         widths = np.diff(self.cell_offsets)[self.features]
         return np.arange(self.shape[2]) < widths[:, :, np.newaxis]
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
         rows.check_branch(self.branch, self.nodes)
@@ -191,7 +191,7 @@ class FeatureHistograms:
         picked = counts[np.arange(len(self.nodes))[:, np.newaxis, np.newaxis], cells]
         return picked * held[..., np.newaxis]
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
@@ -215,7 +215,7 @@ class GroupedCells:
         Group of every cell; -1 for cells that are not asked for.
     cell_offsets : ndarray of shape (n_features + 1,), int32
     n_groups, n_classes : int
-    worth : ndarray of shape (n_nodes,), int64
+    unit_value : ndarray of shape (n_nodes,), int64
         What a row counts in each node.
     """
 
@@ -224,7 +224,7 @@ class GroupedCells:
     cell_offsets: NDArray[np.int32]
     n_groups: int
     n_classes: int
-    worth: NDArray[np.int64]
+    unit_value: NDArray[np.int64]
 
     unit: ClassVar[float] = 1.0
 
@@ -233,31 +233,31 @@ class GroupedCells:
         """A number for each node, group and class; a node may have fewer groups."""
         return (len(self.nodes), self.n_groups, self.n_classes)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
-        counts = rows.histograms(self.nodes) * self.worth[:, np.newaxis, np.newaxis]
+        counts = rows.histograms(self.nodes) * self.unit_value[:, np.newaxis, np.newaxis]
         found = np.zeros(self.shape, dtype=np.int64)
         node, cell = np.nonzero(self.groups >= 0)
         np.add.at(found, (node, self.groups[node, cell]), counts[node, cell])
         return found
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node, and in one cell of each feature."""
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
         check_array(self.groups, np.int32, (len(self.nodes), int(self.cell_offsets[-1])))
-        check_array(self.worth, np.int64, (len(self.nodes),))
+        check_array(self.unit_value, np.int64, (len(self.nodes),))
         n_groups = check_integer("n_groups", "a question", self.n_groups, low=1)
         if not ((self.groups >= -1) & (self.groups < n_groups)).all():
             raise InvalidParameterError("A cell of a question is in a group that is not there.")
         asked = np.logical_or.reduceat(self.groups >= 0, self.cell_offsets[:-1], axis=1)
-        return weighted_histograms(asked.sum(axis=1), self.worth, neighbours)
+        return weighted_histograms(asked.sum(axis=1), self.unit_value, neighbours)
 
 
-def branch_of(question: Question) -> tuple[str, ...]:
+def branch_of(query: Query) -> tuple[str, ...]:
     """Return the path of nodes that a question is about; () for the whole tree."""
-    return tuple(getattr(question, "branch", ()))
+    return tuple(getattr(query, "branch", ()))
 
 
 def check_nodes(nodes: NDArray[np.int32]) -> None:
@@ -288,26 +288,26 @@ def check_array(values: Any, dtype: type, shape: tuple[int, ...]) -> None:
 
 
 def weighted_histograms(
-    histograms: NDArray[np.integer], worth: NDArray[np.integer], neighbours: Neighbours
-) -> tuple[Bound, Bound]:
+    histograms: NDArray[np.integer], unit_value: NDArray[np.integer], neighbours: Neighbours
+) -> tuple[Sensitivity, Sensitivity]:
     """L1 and L2 sensitivity of histograms of which each node has its own number and unit.
 
     Parameters
     ----------
     histograms : ndarray of shape (n_nodes,)
         Histograms of each node.
-    worth : ndarray of shape (n_nodes,)
+    unit_value : ndarray of shape (n_nodes,)
         What a row adds to its cell, at most `MOST_WORTH`.
     neighbours : Neighbours
 
     Returns
     -------
-    l1, l2 : Bound
+    l1, l2 : Sensitivity
         The largest ``histograms * worth`` in both norms: histograms of one node may share a
         group, to which a row then adds more than once. A replaced row may leave one node for
         another: the sum of two such changes is at most twice the largest.
     """
-    numbers, units = histograms.tolist(), worth.tolist()
+    numbers, units = histograms.tolist(), unit_value.tolist()
     if not numbers or min(numbers) < 1 or min(units) < 1:
         raise InvalidParameterError("Each node of a question needs a histogram, and a unit.")
     if max(units) > MOST_WORTH:
@@ -317,7 +317,9 @@ def weighted_histograms(
     most = rows * max(number * unit for number, unit in zip(numbers, units, strict=True))
     reason = "a row is in one node, and in one cell of each of its histograms"
     coordinates = rows * max(numbers)
-    return Bound("l1", most, reason, coordinates), Bound("l2", most, reason, coordinates)
+    return Sensitivity("l1", most, reason, coordinates), Sensitivity(
+        "l2", most, reason, coordinates
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -331,7 +333,7 @@ class SplitRows:
 
     splits: Splits
 
-    def carry_out(self, rows: ClassRows) -> ClassRows:
+    def execute(self, rows: ClassRows) -> ClassRows:
         """Sort rows by the branches that they take."""
         rows.split(self.splits)
         return rows

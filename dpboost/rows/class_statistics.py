@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Order, Question, Source
+from dpboost.privacy.queries import Command, Query, RowStore
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -29,13 +29,13 @@ from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import Candidates
 
 
-class ClassSource(Protocol):
-    """Where the rows of a tree are: a whole ``Source``, or parties that have no exact sums."""
+class ClassRowStore(Protocol):
+    """Where the rows of a tree are: a whole ``RowStore``, or parties that have no exact sums."""
 
-    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return what the gate takes."""
 
-    def tell(self, order: Order) -> None:
+    def apply(self, order: Command) -> None:
         """Have an order carried out wherever rows are."""
 
 
@@ -47,7 +47,7 @@ class ClassStatistics:
 
     Parameters
     ----------
-    source : ClassSource
+    source : ClassRowStore
         Of ``ClassRows``. Counts can be had from any source, scores and gains, which do not add
         up over places, from a trusted one only.
     n_classes : int
@@ -65,7 +65,7 @@ class ClassStatistics:
 
     def __init__(
         self,
-        source: ClassSource,
+        source: ClassRowStore,
         *,
         n_classes: int,
         candidates: Candidates,
@@ -80,7 +80,7 @@ class ClassStatistics:
         self._cells = candidates.cell_offsets
 
     @property
-    def source(self) -> ClassSource:
+    def source(self) -> ClassRowStore:
         """Where the rows are."""
         return self._source
 
@@ -99,33 +99,33 @@ class ClassStatistics:
         """The relation."""
         return self._neighbours
 
-    def ask(self, question: Question) -> Sensitive:
+    def ask(self, query: Query) -> Sensitive:
         """Return the answer to a question, with its bounds under the relation."""
-        return self._source.sensitive(question, self._neighbours)
+        return self._source.sensitive(query, self._neighbours)
 
-    def deviation(self, noise: Noise, question: Question) -> float:
+    def noise_stddev(self, noise: Noise, query: Query) -> float:
         """Return the standard deviation of the noise on an entry of an answer, in units.
 
         Asks no row: the bounds of a question are public, and so is a surplus of the places' noise.
         """
-        bounds = {bound.kind: bound for bound in question.bounds(self._neighbours)}
-        surplus = getattr(self._source, "surplus", 1.0)
-        return noise.deviation(bounds[noise.needs]) * math.sqrt(surplus)
+        bounds = {bound.kind: bound for bound in query.bounds(self._neighbours)}
+        noise_variance_ratio = getattr(self._source, "noise_variance_ratio", 1.0)
+        return noise.noise_stddev(bounds[noise.needs]) * math.sqrt(noise_variance_ratio)
 
     def each(
-        self, mechanism: Mechanism, question: Question, *, ledger: Ledger, label: str
+        self, mechanism: Mechanism, query: Query, *, ledger: Ledger, label: str
     ) -> NDArray[Any]:
         """Release an outcome of every place from its own rows, as one array of places first.
 
         Places hold disjoint rows, so that all of it costs what one outcome costs.
         """
         places = getattr(self._source, "each", None)
-        value = self.ask(question) if places is None else places(question, self._neighbours)
+        value = self.ask(query) if places is None else places(query, self._neighbours)
         outcome = ledger.release(mechanism, value, label=label)
-        return outcome.reshape(-1, question.shape[0])
+        return outcome.reshape(-1, query.shape[0])
 
     def release_parts(
-        self, asked: Sequence[tuple[Mechanism, Question]], *, ledger: Ledger, label: str
+        self, asked: Sequence[tuple[Mechanism, Query]], *, ledger: Ledger, label: str
     ) -> list[NDArray[Any]]:
         """Release answers about parts of the rows, each in the scope of its branch.
 
@@ -135,9 +135,9 @@ class ClassStatistics:
         if together is not None:
             return together(asked, label=label)
         outcomes = []
-        for mechanism, question in asked:
-            with ledger.branch(branch_of(question)):
-                outcomes.append(ledger.release(mechanism, self.ask(question), label=label))
+        for mechanism, query in asked:
+            with ledger.branch(branch_of(query)):
+                outcomes.append(ledger.release(mechanism, self.ask(query), label=label))
         return outcomes
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
@@ -245,11 +245,11 @@ class ClassStatistics:
 
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
-        self._source.tell(SplitRows(splits=splits))
+        self._source.apply(SplitRows(splits=splits))
 
-    def _exact(self, question: Question) -> NDArray[np.int64]:
+    def _exact(self, query: Query) -> NDArray[np.int64]:
         """Private numbers, on the private side: recipes of sums alone never come here."""
-        return cast("Source", self._source).exact(question)
+        return cast("RowStore", self._source).exact(query)
 
     def _clips(
         self, measure: Impurity, row_limits: NDArray[np.int64]

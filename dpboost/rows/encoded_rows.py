@@ -13,14 +13,14 @@ from dpboost.data.binner import Binner
 from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
 from dpboost.losses import Loss
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.trees.bin_layout import Layout
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TaughtRows:
+class EncodedRows:
     """Private rows with labels on the grid of a loss.
 
     Parameters
@@ -59,7 +59,7 @@ class TaughtRows:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Teach:
+class EncodeLabels:
     """Labels go to the grid of a loss.
 
     Parameters
@@ -72,7 +72,7 @@ class Teach:
     loss: Loss
     classes: tuple[Any, ...]
 
-    def carry_out(self, rows: RawRows) -> TaughtRows:
+    def execute(self, rows: RawRows) -> EncodedRows:
         """Encode the labels of one place."""
         n_rows = len(rows.labels)
         if self.classes:
@@ -81,7 +81,7 @@ class Teach:
         else:
             indices, present = np.zeros(n_rows, dtype=np.int64), np.ones(n_rows, dtype=bool)
             targets = self.loss.encode_labels(rows.labels)
-        return TaughtRows(
+        return EncodedRows(
             table=rows.table,
             targets=targets,
             present=present,
@@ -108,10 +108,10 @@ class BinRows:
     loss: Loss
     weighting: Weighting | None
 
-    def carry_out(self, rows: TaughtRows) -> Holding:
+    def execute(self, rows: EncodedRows) -> BoostingState:
         """Bin the rows of one place."""
         assert rows.table is not None
-        return Holding(
+        return BoostingState(
             self.binner.transform(rows.table, rows.n_threads),
             rows.targets,
             rows.present,

@@ -35,7 +35,7 @@ class NodeHistograms:
         """Public shape of the answer."""
         return (2, self.n_nodes, self.n_cells)
 
-    def answer(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the histograms for the rows of one place."""
         assert isinstance(rows.nodes, NodeRows)
         return rows.nodes.histograms(self.step)
@@ -52,7 +52,7 @@ class NodeTotals:
         """Public shape of the answer."""
         return (2, self.n_nodes)
 
-    def answer(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the totals for the rows of one place."""
         return rows.nodes.totals()
 
@@ -80,7 +80,7 @@ class LevelScores:
         """Public shape of the answer."""
         return (self.n_nodes, self.n_candidates)
 
-    def answer(self, rows: HasNodes) -> Any:
+    def evaluate(self, rows: HasNodes) -> Any:
         """Return the scores for all rows, an array or `ScoreRuns`."""
         return rows.nodes.scores(self.criterion)
 
@@ -98,7 +98,7 @@ class SplitNodes:
     feature: NDArray[np.int32]
     split_bin: NDArray[np.uint8]
 
-    def carry_out(self, rows: HasNodes) -> HasNodes:
+    def execute(self, rows: HasNodes) -> HasNodes:
         """Send the rows of one place on."""
         rows.nodes.split(self.feature, self.split_bin)
         return rows

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.gradient_queries import LevelScores, NodeHistograms, NodeTotals, SplitNodes
 from dpboost.rows.level_histograms import LevelHistograms
@@ -23,7 +23,7 @@ class NodeStatistics:
 
     Parameters
     ----------
-    source : Source
+    source : RowStore
         Of the tree's rows, which have ``nodes``.
     layout : Layout
         Public positions of cells and candidates.
@@ -50,7 +50,7 @@ class NodeStatistics:
 
     def __init__(
         self,
-        source: Source,
+        source: RowStore,
         layout: Layout,
         neighbours: Neighbours,
         *,
@@ -87,12 +87,12 @@ class NodeStatistics:
         Sensitive of shape (n_nodes, n_candidates)
         """
         if self._whole:
-            question = LevelScores(
+            query = LevelScores(
                 criterion=criterion,
                 n_nodes=self._n_nodes,
                 n_candidates=self._layout.n_candidates,
             )
-            scores = self._source.exact(question)
+            scores = self._source.exact(query)
         else:
             sums, counts = self._levels.of(self._n_nodes, self._histograms)
             scores = criterion.scores(sums, counts, self._layout)
@@ -112,10 +112,10 @@ class NodeStatistics:
         split_bin : ndarray of shape (n_nodes,), uint8
             Released splits, one a node.
         """
-        self._source.tell(SplitNodes(feature=feature, split_bin=split_bin))
+        self._source.apply(SplitNodes(feature=feature, split_bin=split_bin))
         self._n_nodes *= 2
 
     def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:
         """Add up the histograms of every ``step``-th node over all places."""
-        question = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
-        return self._source.exact(question)
+        query = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
+        return self._source.exact(query)

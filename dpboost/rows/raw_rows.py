@@ -16,7 +16,7 @@ from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
 from dpboost.data.table import Table
 from dpboost.privacy.private_categories import count_codes, count_values
-from dpboost.privacy.queries import Sum
+from dpboost.privacy.queries import SumQuery
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema
 
@@ -66,7 +66,7 @@ class RawRows:
         """Return the largest absolute value of every row among some columns of numbers."""
         return self.table.largest(features)
 
-    def answers(self, questions: Sequence[Sum]) -> list[NDArray[np.int64]] | None:
+    def answers(self, queries: Sequence[SumQuery]) -> list[NDArray[np.int64]] | None:
         """Answer questions in one reading, where the table is read anew by each of them.
 
         Returns
@@ -74,13 +74,13 @@ class RawRows:
         list of ndarray, or None
             None where the rows are in memory.
         """
-        if not isinstance(self.table, BatchedTable) or not questions:
+        if not isinstance(self.table, BatchedTable) or not queries:
             return None
-        totals = [np.zeros(question.shape, dtype=np.int64) for question in questions]
+        totals = [np.zeros(query.shape, dtype=np.int64) for query in queries]
         for part in self.table.parts():
             here = replace(self, table=part)
-            for total, question in zip(totals, questions, strict=True):
-                total += question.answer(here)
+            for total, query in zip(totals, queries, strict=True):
+                total += query.evaluate(here)
         return totals
 
 
@@ -136,7 +136,7 @@ class ReadAgain:
 
     schema: ResolvedSchema
 
-    def carry_out(self, rows: RawRows) -> RawRows:
+    def execute(self, rows: RawRows) -> RawRows:
         """Read the table of one place."""
         assert rows.read_again is not None
         return replace(rows, table=rows.read_again(self.schema))

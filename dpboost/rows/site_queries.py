@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
@@ -44,7 +44,7 @@ class SplitScores:
         """A score for each node and split."""
         return (len(self.nodes), self.n_candidates)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Score the splits."""
         if self.n_candidates != rows.candidates.n_candidates:
             raise InvalidParameterError("A question is about other splits than agreed.")
@@ -61,7 +61,7 @@ class SplitScores:
             n_threads=rows.n_threads,
         )
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bound: an added row lowers each score of one node by at most its range."""
         check_nodes(self.nodes)
         check_array(self.row_limits, np.int64, (len(self.nodes),))
@@ -97,7 +97,7 @@ class ImpurityBounds:
         """A bound for each node and feature."""
         return (len(self.nodes), self.n_features)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Find the best split of each feature on the rows of the place."""
         if self.n_features != rows.candidates.n_features:
             raise InvalidParameterError("A question is about other features than agreed.")
@@ -115,7 +115,7 @@ class ImpurityBounds:
         best = np.maximum.reduceat(scores, rows.candidates.candidate_offsets[:-1], axis=1)
         return -best
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bound: a row moves all of one node."""
         check_nodes(self.nodes)
         return (impurities.split_bounds(self.n_features, neighbours),)

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses import OneOutputLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, newton_sums
-from dpboost.rows.encoded_rows import TaughtRows
+from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting
 
 # One row, and a scaled label of one, in units of the released vector.
@@ -60,13 +60,13 @@ class RowCount:
         """Public shape of the answer."""
         return (1 + self.others,)
 
-    def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
         """Count the rows of one place."""
         found = np.zeros(self.shape, dtype=np.int64)
         found[0] = sum(int(units.sum()) for _, _, units in _pieces(rows, self.weighting))
         return with_others(found, rows) if self.others else found
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one of the groups, with a weight of at most 1."""
         return counts(neighbours, ROW_UNITS)
 
@@ -95,14 +95,14 @@ class ClassSizes:
         """Public shape of the answer."""
         return (self.n_classes + 1,)
 
-    def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
         """Count the rows of one place."""
         sizes = np.zeros(self.shape, dtype=np.int64)
         for here, present, units in _pieces(rows, self.weighting):
             np.add.at(sizes, rows.indices[here][present], units)
         return with_others(sizes, rows)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one class or in none, with a weight of at most 1."""
         return counts(neighbours, ROW_UNITS)
 
@@ -135,7 +135,7 @@ class MeanAndRows:
         """Public shape of the answer."""
         return (2 + self.others,)
 
-    def answer(self, rows: TaughtRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
         """Sum over the rows of one place."""
         sums = np.zeros(self.shape, dtype=np.int64)
         for here, present, units in _pieces(rows, self.weighting):
@@ -143,20 +143,20 @@ class MeanAndRows:
             sums[:2] += (scaled.astype(np.int64).sum(), units.sum())
         return with_others(sums, rows) if self.others else sums
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row adds at most (1, 1), or 1 to those that take no part."""
-        reach = Reach.single(ROW_UNITS)
+        reach = ContributionBound.single(ROW_UNITS)
         return newton_sums(reach, reach, neighbours)
 
 
-def with_others(sums: NDArray[np.int64], rows: TaughtRows) -> NDArray[np.int64]:
+def with_others(sums: NDArray[np.int64], rows: EncodedRows) -> NDArray[np.int64]:
     """Write the number of rows that take no part, in units, into the last place."""
     sums[-1] = ROW_UNITS * (len(rows.present) - np.count_nonzero(rows.present))
     return sums
 
 
 def _pieces(
-    rows: TaughtRows, weighting: Weighting | None
+    rows: EncodedRows, weighting: Weighting | None
 ) -> Iterator[tuple[slice, NDArray[np.bool_], NDArray[np.int64]]]:
     """Go through the rows in pieces that stay in the cache.
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpboost._utils.progress import tree_progress
-from dpboost.boosting.loop import Watch
+from dpboost.boosting.loop import RoundCallback
 from dpboost.boosting.training_rows import TrainingRows
 from dpboost.data.column_types import ColumnFacts
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.recipe import Hyperparameters, Recipe, Setting
 from dpboost.rows.encoded_rows import BinRows
@@ -21,10 +21,10 @@ from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.initialization import prepare
-from dpboost.training.loss_setup import Lesson
+from dpboost.training.loss_setup import LossSetup
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_budget
-from dpboost.training.public_schema import Knowledge, complete_schema
+from dpboost.training.public_schema import CompletedSchema, complete_schema
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.ensemble import Ensemble
 
@@ -41,7 +41,7 @@ class Fitted:
         The algorithm.
     hyperparameters : Hyperparameters
         The values used.
-    knowledge : Knowledge
+    completed : CompletedSchema
         The completed schema and where it comes from.
     report : PrivacyReport
         Every release and its charge.
@@ -50,11 +50,11 @@ class Fitted:
     ensemble: Ensemble
     recipe: Recipe
     hyperparameters: Hyperparameters
-    knowledge: Knowledge
+    completed: CompletedSchema
     report: PrivacyReport
 
 
-class Monitor(Protocol):
+class TrainingCallback(Protocol):
     """Looks on while a model is trained: public rows, released rounds, and callbacks."""
 
     @property
@@ -64,7 +64,7 @@ class Monitor(Protocol):
     def check(self, schema: Schema, n_features: int, classes: Any) -> None:
         """Refuse what cannot be used, before anything is drawn."""
 
-    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Watch:
+    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> RoundCallback:
         """Prepare with released bins and start values."""
 
 
@@ -103,7 +103,7 @@ class TrainingRequest:
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
 @np.errstate(all="ignore")
 def train(
-    source: Source,
+    source: RowStore,
     columns: ColumnFacts,
     schema: ResolvedSchema,
     *,
@@ -113,13 +113,13 @@ def train(
     public: np.random.Generator,
     n_threads: int,
     show_progress: bool,
-    monitor: Monitor | None = None,
+    monitor: TrainingCallback | None = None,
 ) -> Fitted:
     """Train a private ensemble on rows that have been read and checked.
 
     Parameters
     ----------
-    source : Source
+    source : RowStore
         Of ``RawRows``.
     columns : ColumnFacts
         Names and kinds of the columns.
@@ -136,7 +136,7 @@ def train(
     n_threads : int
     show_progress : bool
         Whether a long fit draws a progress bar.
-    monitor : Monitor, optional
+    monitor : TrainingCallback, optional
         Looks on, and may end training.
 
     Returns
@@ -149,7 +149,7 @@ def train(
     """
     algorithm, privacy, objective = request.recipe, request.privacy, request.objective
     n_bins = request.hyperparameters.max_bin or algorithm.max_bin
-    knowledge = complete_schema(
+    completed = complete_schema(
         schema,
         columns,
         source,
@@ -162,14 +162,14 @@ def train(
         nominal=request.nominal,
         needs_label_range=objective.needs_label_range,
     )
-    if "categories" in knowledge.learned:
-        source.tell(ReadAgain(schema=knowledge.schema))
+    if "categories" in completed.learned:
+        source.apply(ReadAgain(schema=completed.schema))
     if "categories" not in privacy.assume_public:
         # Categories have an order where the list of their type is used, and nowhere else.
         columns = replace(columns, ordered=frozenset())
-    lesson = Lesson.of(request.task, algorithm, knowledge.schema, objective, extras)
-    source.tell(lesson.order)
-    prepared = prepare(algorithm, columns, source, lesson, knowledge, privacy, n_bins, ledger)
+    loss_setup = LossSetup.of(request.task, algorithm, completed.schema, objective, extras)
+    source.apply(loss_setup.order)
+    prepared = prepare(algorithm, columns, source, loss_setup, completed, privacy, n_bins, ledger)
     loss, binner = prepared.facts.loss, prepared.binner
     hyper = request.hyperparameters.filled(algorithm.defaults(prepared.facts))
     setting = Setting(
@@ -183,7 +183,7 @@ def train(
     if algorithm.useful_budget is not None:
         needed = algorithm.useful_budget(hyper, loss, privacy.neighbours)
         warn_of_budget(privacy, algorithm.name, spent_on=prepared.budget, needed=needed)
-    source.tell(BinRows(binner=binner, loss=loss, weighting=prepared.weighting))
+    source.apply(BinRows(binner=binner, loss=loss, weighting=prepared.weighting))
     rows = TrainingRows(
         source,
         Layout.of(binner),
@@ -195,14 +195,14 @@ def train(
         tree_progress(loop.n_rounds, show=show_progress) as on_tree,
         ledger.sequential("training"),
     ):
-        watch = monitor.begin(setting, knowledge.schema, loop.n_rounds) if monitor else None
+        watch = monitor.begin(setting, completed.schema, loop.n_rounds) if monitor else None
         trees = loop.boost(
             rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
         )
     report = PrivacyReport.from_ledger(
         ledger,
-        assumed_public=knowledge.assumed,
-        facts=_facts(request.task, algorithm, hyper, knowledge, privacy)
+        assumed_public=completed.assumed,
+        facts=_facts(request.task, algorithm, hyper, completed, privacy)
         | objective.facts()
         | (monitor.facts if monitor else {}),
         rows_per_user=privacy.rows_per_user,
@@ -222,7 +222,7 @@ def train(
         ensemble=ensemble,
         recipe=algorithm,
         hyperparameters=hyper,
-        knowledge=knowledge,
+        completed=completed,
         report=report,
     )
 
@@ -231,7 +231,7 @@ def _facts(
     task: str,
     recipe: Recipe,
     hyper: Hyperparameters,
-    knowledge: Knowledge,
+    completed: CompletedSchema,
     privacy: PrivacyRequest,
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
@@ -239,7 +239,7 @@ def _facts(
         "recipe": recipe.name,
         **hyper.given(),
         "declared public": privacy.declared,
-        "learned": ", ".join(knowledge.learned) or "nothing",
+        "learned": ", ".join(completed.learned) or "nothing",
     }
     declared = privacy.schema.classes is not None
     if task != "regression" and recipe.start_share is None and declared:

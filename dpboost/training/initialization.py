@@ -11,14 +11,14 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import PublicFacts, Recipe
 from dpboost.rows.row_attributes import Weighting
 from dpboost.training.label_warnings import warn_of_labels
-from dpboost.training.loss_setup import Lesson
+from dpboost.training.loss_setup import LossSetup
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta
-from dpboost.training.private_bins import release_bins, released_places
-from dpboost.training.public_schema import Knowledge
+from dpboost.training.private_bins import release_bins, released_columns
+from dpboost.training.public_schema import CompletedSchema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class Prepared:
 def prepare(
     recipe: Recipe,
     columns: ColumnFacts,
-    source: Source,
-    lesson: Lesson,
-    knowledge: Knowledge,
+    source: RowStore,
+    loss_setup: LossSetup,
+    completed: CompletedSchema,
     privacy: PrivacyRequest,
     n_bins: int,
     ledger: Ledger,
@@ -59,10 +59,10 @@ def prepare(
     ----------
     recipe : Recipe
     columns : ColumnFacts
-    source : Source
-        Of ``TaughtRows``.
-    lesson : Lesson
-    knowledge : Knowledge
+    source : RowStore
+        Of ``EncodedRows``.
+    loss_setup : LossSetup
+    completed : CompletedSchema
     privacy : PrivacyRequest
     n_bins : int
         Bins of a numeric feature.
@@ -80,26 +80,26 @@ def prepare(
         where a declared class has none.
     """
     binner = Binner.from_schema(
-        knowledge.schema,
+        completed.schema,
         n_bins=n_bins,
-        categorical=columns.lists(knowledge.schema),
+        categorical=columns.lists(completed.schema),
         ordered=columns.ordered,
         zero_as_missing=columns.zero_as_missing,
     )
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
-        shares[0] = recipe.start_share(lesson.loss, privacy.delta)
-    if recipe.bins_share is not None and released_places(binner):
+        shares[0] = recipe.start_share(loss_setup.loss, privacy.delta)
+    if recipe.bins_share is not None and released_columns(binner):
         shares[1] = recipe.bins_share(privacy.delta)
     weights = [Fraction(str(share)) for share in shares]
-    start, bins, rest = divide(knowledge.epsilon, [*weights, 1 - sum(weights)])
+    start, bins, rest = divide(completed.epsilon, [*weights, 1 - sum(weights)])
     n_rows: float | None = None
-    loss = lesson.loss
+    loss = loss_setup.loss
     weighting: Weighting | None = None
     with ledger.sequential("preparation"):
         if start:
-            loss, weighting, seen = lesson.release(source, start, ledger)
-            n_rows = min(seen.n_rows, knowledge.schema.max_rows or math.inf)
+            loss, weighting, seen = loss_setup.release(source, start, ledger)
+            n_rows = min(seen.n_rows, completed.schema.max_rows or math.inf)
         if bins and n_rows is not None:
             binner = release_bins(
                 binner, source, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
@@ -108,8 +108,8 @@ def prepare(
         warn_of_delta(ledger, n_rows)
         # Where the set of labels is assumed public, every label is a class of some row.
         declared = privacy.schema.classes is not None
-        if lesson.classes and (declared or "classes" not in privacy.assume_public):
-            warn_of_labels(seen, lesson.classes, declared=declared)
+        if loss_setup.classes and (declared or "classes" not in privacy.assume_public):
+            warn_of_labels(seen, loss_setup.classes, declared=declared)
     facts = PublicFacts(
         epsilon=privacy.row_epsilon,
         delta=privacy.delta,

@@ -12,11 +12,11 @@ from dpboost._utils.threads import Threads
 from dpboost._utils.validation import refuse
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.users import first_rows, sample_rows, take_rows
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters, Recipe
 from dpboost.rows.raw_rows import RawRows
-from dpboost.training.fit import Fitted, Monitor, TrainingRequest, train
+from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
 from dpboost.training.inputs import (
     Reading,
     known_categories,
@@ -46,7 +46,7 @@ def fit_ensemble(
     show_progress: bool,
     owner: str,
     reading: Reading | None = None,
-    monitor: Monitor | None = None,
+    monitor: TrainingCallback | None = None,
     objective: ObjectiveRequest | None = None,
 ) -> Fitted:
     """Train a private ensemble.
@@ -75,7 +75,7 @@ def fit_ensemble(
         Name of the caller in error messages.
     reading : Reading, optional
         How the table is to be read, and whose rows they are.
-    monitor : Monitor, optional
+    monitor : TrainingCallback, optional
         Looks on, and may end training.
     objective : ObjectiveRequest, optional
         What to learn, weights and initial scores; the default of the task without them.
@@ -135,7 +135,7 @@ def fit_ensemble(
         read_again=lambda schema: read(X, schema, reading),
         threads=threads,
     )
-    source, columns = LocalSource(rows), ColumnFacts.of(table)
+    source, columns = LocalRows(rows), ColumnFacts.of(table)
     lists = known_categories(table.categorical, privacy)
     # What is read here is held by the source alone, which lets go of it once rows are in bins.
     del table, rows, labels

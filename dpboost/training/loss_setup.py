@@ -12,9 +12,9 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import ClassLoss, CustomLoss, Loss
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import Recipe
-from dpboost.rows.encoded_rows import Teach
+from dpboost.rows.encoded_rows import EncodeLabels
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.schema import ResolvedSchema
 from dpboost.training.inputs import check_number_of_classes
@@ -23,7 +23,7 @@ from dpboost.training.start_value import SeenRows, release_class_sizes, release_
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Lesson:
+class LossSetup:
     """What rows are to teach; public.
 
     Parameters
@@ -46,7 +46,7 @@ class Lesson:
         schema: ResolvedSchema,
         objective: ObjectiveRequest,
         extras: RowExtras,
-    ) -> Lesson:
+    ) -> LossSetup:
         """Choose the loss for released or declared classes or label bounds."""
         classes: tuple[Any, ...] = ()
         if task != "regression":
@@ -63,9 +63,9 @@ class Lesson:
         return cls(loss=objective.loss(schema, len(classes)), classes=classes, objective=objective)
 
     @property
-    def order(self) -> Teach:
+    def order(self) -> EncodeLabels:
         """What rows are told to learn it."""
-        return Teach(loss=self.loss, classes=self.classes)
+        return EncodeLabels(loss=self.loss, classes=self.classes)
 
     @property
     def begins_elsewhere(self) -> bool:
@@ -73,7 +73,7 @@ class Lesson:
         return self.objective.init_score is not None
 
     def release(
-        self, source: Source, budget: Budget, ledger: Ledger
+        self, source: RowStore, budget: Budget, ledger: Ledger
     ) -> tuple[Loss, Weighting | None, SeenRows]:
         """Release a start value and a row count, or class sizes; return how rows are weighted."""
         objective, loss = self.objective, self.loss

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import newton_sums
@@ -113,5 +113,5 @@ def loss_sums(
     for fold, (loss, (labels, predictions)) in enumerate(zip(losses, held, strict=True)):
         units = np.rint(loss.of_rows(labels, predictions) * ROW_UNITS).astype(np.int64)
         sums[:, fold] = units.sum(), ROW_UNITS * len(units)
-    reach = Reach.single(ROW_UNITS)
+    reach = ContributionBound.single(ROW_UNITS)
     return Sensitive(sums, newton_sums(reach, reach, neighbours), 1 / ROW_UNITS)

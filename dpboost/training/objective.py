@@ -16,12 +16,12 @@ from dpboost.data.labels import check_same_length
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.losses import (
     CustomLoss,
+    FractionalLabelLoss,
     LogisticLoss,
     LogLinkLoss,
     Loss,
+    OneVsRestLoss,
     RobustLoss,
-    SeparateLoss,
-    ShareLoss,
     SoftmaxLoss,
     SquaredLoss,
 )
@@ -254,7 +254,7 @@ class ObjectiveRequest:
         if n_classes <= 2:
             return LogisticLoss()
         if self.name == "multiclassova":
-            return SeparateLoss(n_outputs=n_classes)
+            return OneVsRestLoss(n_outputs=n_classes)
         # LightGBM's classifier goes over from "binary" to softmax where there are more classes.
         return SoftmaxLoss(n_outputs=n_classes)
 
@@ -267,7 +267,9 @@ class ObjectiveRequest:
 
     def _regression(self, lower: float, upper: float) -> Loss:
         if self.name in SHARES:
-            return ShareLoss.of("binary sigmoid:1" if self.name == "binary" else "cross_entropy")
+            return FractionalLabelLoss.of(
+                "binary sigmoid:1" if self.name == "binary" else "cross_entropy"
+            )
         if self.name == "poisson":
             return LogLinkLoss.poisson(lower, upper, self.poisson_max_delta_step)
         if self.name == "gamma":

@@ -17,8 +17,8 @@ from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Source
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.queries import RowStore
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 N_CELLS = 1024
@@ -79,7 +79,7 @@ class FineCounts:
         """Public shape of the answer."""
         return (len(self.fine), N_CELLS)
 
-    def answer(self, rows: HasTable) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasTable) -> NDArray[np.int64]:
         """Count the rows of one place."""
         assert rows.table is not None
         places = np.array(list(self.fine), dtype=np.int32)
@@ -101,14 +101,14 @@ class FineCounts:
             )
         return np.multiply(counted[:, :N_CELLS], self.units, dtype=np.int64)
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in at most one cell of each feature."""
         return counts(neighbours, self.units, histograms=len(self.fine))
 
 
 def release_bins(
     binner: Binner,
-    source: Source,
+    source: RowStore,
     *,
     n_bins: int,
     n_rows: float,
@@ -121,7 +121,7 @@ def release_bins(
     ----------
     binner : Binner
         Public bins; those of features with bounds are replaced.
-    source : Source
+    source : RowStore
         Of rows with a ``table``.
     n_bins : int
         Bins of a feature, 2 to 255.
@@ -142,27 +142,27 @@ def release_bins(
     q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
     post-processing.
     """
-    places = released_places(binner)
+    places = released_columns(binner)
     if not places:
         return binner
     fine = {place: _fine(binner.features[place]) for place in places}
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
-    question = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
-    sensitive = source.sensitive(question, ledger.neighbours)
-    deviation = sensitive.deviation(noise) / units
+    query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
+    sensitive = source.sensitive(query, ledger.neighbours)
+    noise_stddev = sensitive.noise_stddev(noise) / units
     released = ledger.release(noise, sensitive, label="fine histograms")
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
     for start in range(0, len(places), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
-        tables = merge_cells(released[some] / units, deviation, n_rows, n_bins)
+        tables = merge_cells(released[some] / units, noise_stddev, n_rows, n_bins)
         for place, table in zip(places[some], tables, strict=True):
             features[place] = replace(fine[place], table=table.tobytes())
     return replace(binner, features=tuple(features))
 
 
-def released_places(binner: Binner) -> list[int]:
+def released_columns(binner: Binner) -> list[int]:
     """Return the features whose bins `release_bins` releases; a function of public numbers."""
     places = [
         place
@@ -173,7 +173,7 @@ def released_places(binner: Binner) -> list[int]:
 
 
 def merge_cells(
-    noisy: NDArray[np.float64], deviation: float, n_rows: float, n_bins: int
+    noisy: NDArray[np.float64], noise_stddev: float, n_rows: float, n_bins: int
 ) -> NDArray[np.uint8]:
     """Return the bin of every fine cell.
 
@@ -186,7 +186,7 @@ def merge_cells(
     ----------
     noisy : ndarray of shape (n_features, n_cells)
         Released counts.
-    deviation : float
+    noise_stddev : float
         Standard deviation of their noise.
     n_rows : float
         Released number of rows.
@@ -198,16 +198,16 @@ def merge_cells(
     ndarray of shape (n_features, n_cells), uint8
         Starts at 0 and goes up by 0 or 1.
     """
-    mass = np.sqrt(denoise(noisy, deviation))
+    mass = np.sqrt(denoise(noisy, noise_stddev))
     mass[mass.sum(axis=1) <= 0] = 1.0
     mass /= mass.sum(axis=1, keepdims=True)
-    mass += FLOOR * deviation / n_rows
+    mass += FLOOR * noise_stddev / n_rows
     bins = np.empty(mass.shape, dtype=np.uint8)
     bin_merging.merge(mass, mass.sum(axis=1), n_bins, HALVINGS, bins)
     return bins
 
 
-def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+def denoise(noisy: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float64]:
     """Return piecewise constant, non-negative estimates of histograms.
 
     A dyadic interval is divided where its halves differ by more than the noise would make them,
@@ -218,7 +218,7 @@ def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
     ----------
     noisy : ndarray of shape (n_features, 2**k)
         Released counts.
-    deviation : float
+    noise_stddev : float
         Standard deviation of their noise.
 
     Returns
@@ -232,14 +232,16 @@ def denoise(noisy: NDArray[np.float64], deviation: float) -> NDArray[np.float64]
     for level in range(1, len(sums)):
         parts = sums[level - 1]
         beyond = THRESHOLD + 0.5 * math.sqrt(2 * math.log(sums[level].shape[1]))
-        differs = np.abs(parts[:, 0::2] - parts[:, 1::2]) > beyond * deviation * math.sqrt(2**level)
+        differs = np.abs(parts[:, 0::2] - parts[:, 1::2]) > beyond * noise_stddev * math.sqrt(
+            2**level
+        )
         divided.append(differs | divided[-1][:, 0::2] | divided[-1][:, 1::2])
     density = np.zeros((len(noisy), 1))
     settled = np.zeros((len(noisy), 1), dtype=bool)
     for level in range(len(sums) - 1, -1, -1):
         width = 2**level
         settle = ~settled & ~divided[level]
-        stands_out = sums[level] > THRESHOLD * deviation * math.sqrt(width)
+        stands_out = sums[level] > THRESHOLD * noise_stddev * math.sqrt(width)
         density = np.where(settle, np.where(stands_out, sums[level] / width, 0.0), density)
         settled |= settle
         if level:

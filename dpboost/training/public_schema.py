@@ -23,7 +23,7 @@ from dpboost.privacy.private_bounds import (
     release_magnitude,
 )
 from dpboost.privacy.private_categories import release_categories
-from dpboost.privacy.queries import Source, foresee
+from dpboost.privacy.queries import RowStore, prefetch
 from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
 
@@ -66,7 +66,7 @@ class AssumedPublicWarning(UserWarning):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knowledge:
+class CompletedSchema:
     """A complete schema, and where each part of it comes from.
 
     Parameters
@@ -91,7 +91,7 @@ class Knowledge:
 def complete_schema(
     schema: ResolvedSchema,
     columns: ColumnFacts,
-    source: Source,
+    source: RowStore,
     *,
     task: str,
     assume_public: tuple[str, ...],
@@ -101,7 +101,7 @@ def complete_schema(
     assumed_categories: Mapping[int, Sequence[Any]] | None = None,
     nominal: frozenset[int] = frozenset(),
     needs_label_range: bool = False,
-) -> Knowledge:
+) -> CompletedSchema:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
 
     Parameters
@@ -110,7 +110,7 @@ def complete_schema(
         What the user declares, by position.
     columns : ColumnFacts
         Names and kinds of the columns.
-    source : Source
+    source : RowStore
         Of ``RawRows``.
     task : {"regression", "classification"}
         Whether label bounds or classes are needed.
@@ -131,7 +131,7 @@ def complete_schema(
 
     Returns
     -------
-    Knowledge
+    CompletedSchema
 
     Raises
     ------
@@ -180,7 +180,7 @@ def complete_schema(
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
     schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
     _warn(steps)
-    return Knowledge(
+    return CompletedSchema(
         schema=schema,
         assumed=tuple(assumed),
         learned=tuple(steps.values()),
@@ -235,7 +235,7 @@ def _undeclared(
     n_columns = len(_numeric_columns(schema, columns, nominal))
     if n_columns:
         share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
-        least = LEAST_PER_COLUMN[ledger.accountant.currency]
+        least = LEAST_PER_COLUMN[ledger.accountant.privacy_measure]
         if share >= least * n_columns:
             steps["bounds"] = f"bounds of {n_columns} numeric columns"
         elif share >= least:
@@ -337,7 +337,7 @@ def _warn(steps: dict[str, str]) -> None:
 def _learn(
     schema: ResolvedSchema,
     columns: ColumnFacts,
-    source: Source,
+    source: RowStore,
     steps: dict[str, str],
     budget: FitBudget,
     n_bins: int,
@@ -381,7 +381,7 @@ def _learn(
 
 
 def _learn_label_bounds(
-    declared: tuple[float, float] | None, source: Source, budget: Budget, ledger: Ledger
+    declared: tuple[float, float] | None, source: RowStore, budget: Budget, ledger: Ledger
 ) -> tuple[float, float]:
     """Release where labels lie: inside declared bounds, or by their magnitudes.
 
@@ -407,7 +407,7 @@ def _learn_label_bounds(
 
 
 def _learn_categories(
-    tally: CategoryTally, source: Source, budget: Fraction | float, ledger: Ledger
+    tally: CategoryTally, source: RowStore, budget: Fraction | float, ledger: Ledger
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
     places = {str(place): place for place in tally.places}
@@ -427,12 +427,12 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    places: list[int], source: Source, budget: Fraction | float, ledger: Ledger
+    places: list[int], source: RowStore, budget: Fraction | float, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
     each = budget / len(places)
-    foresee(source, [magnitudes(ledger, place, each) for place in places])
+    prefetch(source, [magnitudes(ledger, place, each) for place in places])
     for place in places:
         bounds = release_bounds(ledger, source, place, budget=each, label="feature bounds")
         if bounds is not None:
@@ -442,7 +442,7 @@ def _learn_bounds(
 
 def _learn_common_grid(
     places: list[int],
-    source: Source,
+    source: RowStore,
     budget: Fraction | float,
     n_bins: int,
     ledger: Ledger,

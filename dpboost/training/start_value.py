@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpboost.losses import ClassLoss, Loss
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Question, Source
+from dpboost.privacy.queries import Query, RowStore
 from dpboost.rows.row_attributes import Weighting
 from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 
@@ -31,37 +31,37 @@ class SeenRows:
         Rows that take part, or the sum of their weights, at least 1.
     sizes : tuple of float
         The same for each class, noisy; empty where it was not released.
-    deviations : tuple of float
+    noise_stddevs : tuple of float
         Standard deviation of the noise of each size.
     others : float
         Rows whose label is of no class; 0 where there are no classes.
-    deviation : float
+    noise_stddev : float
         Standard deviation of its noise.
     """
 
     n_rows: float
     sizes: tuple[float, ...] = ()
-    deviations: tuple[float, ...] = ()
+    noise_stddevs: tuple[float, ...] = ()
     others: float = 0.0
-    deviation: float = 0.0
+    noise_stddev: float = 0.0
 
     @property
     def some_take_no_part(self) -> bool:
         """Whether there are more rows of no class than noise explains."""
-        return self.others > SURE * self.deviation
+        return self.others > SURE * self.noise_stddev
 
     @property
     def empty_classes(self) -> tuple[int, ...]:
         """Positions of the classes that noise alone could have made as large as they are."""
-        pairs = zip(self.sizes, self.deviations, strict=True)
+        pairs = zip(self.sizes, self.noise_stddevs, strict=True)
         return tuple(
-            place for place, (size, deviation) in enumerate(pairs) if size <= SURE * deviation
+            place for place, (size, noise_stddev) in enumerate(pairs) if size <= SURE * noise_stddev
         )
 
 
 def release_start(
     loss: Loss,
-    source: Source,
+    source: RowStore,
     *,
     budget: Budget,
     ledger: Ledger,
@@ -75,8 +75,8 @@ def release_start(
     ----------
     loss : Loss
         Turns a mean of scaled labels, or the shares of several classes, into a start value.
-    source : Source
-        Of ``TaughtRows``.
+    source : RowStore
+        Of ``EncodedRows``.
     budget : Fraction or inf
         In the currency of the ledger's accountant.
     ledger : Ledger
@@ -103,21 +103,21 @@ def release_start(
     take no part belongs to the same vector (``boosting.start_questions``). A weight is at most 1
     here, so none of these bounds changes; a row's part is rounded after it was multiplied.
     """
-    question: Question
+    query: Query
     if fixed:
-        question = RowCount(weighting=weighting, others=classes)
+        query = RowCount(weighting=weighting, others=classes)
     elif isinstance(loss, ClassLoss):
         seen = release_class_sizes(
             loss.n_outputs, source, budget=budget, ledger=ledger, weighting=weighting
         )
         return loss.starting_at(np.array(seen.sizes) / max(seen.n_rows, LEAST_ROWS)), seen
     else:
-        question = MeanAndRows(loss=loss, weighting=weighting, others=classes)
-    released, deviation = _release(question, source, budget, ledger)
+        query = MeanAndRows(loss=loss, weighting=weighting, others=classes)
+    released, noise_stddev = _release(query, source, budget, ledger)
     values = released.tolist()
     others = values.pop() if classes else 0.0
     n_rows = max(values[-1], 1.0)
-    seen = SeenRows(n_rows=n_rows, others=others, deviation=deviation)
+    seen = SeenRows(n_rows=n_rows, others=others, noise_stddev=noise_stddev)
     if fixed:
         return loss, seen
     total, counted = values
@@ -126,14 +126,14 @@ def release_start(
         seen = replace(
             seen,
             sizes=(counted - total, total),
-            deviations=(math.sqrt(2) * deviation, deviation),
+            noise_stddevs=(math.sqrt(2) * noise_stddev, noise_stddev),
         )
     return loss.starting_at(total / max(n_rows, LEAST_ROWS)), seen
 
 
 def release_class_sizes(
     n_classes: int,
-    source: Source,
+    source: RowStore,
     *,
     budget: Budget,
     ledger: Ledger,
@@ -144,8 +144,8 @@ def release_class_sizes(
     Parameters
     ----------
     n_classes : int
-    source : Source
-        Of ``TaughtRows``.
+    source : RowStore
+        Of ``EncodedRows``.
     budget : Fraction or inf
         In the currency of the ledger's accountant.
     ledger : Ledger
@@ -161,22 +161,22 @@ def release_class_sizes(
     -------
     One release of the counts (``constants.counts``), those of no class included.
     """
-    question = ClassSizes(n_classes=n_classes, weighting=weighting)
-    released, deviation = _release(question, source, budget, ledger)
+    query = ClassSizes(n_classes=n_classes, weighting=weighting)
+    released, noise_stddev = _release(query, source, budget, ledger)
     return SeenRows(
         n_rows=max(float(released[:-1].sum()), 1.0),
         sizes=tuple(released[:-1].tolist()),
-        deviations=(deviation,) * n_classes,
+        noise_stddevs=(noise_stddev,) * n_classes,
         others=float(released[-1]),
-        deviation=deviation,
+        noise_stddev=noise_stddev,
     )
 
 
 def _release(
-    question: Question, source: Source, budget: Budget, ledger: Ledger
+    query: Query, source: RowStore, budget: Budget, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release a vector in rows instead of units; with the deviation of its noise."""
-    sensitive = source.sensitive(question, ledger.neighbours)
+    sensitive = source.sensitive(query, ledger.neighbours)
     noise = ledger.accountant.noise(budget)
-    deviation = sensitive.deviation(noise) / ROW_UNITS
-    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS, deviation
+    noise_stddev = sensitive.noise_stddev(noise) / ROW_UNITS
+    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS, noise_stddev

@@ -24,7 +24,7 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.recipes.tree_recipe import (
@@ -34,12 +34,12 @@ from dpboost.recipes.tree_recipe import (
     find_tree_recipe,
 )
 from dpboost.rows.class_node_rows import ClassRows
-from dpboost.rows.class_statistics import ClassSource, ClassStatistics
+from dpboost.rows.class_statistics import ClassRowStore, ClassStatistics
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import ResolvedSchema
 from dpboost.training.label_warnings import warn_of_empty
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta, warn_of_request
-from dpboost.training.public_schema import Knowledge, complete_schema
+from dpboost.training.public_schema import CompletedSchema, complete_schema
 from dpboost.training.start_value import SURE
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.exported_tree import ReleasedTree
@@ -62,7 +62,7 @@ class FittedTree:
         The tree for people.
     hyperparameters : TreeHyperparameters
         The values used.
-    knowledge : Knowledge
+    completed : CompletedSchema
         The completed schema and where it comes from.
     report : PrivacyReport
         Every release and its charge.
@@ -71,7 +71,7 @@ class FittedTree:
     ensemble: Ensemble
     tree: ReleasedTree
     hyperparameters: TreeHyperparameters
-    knowledge: Knowledge
+    completed: CompletedSchema
     report: PrivacyReport
 
 
@@ -132,10 +132,10 @@ def fit_tree(
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     assumed = "classes" in privacy.assume_public
     lists_assumed = "categories" in privacy.assume_public
-    knowledge = complete_schema(
+    completed = complete_schema(
         privacy.schema.resolve(table.feature_names),
         ColumnFacts.of(table),
-        LocalSource(RawRows(table=table, labels=labels)),
+        LocalRows(RawRows(table=table, labels=labels)),
         task="classification",
         assume_public=privacy.assume_public,
         n_bins=n_bins,
@@ -145,20 +145,20 @@ def fit_tree(
     )
     # Categories have an order where the list of their type is used, and nowhere else.
     ordered = table.ordered if lists_assumed else frozenset()
-    if "categories" in knowledge.learned:
-        table = read_table(X, schema=knowledge.schema)
+    if "categories" in completed.learned:
+        table = read_table(X, schema=completed.schema)
     binner = Binner.from_schema(
-        knowledge.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
+        completed.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
     )
-    classes = public_classes(knowledge.schema)
+    classes = public_classes(completed.schema)
     candidates = algorithm.candidates(binner)
     place = rows_of_tree(table, labels, binner, classes, candidates, n_threads)
     return release_tree(
-        LocalSource(place),
+        LocalRows(place),
         recipe=algorithm,
         hyperparameters=hyperparameters,
         binner=binner,
-        knowledge=knowledge,
+        completed=completed,
         privacy=privacy,
         ledger=ledger,
         n_threads=n_threads,
@@ -223,12 +223,12 @@ def rows_of_tree(
 
 
 def release_tree(
-    source: ClassSource,
+    source: ClassRowStore,
     *,
     recipe: TreeRecipe,
     hyperparameters: TreeHyperparameters,
     binner: Binner,
-    knowledge: Knowledge,
+    completed: CompletedSchema,
     privacy: PrivacyRequest,
     ledger: Ledger,
     n_threads: int,
@@ -238,14 +238,14 @@ def release_tree(
 
     Parameters
     ----------
-    source : ClassSource
+    source : ClassRowStore
         Of ``ClassRows``.
     recipe : TreeRecipe
     hyperparameters : TreeHyperparameters
         What the user has set.
     binner : Binner
         Public bins.
-    knowledge : Knowledge
+    completed : CompletedSchema
         The completed schema.
     privacy : PrivacyRequest
     ledger : Ledger
@@ -265,24 +265,24 @@ def release_tree(
     """
     rows = ClassStatistics(
         source,
-        n_classes=len(public_classes(knowledge.schema)),
+        n_classes=len(public_classes(completed.schema)),
         candidates=recipe.candidates(binner),
         neighbours=privacy.neighbours,
         n_threads=n_threads,
     )
-    grown, hyper = _grow(recipe, hyperparameters, rows, knowledge, privacy, ledger)
-    _warn_of_classes(grown, privacy, public_classes(knowledge.schema), ledger)
+    grown, hyper = _grow(recipe, hyperparameters, rows, completed, privacy, ledger)
+    _warn_of_classes(grown, privacy, public_classes(completed.schema), ledger)
     report = PrivacyReport.from_ledger(
         ledger,
-        assumed_public=knowledge.assumed,
-        facts={**_facts(recipe, hyper, knowledge, privacy), **facts()},
+        assumed_public=completed.assumed,
+        facts={**_facts(recipe, hyper, completed, privacy), **facts()},
     )
     probability = recipe.probability.of(grown)
     return FittedTree(
         ensemble=_ensemble(grown, probability, binner, report),
         tree=_readable(grown, probability, rows),
         hyperparameters=hyper,
-        knowledge=knowledge,
+        completed=completed,
         report=report,
     )
 
@@ -291,19 +291,19 @@ def _grow(
     recipe: TreeRecipe,
     hyperparameters: TreeHyperparameters,
     rows: ClassStatistics,
-    knowledge: Knowledge,
+    completed: CompletedSchema,
     privacy: PrivacyRequest,
     ledger: Ledger,
 ) -> tuple[GrownTree, TreeHyperparameters]:
     """Release the number of rows where the recipe's rules ask for it, then the tree."""
     share = recipe.rows_share
-    for_rows, budget = divide(knowledge.epsilon, (share, 1 - share))
+    for_rows, budget = divide(completed.epsilon, (share, 1 - share))
     with ledger.sequential("training"):
         facts = TreeFacts(
             epsilon=privacy.epsilon,
             neighbours=privacy.neighbours,
             n_rows=_n_rows(rows, for_rows, ledger) if share else None,
-            max_rows=knowledge.schema.max_rows,
+            max_rows=completed.schema.max_rows,
             n_classes=rows.n_classes,
             candidates=rows.candidates,
         )
@@ -318,7 +318,7 @@ def _warn_of_classes(
     sizes = grown.counts.sum(axis=0)
     warn_of_delta(ledger, max(float(sizes.sum()), 1.0))
     if privacy.schema.classes is not None:
-        noise = grown.deviation * math.sqrt(len(grown.counts))
+        noise = grown.noise_stddev * math.sqrt(len(grown.counts))
         warn_of_empty([classes[place] for place in np.flatnonzero(sizes <= SURE * noise).tolist()])
 
 
@@ -365,7 +365,7 @@ def _ensemble(
     grown: GrownTree, probability: NDArray[np.float64], binner: Binner, report: PrivacyReport
 ) -> Ensemble:
     """Write the tree as LightGBM knows trees: binary, with one copy for each output."""
-    feature, left_bins, left, right = binary_nodes(grown.sketch, binner.is_categorical)
+    feature, left_bins, left, right = binary_nodes(grown.growing, binner.is_categorical)
     values = leaf_scores(probability)
     rows = np.rint(np.maximum(grown.counts, 0.0).sum(axis=1)).astype(np.int64)
     first = Tree(
@@ -390,27 +390,30 @@ def _ensemble(
 def _readable(
     grown: GrownTree, probability: NDArray[np.float64], rows: ClassStatistics
 ) -> ReleasedTree:
-    sketch = grown.sketch
-    of_nodes = np.full((sketch.n_nodes, probability.shape[1]), np.nan)
-    of_nodes[sketch.leaves] = probability
+    growing = grown.growing
+    of_nodes = np.full((growing.n_nodes, probability.shape[1]), np.nan)
+    of_nodes[growing.leaves] = probability
     return ReleasedTree(
-        splits=sketch.splits,
-        first_child=sketch.first_child,
+        splits=growing.splits,
+        first_child=growing.first_child,
         kinds=rows.candidates.kinds,
         counts=grown.node_counts(),
         probability=of_nodes,
-        deviation=grown.deviation,
+        noise_stddev=grown.noise_stddev,
         sizes=grown.sizes,
     )
 
 
 def _facts(
-    recipe: TreeRecipe, hyper: TreeHyperparameters, knowledge: Knowledge, privacy: PrivacyRequest
+    recipe: TreeRecipe,
+    hyper: TreeHyperparameters,
+    completed: CompletedSchema,
+    privacy: PrivacyRequest,
 ) -> dict[str, bool | int | float | str]:
     """Public facts for the report: recipe, hyper-parameters, what was declared and learned."""
     return {
         "recipe": recipe.name,
         **hyper.given(),
         "declared public": privacy.declared,
-        "learned": ", ".join(knowledge.learned) or "nothing",
+        "learned": ", ".join(completed.learned) or "nothing",
     }

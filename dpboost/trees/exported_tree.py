@@ -30,7 +30,7 @@ class ReleasedTree:
         Released class counts of the leaves, not cut at zero, and their sums above.
     probability : ndarray of shape (n_nodes, n_classes), float64
         Of the leaves; NaN above.
-    deviation : float
+    noise_stddev : float
         Standard deviation of the noise of a leaf's count.
     sizes : ndarray of shape (n_nodes,), float64, or None
         Released sizes of nodes, where the recipe releases any.
@@ -45,7 +45,7 @@ class ReleasedTree:
     kinds: NDArray[np.uint8]
     counts: NDArray[np.float64]
     probability: NDArray[np.float64]
-    deviation: float
+    noise_stddev: float
     sizes: NDArray[np.float64] | None = None
 
     @property

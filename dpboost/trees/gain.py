@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import gain
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.workspace import Workspace
@@ -94,6 +94,6 @@ class GradientGain:
         )
         return scores
 
-    def bound(self, neighbours: Neighbours) -> Bound:
+    def bound(self, neighbours: Neighbours) -> Sensitivity:
         """Return what one row changes in the scores of a node."""
         return constants.gain_score(UNITS_PER_GAIN, neighbours)

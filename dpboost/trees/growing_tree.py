@@ -50,7 +50,7 @@ class Splits:
         )
 
 
-class Sketch:
+class GrowingTree:
     """Nodes and splits in the order in which they came.
 
     Node 0 is the root; the children of a split get the next numbers, branch by branch.

@@ -11,7 +11,7 @@ from dpboost.audit.transcript import Recorder
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Sensitive, Sensitivity
 
 DELTA = Fraction(1, 10**5)
 
@@ -38,8 +38,10 @@ def toy_fit(monkeypatch):
 
         def fit(X, y):
             opened = PrivacyRequest.ledger(None)
-            bounds = tuple(Bound(kind, units, "a row counts once", 1) for kind in ("l1", "l2"))
-            scores = (Bound("range", units, "a row scores once"),)
+            bounds = tuple(
+                Sensitivity(kind, units, "a row counts once", 1) for kind in ("l1", "l2")
+            )
+            scores = (Sensitivity("range", units, "a row scores once"),)
             total = np.array([len(y) * units], dtype=np.int64)
             for mechanism in mechanisms(opened):
                 if mechanism.needs == "range":

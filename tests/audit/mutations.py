@@ -22,7 +22,7 @@ from dpboost.audit.delta_audit import lone_category
 from dpboost.boosting import loop, training_rows
 from dpboost.growing import clipped_leaves, grower, selectors, shrunken_leaves
 from dpboost.privacy import ledger, mechanisms, private_bounds
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
@@ -31,7 +31,7 @@ from dpboost.training import fit, local_fit, loss_setup, private_bins, public_sc
 from dpboost.trees import gain
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
-ONE = Reach.single(1)
+ONE = ContributionBound.single(1)
 BANNED = -(1 << 44)
 
 Patches = list[tuple[Any, str, Any]]
@@ -391,7 +391,7 @@ def blocks_of_fixed_size():
         self._order = np.arange(n_rows, dtype=np.int32)
         self._starts = np.arange(len(shares) + 1) * n_rows // len(shares)
 
-    return [(boosting_state.Holding, "deal", deal)]
+    return [(boosting_state.BoostingState, "deal", deal)]
 
 
 def a_coin_for_every_tree():
@@ -425,9 +425,9 @@ def learned_exactly(change):
     original = fit.complete_schema
 
     def complete_schema(schema, columns, source, **options):
-        knowledge = original(schema, columns, source, **options)
+        completed = original(schema, columns, source, **options)
         raw = rows_of(source)
-        return replace(knowledge, schema=change(knowledge.schema, raw.table, raw.labels))
+        return replace(completed, schema=change(completed.schema, raw.table, raw.labels))
 
     return [(fit, "complete_schema", complete_schema)]
 
@@ -488,28 +488,28 @@ def categories_of_the_column_type():
 
 
 def after_encoding(act):
-    original = encoded_rows.Teach.carry_out
+    original = encoded_rows.EncodeLabels.execute
 
-    def carry_out(self, rows):
+    def execute(self, rows):
         act(training_rows.labels)
         return original(self, training_rows)
 
-    return lambda: [(encoded_rows.Teach, "carry_out", carry_out)]
+    return lambda: [(encoded_rows.EncodeLabels, "execute", execute)]
 
 
 def number_of_rows_in_the_report():
     original = fit._facts
-    teach = encoded_rows.Teach.carry_out
+    teach = encoded_rows.EncodeLabels.execute
     seen = []
 
-    def carry_out(self, rows):
+    def execute(self, rows):
         seen.append(len(training_rows.labels))
         return teach(self, training_rows)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}
 
-    return [(encoded_rows.Teach, "carry_out", carry_out), (fit, "_facts", facts)]
+    return [(encoded_rows.EncodeLabels, "execute", execute), (fit, "_facts", facts)]
 
 
 def complain(labels):

@@ -210,7 +210,7 @@ def test_recipes_from_outside(recipe, delta, epsilon, least):
     boxed = black_box(recipe, ONE_TREE, epsilon=epsilon, delta=delta, n_runs=N_FITS)
     assert not boxed.violated
     assert boxed.bound >= least
-    assert (boxed.currency == "mu squared") == (recipe == "best" and delta > 0)
+    assert (boxed.privacy_measure == "mu squared") == (recipe == "best" and delta > 0)
     assert boxed.bound <= boxed.epsilon_bound <= 1.5 * epsilon
 
 

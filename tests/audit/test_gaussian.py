@@ -28,7 +28,7 @@ PAIR = pair_of(X, Y, X[0], 0.0, Neighbours.ADD_REMOVE)
 def quarter_each(*kinds):
     def mechanisms(ledger):
         part = ledger.capacity / len(kinds)
-        return [ledger.accountant.afford(kind, part) for kind in kinds]
+        return [ledger.accountant.calibrate(kind, part) for kind in kinds]
 
     return mechanisms
 
@@ -77,7 +77,7 @@ def delta_of_mu(mu, epsilon):
 def test_the_divergence_of_whole_runs_is_that_of_the_accountant(toy_fit, accountant, epsilon):
     fit = toy_fit(accountant, GAUSSIANS, units=UNITS)
     capacity = replay_pair(fit, PAIR).capacity
-    mu = math.sqrt(capacity if accountant.currency == "mu squared" else 2 * capacity)
+    mu = math.sqrt(capacity if accountant.privacy_measure == "mu squared" else 2 * capacity)
     estimate = hockey_stick(losses_of(fit, 400), epsilon)
     assert estimate.low <= delta_of_mu(mu, epsilon) <= estimate.high
     assert estimate.high - estimate.low < 0.35

@@ -18,7 +18,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 
 def calls(kernel, first, second, integers, outcome):
@@ -35,7 +35,7 @@ def calls(kernel, first, second, integers, outcome):
         (
             "discrete_laplace",
             DiscreteLaplace(epsilon=Fraction(1, 3)),
-            Bound("l1", 5, ""),
+            Sensitivity("l1", 5, ""),
             [3, -7, 10**12],
             [5, -7, 10**12 - 3],
             [4, 100, 10**12 - 50],
@@ -43,7 +43,7 @@ def calls(kernel, first, second, integers, outcome):
         (
             "discrete_gaussian",
             DiscreteGaussian(rho=Fraction(1, 50)),
-            Bound("l2", 5, ""),
+            Sensitivity("l2", 5, ""),
             [3, -7],
             [5, -9],
             [40, -20],
@@ -51,7 +51,7 @@ def calls(kernel, first, second, integers, outcome):
         (
             "exponential",
             ExponentialMechanism(epsilon=2),
-            Bound("range", 7, ""),
+            Sensitivity("range", 7, ""),
             [[1, 5, -20], [0, 0, 4]],
             [[2, 3, -19], [0, 0, 4]],
             [2, 0],
@@ -59,7 +59,7 @@ def calls(kernel, first, second, integers, outcome):
         (
             "permute_and_flip",
             PermuteAndFlip(epsilon=2),
-            Bound("range", 7, ""),
+            Sensitivity("range", 7, ""),
             [[1, 5, -20, 3], [0, 0, 4, 4]],
             [[2, 3, -19, 3], [0, 0, 4, 5]],
             [2, 3],

@@ -147,10 +147,12 @@ def test_a_weight_that_is_not_clipped_is_found(monkeypatch):
 
 
 def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
-    from dpboost.losses.tabulated import SurfaceLoss
-    from dpboost.privacy.contribution import Reach
+    from dpboost.losses.tabulated import TabulatedLoss
+    from dpboost.privacy.contribution import ContributionBound
 
-    monkeypatch.setattr(SurfaceLoss, "gradient_reach", lambda self, clip: Reach.single(20_000))
+    monkeypatch.setattr(
+        TabulatedLoss, "gradient_reach", lambda self, clip: ContributionBound.single(20_000)
+    )
     violations = [
         violation
         for audit in audits.__wrapped__("quantile", 0.0, Neighbours.ADD_REMOVE)

@@ -10,7 +10,7 @@ import pytest
 from dpboost import DPBoostClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 
 N_CLASSES = 4
@@ -82,11 +82,13 @@ def test_no_release_tells_more_than_its_charge(delta, neighbours):
 PLANTED = {
     "trees of a round charged side by side": (
         "gradient_reach",
-        lambda loss, limit: Reach(l1=round(limit * 65536), squares=round(limit * 65536) ** 2),
+        lambda loss, limit: ContributionBound(
+            l1=round(limit * 65536), squares=round(limit * 65536) ** 2
+        ),
     ),
     "gradients clipped apart from the noise": (
         "gradient_reach",
-        lambda loss, limit: Reach(
+        lambda loss, limit: ContributionBound(
             l1=round(limit * 65536), squares=round(limit * 65536) ** 2 // 2, entries=N_CLASSES
         ),
     ),

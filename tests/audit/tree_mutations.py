@@ -91,8 +91,8 @@ class TreeMutation:
         return [violation for audit in audits for violation in audit.violations]
 
 
-def exact(rows, question):
-    return rows.source.exact(question)
+def exact(rows, query):
+    return rows.source.exact(query)
 
 
 def exact_counts(rows, nodes):
@@ -196,9 +196,9 @@ def empty_leaves_skipped():
     def mutated(rows, leaves, *, epsilon, ledger):
         sizes = exact(rows, NodeSizes(nodes=leaves))
         counts = np.zeros((len(leaves), rows.n_classes))
-        found, deviation = original(rows, leaves[sizes > 0], epsilon=epsilon, ledger=ledger)
+        found, noise_stddev = original(rows, leaves[sizes > 0], epsilon=epsilon, ledger=ledger)
         counts[sizes > 0] = found
-        return counts, deviation
+        return counts, noise_stddev
 
     return [(friedman_schuster, "release_leaf_counts", mutated)]
 
@@ -216,8 +216,8 @@ def exact_counts_in_the_leaves():
     original = class_leaves.release_leaf_counts
 
     def mutated(rows, leaves, *, epsilon, ledger):
-        _, deviation = original(rows, leaves, epsilon=epsilon, ledger=ledger)
-        return exact_counts(rows, leaves), deviation
+        _, noise_stddev = original(rows, leaves, epsilon=epsilon, ledger=ledger)
+        return exact_counts(rows, leaves), noise_stddev
 
     return [(friedman_schuster, "release_leaf_counts", mutated)]
 
@@ -232,9 +232,9 @@ def pruned_by_exact_counts():
         seen["rows"] = self
 
     def mutated(tree):
-        counts = exact_counts(seen["rows"], tree.sketch.leaves)
+        counts = exact_counts(seen["rows"], tree.growing.leaves)
         sizes = tree.sizes.copy()
-        sizes[:] = class_leaves.add_up(tree.sketch, counts).sum(axis=1)
+        sizes[:] = class_leaves.add_up(tree.growing, counts).sum(axis=1)
         return original(replace(tree, counts=counts, sizes=sizes))
 
     return [
@@ -274,7 +274,7 @@ def paths_side_by_side():
 
 def tables_for_the_price_of_one():
     def bounds(self, neighbours):
-        return constants.counts(neighbours, int(self.worth.max()))
+        return constants.counts(neighbours, int(self.unit_value.max()))
 
     return [(GroupedCells, "bounds", bounds)]
 
@@ -282,9 +282,9 @@ def tables_for_the_price_of_one():
 def choices_without_noise():
     original = ClassStatistics.each
 
-    def mutated(self, mechanism, question, *, ledger, label):
-        original(self, mechanism, question, ledger=ledger, label=label)
-        scores = exact(self, question)
+    def mutated(self, mechanism, query, *, ledger, label):
+        original(self, mechanism, query, ledger=ledger, label=label)
+        scores = exact(self, query)
         best = scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
         return best[np.newaxis].astype(np.int32)
 

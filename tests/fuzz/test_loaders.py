@@ -29,7 +29,7 @@ class BrokenError(Exception):
     """What a source raises of its own."""
 
 
-class Source:
+class RowStore:
     """Batches of rows, the same in each pass but in one.
 
     Parameters
@@ -134,7 +134,7 @@ def test_a_source_that_changes_is_refused_or_gives_its_model(
     sizes, change, odd, schema, labelled, frames
 ):
     known = named(SCHEMAS[schema], frames)
-    source = Source(sizes, odd, CHANGES[change], labelled, frames)
+    source = RowStore(sizes, odd, CHANGES[change], labelled, frames)
 
     given, labels = (Dataset(source), None) if labelled else (source, Y)
     found = outcome(lambda: text(given, labels, known))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpboost import InvalidParameterError
-from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, ReportKeeper
+from dpboost.local import LPDTAggregator, LPDTPartition, MalformedReportError, MemoisedReports
 from dpboost.local.collection import HEADER_BYTES, ReportPlan
 from dpboost.privacy.randomness import Entropy
 
@@ -102,7 +102,9 @@ def test_a_damaged_report_is_refused_or_counts_as_one(kind, mechanism, data):
         assert pickle.dumps(server) == before
         if not fits:
             with pytest.raises(InvalidParameterError):
-                ReportKeeper(partition(kind), EPSILON, mechanism=mechanism, kept={"record": report})
+                MemoisedReports(
+                    partition(kind), EPSILON, mechanism=mechanism, kept={"record": report}
+                )
         return
     assert fits
     assert server.n_reports == len(good) + 1
@@ -131,7 +133,7 @@ def test_made_up_bytes_are_refused(report):
     with pytest.raises(MalformedReportError):
         server.add(report)
     with pytest.raises(InvalidParameterError):
-        ReportKeeper(partition("regression"), EPSILON, kept={"record": report})
+        MemoisedReports(partition("regression"), EPSILON, kept={"record": report})
 
 
 PLAIN = st.recursive(

@@ -317,11 +317,11 @@ FINE_TABLES = {
 @pytest.mark.parametrize("name", FINE_TABLES)
 def test_what_would_tell_is_no_error(estimator, name, declared):
     X, y = FINE_TABLES[name]()
-    knowledge = {"classes": [0, 1], "label_bounds": (0, 1)}
+    completed = {"classes": [0, 1], "label_bounds": (0, 1)}
     if declared:
         keys = X.columns if hasattr(X, "columns") else range(3)
-        knowledge["bounds"] = dict.fromkeys(keys, (-3, 3))
-    model = estimator(schema=knowledge, **FAST).fit(X, y)
+        completed["bounds"] = dict.fromkeys(keys, (-3, 3))
+    model = estimator(schema=completed, **FAST).fit(X, y)
     prediction = model.predict(X)
     assert len(prediction) == len(y)
     assert model.n_estimators_ == FAST["n_estimators"]
@@ -329,12 +329,12 @@ def test_what_would_tell_is_no_error(estimator, name, declared):
 
 def test_unseen_categories_are_no_error(estimator):
     X, y = unseen_category()
-    knowledge = {
+    completed = {
         "categories": {"job": ["clerk", "nurse"]},
         "label_bounds": (0, 1),
         "classes": [0, 1],
     }
-    model = estimator(schema=knowledge, **FAST).fit(X, y)
+    model = estimator(schema=completed, **FAST).fit(X, y)
     other = pd.DataFrame({"job": ["pilot", None, "clerk"]})
     assert len(model.predict(other)) == 3
 

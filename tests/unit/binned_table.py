@@ -11,7 +11,7 @@ import pytest
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_statistics import ClassStatistics
@@ -71,7 +71,7 @@ def statistics(layout):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
         place = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
         return NodeStatistics(
-            LocalSource(place),
+            LocalRows(place),
             layout,
             neighbours,
             whole=kind is not NodeRows,
@@ -120,7 +120,7 @@ def class_statistics(candidates):
             bins, classes, present, n_classes=n_classes, candidates=layout, n_threads=1
         )
         return ClassStatistics(
-            LocalSource(place),
+            LocalRows(place),
             n_classes=n_classes,
             candidates=layout,
             neighbours=neighbours,

@@ -16,10 +16,10 @@ from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.losses import Loss
 from dpboost.recipes import ALGORITHMS
-from dpboost.rows.boosting_state import INIT_LIMIT, Holding
-from dpboost.rows.encoded_rows import BinRows, TaughtRows
+from dpboost.rows.boosting_state import INIT_LIMIT, BoostingState
+from dpboost.rows.encoded_rows import BinRows, EncodedRows
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.loss_setup import Lesson
+from dpboost.training.loss_setup import LossSetup
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import Tree
@@ -57,10 +57,10 @@ class BoostingRows:
         resolved = agreement.declared.resolve(agreement.features)
         recipe = ALGORITHMS.find(agreement.recipe, "a party")
         objective = ObjectiveRequest(task=agreement.task)
-        lesson = Lesson.of(agreement.task, recipe, resolved, objective, RowExtras())
+        loss_setup = LossSetup.of(agreement.task, recipe, resolved, objective, RowExtras())
         self.held = held
-        self.loss: Loss = lesson.loss
-        self.state: TaughtRows | Holding = lesson.order.carry_out(held)
+        self.loss: Loss = loss_setup.loss
+        self.state: EncodedRows | BoostingState = loss_setup.order.execute(held)
         self.layout: Layout | None = None
         self.n_bins = np.empty(0, dtype=np.int32)
         self.stage: str | None = None
@@ -77,17 +77,17 @@ class BoostingRows:
         return self.held.agreement
 
     @property
-    def holding(self) -> Holding:
+    def holding(self) -> BoostingState:
         """The rows once they are binned."""
-        check(isinstance(self.state, Holding))
-        assert isinstance(self.state, Holding)
+        check(isinstance(self.state, BoostingState))
+        assert isinstance(self.state, BoostingState)
         return self.state
 
     @property
-    def taught(self) -> TaughtRows:
+    def taught(self) -> EncodedRows:
         """The rows before they are binned."""
-        check(isinstance(self.state, TaughtRows))
-        assert isinstance(self.state, TaughtRows)
+        check(isinstance(self.state, EncodedRows))
+        assert isinstance(self.state, EncodedRows)
         return self.state
 
     def bin(self, binner: Binner, start_units: tuple[int, ...]) -> None:
@@ -96,7 +96,7 @@ class BoostingRows:
         check(len(start_units) == self.loss.n_outputs)
         check(all(type(units) is int and abs(units) <= INIT_LIMIT for units in start_units))
         loss = self.loss.starting_from(start_units)
-        self.state = BinRows(binner=binner, loss=loss, weighting=None).carry_out(self.taught)
+        self.state = BinRows(binner=binner, loss=loss, weighting=None).execute(self.taught)
         self.loss, self.layout, self.n_bins = loss, self.state.layout, binner.n_bins
 
     def deal(self, shares: tuple[Fraction, ...] | None) -> None:
@@ -137,12 +137,12 @@ class BoostingRows:
         self.holding.nodes.split(feature, split_bin)
         self.n_nodes *= 2
 
-    def leaf_sums(self, question: Any) -> NDArray[np.int64]:
+    def leaf_sums(self, query: Any) -> NDArray[np.int64]:
         """Answer what is asked of the leaves of a partition, whose values may be added next."""
         check(self._taken)
         self.last_leaves = 0
-        answer: NDArray[np.int64] = question.answer(self.holding)
-        self.last_leaves = question.partition.n_leaves
+        answer: NDArray[np.int64] = query.evaluate(self.holding)
+        self.last_leaves = query.partition.n_leaves
         return answer
 
     def add(self, values: NDArray[np.int64]) -> None:
@@ -219,32 +219,32 @@ def check_structure(tree: Any, n_leaves: int, n_features: int) -> None:
 class Meant:
     """A question of the engine, asked of the engine's part of a party's rows."""
 
-    question: Any
+    query: Any
 
     @property
     def unit(self) -> float:
         """Worth of one unit of the answer."""
-        return float(self.question.unit)
+        return float(self.query.unit)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Public shape of the answer."""
-        return tuple(self.question.shape)
+        return tuple(self.query.shape)
 
-    def answer(self, rows: BoostingRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: BoostingRows) -> NDArray[np.int64]:
         """Return the answer of the party."""
-        answer: NDArray[np.int64] = self.question.answer(rows.state)
+        answer: NDArray[np.int64] = self.query.evaluate(rows.state)
         return answer
 
     def bounds(self, neighbours: Any) -> Any:
         """Return the sensitivities."""
-        return self.question.bounds(neighbours)
+        return self.query.bounds(neighbours)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeantLeaves(Meant):
     """A question about the leaves of a partition, to which an order may add values."""
 
-    def answer(self, rows: BoostingRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: BoostingRows) -> NDArray[np.int64]:
         """Return the answer of the party."""
-        return rows.leaf_sums(self.question)
+        return rows.leaf_sums(self.query)

@@ -21,13 +21,13 @@ from dpboost.federated.secagg.dropout_recovery import (
     Endorsed,
     Present,
     Seeds,
+    SelfMask,
     Unmask,
-    Veil,
     part_nonce,
 )
 from dpboost.federated.secagg.keys import (
     Identity,
-    Pairs,
+    PairwiseMasks,
     SessionKey,
     UntrustedKeyError,
     check_signature,
@@ -140,11 +140,11 @@ class Party:
         self._rows: Any = self._held
         self._session: bytes | None = None
         self._key: SessionKey | None = None
-        self._pairs: Pairs | None = None
+        self._pairs: PairwiseMasks | None = None
         self._chain = b""
-        self._turn: m.Turn | None = None
+        self._turn: m.Step | None = None
         self._last = (b"", b"")
-        self._veil: Veil | None = None
+        self._veil: SelfMask | None = None
 
     @property
     def index(self) -> int:
@@ -270,7 +270,7 @@ class Party:
         self._chain = hashlib.sha256(terms + b"".join(keys)).digest()
         return m.Done(party=self._index)
 
-    def _check_turn(self, turn: m.Turn) -> None:
+    def _check_turn(self, turn: m.Step) -> None:
         """Refuse everything but the next place of the session."""
         if self._pairs is None or turn.session != self._session:
             raise _RefusalError(m.OTHER_SESSION)
@@ -293,7 +293,7 @@ class Party:
         self._chain = hashlib.sha256(self._chain + told).digest()
         try:
             for order in ask.orders:
-                self._rows = order.carry_out(self._rows)
+                self._rows = order.execute(self._rows)
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
 
@@ -309,7 +309,7 @@ class Party:
             raise _RefusalError(m.QUESTION) from None
         self._veil = None
         if self._agreement.dropouts:
-            self._veil = Veil(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
+            self._veil = SelfMask(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
         try:
             parts = tuple(self._release(one) for one in prepared)
         except BudgetExceededError:
@@ -320,18 +320,18 @@ class Party:
 
     def _prepare(self, asked: m.Asked, nonce: bytes, place: int) -> _Prepared:
         """Check a question and answer it, on the private side."""
-        question = asked.question
+        query = asked.query
         if not isinstance(asked.mechanism, _MECHANISMS):
             raise ScopeError("A question says how it is answered.")
-        if hasattr(question, "at"):
-            question = question.at(self._rows)
-        bounds = question.bounds(self._agreement.relation)
+        if hasattr(query, "at"):
+            query = query.at(self._rows)
+        bounds = query.bounds(self._agreement.relation)
         if asked.mechanism.needs != "range":
-            self._check_size(question.shape)
-        answer = question.answer(self._rows)
-        if not asked.each and answer.shape != tuple(question.shape):
+            self._check_size(query.shape)
+        answer = query.evaluate(self._rows)
+        if not asked.each and answer.shape != tuple(query.shape):
             raise ScopeError("An answer has the shape that its question says.")
-        sensitive = Sensitive(answer, bounds, unit=question.unit)
+        sensitive = Sensitive(answer, bounds, unit=query.unit)
         mechanism: Any = asked.mechanism
         if not asked.each:
             mechanism = MaskedShare(
@@ -341,7 +341,7 @@ class Party:
                 whole=None if self._agreement.noise_seed is None else self._index == 0,
             )
         self._ledger.check(mechanism, sensitive, label=asked.label)
-        return _Prepared(mechanism, sensitive, branch_of(question), asked)
+        return _Prepared(mechanism, sensitive, branch_of(query), asked)
 
     def _check_size(self, shape: tuple[int, ...]) -> None:
         """Raise where an answer of this shape would be too long a message."""
@@ -394,7 +394,7 @@ class Party:
         assert self._pairs is not None
         return veil.reveal(present, self._index, self._pairs, self._agreement.n_parties)
 
-    def _settle(self, present: Present) -> Veil:
+    def _settle(self, present: Present) -> SelfMask:
         n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
         if self._veil is None or present.parties[-1:] >= (n_parties,):
             raise _RefusalError(m.OTHER_SESSION)

@@ -142,7 +142,7 @@ class Agreement:
         return self.n_parties - self.colluding - self.dropouts
 
     @property
-    def surplus(self) -> float:
+    def noise_variance_ratio(self) -> float:
         """Variance of the noise of a sum, in parts of what is charged for; from a seed none is."""
         return self.n_parties / self.honest if self.noise_seed is None else 1.0
 

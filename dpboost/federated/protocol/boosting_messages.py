@@ -62,8 +62,8 @@ class AskStart:
         check(rows.taught is not None)
         loss: Any = rows.loss
         if loss.n_outputs > 1:
-            return Meant(question=ClassSizes(n_classes=loss.n_outputs))
-        return Meant(question=MeanAndRows(loss=loss, others=rows.agreement.task != "regression"))
+            return Meant(query=ClassSizes(n_classes=loss.n_outputs))
+        return Meant(query=MeanAndRows(loss=loss, others=rows.agreement.task != "regression"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class AskFineCounts:
             for place, (low, high) in self.bounds.items()
         }
         check(all(bins.n_cells == N_CELLS for bins in fine.values()))
-        return Meant(question=FineCounts(fine=fine, zero_as_missing=False, units=self.units))
+        return Meant(query=FineCounts(fine=fine, zero_as_missing=False, units=self.units))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +114,8 @@ class AskLeafSums:
         check(rows.holding is not None and rows.stage is not None)
         check(isinstance(self.nodes, Nodes))
         partition = self.nodes.partition(rows.n_bins)
-        question = LeafSums(partition=partition, scale=scale, n_outputs=loss.n_outputs)
-        return MeantLeaves(question=question)
+        query = LeafSums(partition=partition, scale=scale, n_outputs=loss.n_outputs)
+        return MeantLeaves(query=query)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class AskLevelSums:
         check(rows.n_nodes > 0 and rows.layout is not None)
         assert rows.layout is not None
         return Meant(
-            question=LevelSums(
+            query=LevelSums(
                 n_nodes=rows.n_nodes, layout=rows.layout, gradient_bound=_bound_of(rows)
             )
         )
@@ -140,7 +140,7 @@ class AskLeafTotals:
     def at(self, rows: BoostingRows) -> Meant:
         """Return the question that is meant."""
         check(rows.n_nodes > 0)
-        return Meant(question=LeafTotals(n_nodes=rows.n_nodes, gradient_bound=_bound_of(rows)))
+        return Meant(query=LeafTotals(n_nodes=rows.n_nodes, gradient_bound=_bound_of(rows)))
 
 
 def _bound_of(rows: BoostingRows) -> float:
@@ -155,7 +155,7 @@ def _bound_of(rows: BoostingRows) -> float:
 class Begin:
     """``boosting.taught_rows.Teach``, with the loss that the agreement makes."""
 
-    def carry_out(self, rows: HeldRows) -> BoostingRows:
+    def execute(self, rows: HeldRows) -> BoostingRows:
         """Begin at one party."""
         check(isinstance(rows, HeldRows))
         return BoostingRows(rows)
@@ -168,7 +168,7 @@ class Bin:
     binner: dict[str, Any]
     start_units: tuple[int, ...]
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Bin the rows of one party."""
         for bins in self.binner["features"]:
             # Their number is memory, before anything else looks at it.
@@ -179,12 +179,12 @@ class Bin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DealRows:
+class AssignRows:
     """``boosting.orders.Deal``, by the party's own coins."""
 
     shares: tuple[Fraction, ...] | None
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Deal the rows of one party."""
         rows.deal(self.shares)
         return rows
@@ -192,11 +192,11 @@ class DealRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Take:
-    """``boosting.orders.TakeRound``."""
+    """``boosting.orders.SelectRound``."""
 
     index: int
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Go over to the round at one party."""
         rows.take(self.index)
         return rows
@@ -208,7 +208,7 @@ class Enter:
 
     gradient_bound: float
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Put the rows of one party into the root."""
         rows.enter_nodes(self.gradient_bound)
         return rows
@@ -221,7 +221,7 @@ class Split:
     feature: NDArray[np.int32]
     split_bin: NDArray[np.uint8]
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Send the rows of one party on."""
         rows.split(self.feature, self.split_bin)
         return rows
@@ -233,7 +233,7 @@ class Add:
 
     values: NDArray[np.int64]
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Add them at one party."""
         rows.add(self.values)
         return rows
@@ -245,7 +245,7 @@ class Append:
 
     trees: tuple[Tree, ...]
 
-    def carry_out(self, rows: BoostingRows) -> BoostingRows:
+    def execute(self, rows: BoostingRows) -> BoostingRows:
         """Take note of them at one party."""
         rows.append(self.trees)
         return rows
@@ -255,6 +255,6 @@ known("nodes", Nodes)
 known("tree", Tree)
 _QUESTIONS: tuple[type, ...] = (AskMagnitudes, AskStart, AskFineCounts, AskLeafSums)
 _QUESTIONS += (AskLevelSums, AskLeafTotals)
-_ORDERS: tuple[type, ...] = (Begin, Bin, DealRows, Take, Enter, Split, Add, Append)
+_ORDERS: tuple[type, ...] = (Begin, Bin, AssignRows, Take, Enter, Split, Add, Append)
 for _kind in _QUESTIONS + _ORDERS:
     known(f"boosting {_kind.__name__}", _kind)

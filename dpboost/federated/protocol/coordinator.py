@@ -24,11 +24,11 @@ from dpboost.federated.secagg.dropout_recovery import (
     remaining_masks,
 )
 from dpboost.federated.training.party_query import branch_of
-from dpboost.privacy.ledger import Entry, Ledger, Release
+from dpboost.privacy.ledger import Ledger, LedgerEntry, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
-from dpboost.privacy.sensitive import Distant
+from dpboost.privacy.sensitive import RemoteSensitive
 
 T = TypeVar("T")
 
@@ -111,55 +111,55 @@ class Coordinator:
     # -- a source -------------------------------------------------------------------------------
 
     @property
-    def surplus(self) -> float:
+    def noise_variance_ratio(self) -> float:
         """Variance of the noise of a sum, in parts of what is charged for."""
-        return self._agreement.surplus
+        return self._agreement.noise_variance_ratio
 
     def sensitive(
-        self, question: Any, neighbours: Neighbours | None = None, *, sent: Any = None
-    ) -> Distant:
+        self, query: Any, neighbours: Neighbours | None = None, *, sent: Any = None
+    ) -> RemoteSensitive:
         """Return the sum of the parties' answers, which only the gate can obtain, with noise.
 
         Parameters
         ----------
-        question : Question
+        query : Query
         neighbours : Neighbours, optional
             That of the agreement by default.
         sent : object, optional
             A known object that means the same question to a party, where the question itself is
             not sent.
         """
-        return Distant(
-            tuple(question.shape),
-            question.bounds(neighbours or self._agreement.relation),
+        return RemoteSensitive(
+            tuple(query.shape),
+            query.bounds(neighbours or self._agreement.relation),
             holder=self._sums,
-            question=question if sent is None else sent,
-            unit=question.unit,
-            surplus=self.surplus,
+            query=query if sent is None else sent,
+            unit=query.unit,
+            noise_variance_ratio=self.noise_variance_ratio,
         )
 
-    def each(self, question: Any, neighbours: Neighbours | None = None) -> Distant:
+    def each(self, query: Any, neighbours: Neighbours | None = None) -> RemoteSensitive:
         """Return the answer of every party, each of which releases its own outcome.
 
         ``shape`` of the question is that of one party's answer; the outcome has a first axis of
         parties. Parties hold disjoint rows: all outcomes together cost what one costs.
         """
-        return Distant(
-            tuple(question.shape),
-            question.bounds(neighbours or self._agreement.relation),
+        return RemoteSensitive(
+            tuple(query.shape),
+            query.bounds(neighbours or self._agreement.relation),
             holder=self._own,
-            question=question,
-            unit=question.unit,
+            query=query,
+            unit=query.unit,
         )
 
     def release(
-        self, questions: Sequence[tuple[Mechanism, Any]], *, label: str, each: bool = False
+        self, queries: Sequence[tuple[Mechanism, Any]], *, label: str, each: bool = False
     ) -> list[NDArray[Any]]:
         """Book releases, each in the part of the rows it is about, and obtain all at once.
 
         Parameters
         ----------
-        questions : sequence of (Mechanism, Question)
+        queries : sequence of (Mechanism, Query)
             A level of a tree, for instance: one question for each node, in branches of their own
             and with budgets of their own.
         label : str
@@ -177,15 +177,15 @@ class Coordinator:
             [
                 Release(
                     mechanism=mechanism,
-                    value=ask(question),
+                    value=ask(query),
                     label=label,
-                    branch=branch_of(question),
+                    branch=branch_of(query),
                 )
-                for mechanism, question in questions
+                for mechanism, query in queries
             ]
         )
 
-    def tell(self, order: Any) -> None:
+    def apply(self, order: Any) -> None:
         """Tell all parties something public or released; it goes with the next question."""
         self._orders.append(order)
 
@@ -208,7 +208,7 @@ class Coordinator:
 
     def _ask(self, asked: Sequence[m.Asked]) -> Answered:
         """Return the answers of all parties that are there, and what is left of their masks."""
-        turn = m.Turn(session=self._session, number=self._number, attempt=self._attempt)
+        turn = m.Step(session=self._session, number=self._number, attempt=self._attempt)
         # An attempt that fails is charged at every party that has seen it; the next is another.
         self._attempt += 1
         message = m.Ask(turn=turn, orders=tuple(self._orders), asked=tuple(asked))
@@ -224,7 +224,7 @@ class Coordinator:
         missing = tuple(index for index in range(self.n_parties) if index not in self._present)
         return Answered(parts=parts, seeds=seeds, missing=missing)
 
-    def _uncover(self, turn: m.Turn, n_parts: int) -> dict[int, Seeds]:
+    def _uncover(self, turn: m.Step, n_parts: int) -> dict[int, Seeds]:
         """Have the parties that are there reveal the masks that their sum does not cancel."""
         present = Present(turn=turn, parties=self._present)
         signatures: tuple[bytes, ...] = ()
@@ -309,11 +309,11 @@ class _Sums:
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
 
-    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+    def check(self, mechanism: Mechanism, distant: RemoteSensitive) -> None:
         """Raise where noise of this kind cannot be added in shares."""
         check_shared(mechanism)
 
-    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+    def fetch(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
         """Add the masked words of all parties: the masks go away and noisy sums are left."""
         answered = self._coordinator._ask(
             [_asked(entry, distant, each=False) for entry, distant in drawn]
@@ -337,10 +337,10 @@ class _Each:
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
 
-    def check(self, mechanism: Mechanism, distant: Distant) -> None:
+    def check(self, mechanism: Mechanism, distant: RemoteSensitive) -> None:
         """Accept every mechanism."""
 
-    def fetch(self, drawn: Sequence[tuple[Entry, Distant]]) -> list[NDArray[Any]]:
+    def fetch(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
         """Stack the outcomes of the parties."""
         asked = [_asked(entry, distant, each=True) for entry, distant in drawn]
         outcomes = []
@@ -362,7 +362,5 @@ def _is_outcome(part: Any, mechanism: Mechanism, shape: tuple[int, ...]) -> bool
     return chosen and bool(((outcome >= 0) & (outcome < shape[1])).all())
 
 
-def _asked(entry: Entry, distant: Distant, *, each: bool) -> m.Asked:
-    return m.Asked(
-        mechanism=entry.mechanism, question=distant.question, label=entry.label, each=each
-    )
+def _asked(entry: LedgerEntry, distant: RemoteSensitive, *, each: bool) -> m.Asked:
+    return m.Asked(mechanism=entry.mechanism, query=distant.query, label=entry.label, each=each)

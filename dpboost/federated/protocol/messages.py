@@ -45,7 +45,7 @@ def _is_tuple_of(kind: type, parts: Any) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class Step:
     """The place of a message in a session: nobody answers one place with two contents.
 
     Parameters
@@ -112,7 +112,7 @@ class Asked:
     ----------
     mechanism : Mechanism
         With its budget.
-    question : Question
+    query : Query
     label : str
         Kind of release, for the party's report.
     each : bool
@@ -120,7 +120,7 @@ class Asked:
     """
 
     mechanism: Any
-    question: Any
+    query: Any
     label: str
     each: bool = False
 
@@ -137,21 +137,21 @@ class Ask:
 
     Parameters
     ----------
-    turn : Turn
-    orders : tuple of Order
+    turn : Step
+    orders : tuple of Command
         Carried out once, whatever the number of attempts.
     asked : tuple of Asked
         There may be none.
     """
 
-    turn: Turn
+    turn: Step
     orders: tuple[Any, ...]
     asked: tuple[Asked, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.turn, Turn) or not isinstance(self.orders, tuple):
+        if not isinstance(self.turn, Step) or not isinstance(self.orders, tuple):
             raise ValueError("turn")
-        if not all(hasattr(order, "carry_out") for order in self.orders):
+        if not all(hasattr(order, "execute") for order in self.orders):
             raise ValueError("orders")
         if not _is_tuple_of(Asked, self.asked):
             raise ValueError("asked")
@@ -214,12 +214,12 @@ class Answers:
     """What a party sends for an `Ask`."""
 
     party: int
-    turn: Turn
+    turn: Step
     parts: tuple[Masked | Released, ...]
 
     def __post_init__(self) -> None:
         _check_party(self.party)
-        if not isinstance(self.turn, Turn):
+        if not isinstance(self.turn, Step):
             raise ValueError("turn")
         own = isinstance(self.parts, tuple)
         if not own or not all(isinstance(part, (Masked, Released)) for part in self.parts):
@@ -239,7 +239,7 @@ class Refused:
             raise ValueError("code")
 
 
-_KINDS: tuple[type, ...] = (Turn, Hello, Invite, Introduce, Asked, Ask)
+_KINDS: tuple[type, ...] = (Step, Hello, Invite, Introduce, Asked, Ask)
 _KINDS += (Joined, Done, Masked, Released, Answers, Refused)
 for _kind in _KINDS:
     known(_kind.__name__.lower(), _kind)

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.federated.protocol.messages import Turn
+from dpboost.federated.protocol.messages import Step
 from dpboost.federated.protocol.wire import encode, known
-from dpboost.federated.secagg.keys import Pairs, pair_words, stream
+from dpboost.federated.secagg.keys import PairwiseMasks, pair_words, stream
 
 SEED_BYTES = 32
 _CONTEXT = b"dpboost present 1"
@@ -39,18 +39,18 @@ class Present:
 
     Parameters
     ----------
-    turn : Turn
+    turn : Step
         Of the message.
     parties : tuple of int
         In ascending order.
     """
 
-    turn: Turn
+    turn: Step
     parties: tuple[int, ...]
 
     def __post_init__(self) -> None:
         numbers = self.parties
-        if not isinstance(self.turn, Turn) or not isinstance(numbers, tuple):
+        if not isinstance(self.turn, Step) or not isinstance(numbers, tuple):
             raise ValueError("present")
         if not all(type(one) is int and one >= 0 for one in numbers):
             raise ValueError("parties")
@@ -128,12 +128,12 @@ for _kind in (Present, Unmask, Endorsed, Seeds):
 
 
 @dataclass(eq=False)
-class Veil:
+class SelfMask:
     """A party's side: its own mask for one message, and what it has said about it.
 
     Parameters
     ----------
-    turn : Turn
+    turn : Step
         Of the message.
     nonce : bytes
         What the masks of the message are bound to.
@@ -141,7 +141,7 @@ class Veil:
         Arrays of the message.
     """
 
-    turn: Turn
+    turn: Step
     nonce: bytes
     n_parts: int
 
@@ -168,7 +168,7 @@ class Veil:
             raise ValueError("present")
         self._agreed = present.parties
 
-    def reveal(self, present: Present, index: int, pairs: Pairs, n_parties: int) -> Seeds:
+    def reveal(self, present: Present, index: int, pairs: PairwiseMasks, n_parties: int) -> Seeds:
         """Return the keys of the masks to be taken off."""
         missing = [other for other in range(n_parties) if other not in present.parties]
         shared = tuple(

@@ -102,7 +102,7 @@ class SessionKey:
         """The secret key, for the party's own disk."""
         return self._key.private_bytes_raw()
 
-    def pair(self, publics: Sequence[bytes]) -> Pairs:
+    def pair(self, publics: Sequence[bytes]) -> PairwiseMasks:
         """Return what this party shares with every other one.
 
         Parameters
@@ -121,7 +121,7 @@ class SessionKey:
                 algorithm=hashes.SHA256(), length=32, salt=self._terms, info=_CONTEXT + between
             )
             secrets[other] = derivation.derive(shared)
-        return Pairs(self._index, secrets)
+        return PairwiseMasks(self._index, secrets)
 
 
 def signed_content(terms: bytes, index: int, public: bytes) -> bytes:
@@ -143,7 +143,7 @@ def check_signature(identity: str, content: bytes, signature: bytes) -> None:
         raise UntrustedKeyError("Something is not signed by the party it comes from.") from error
 
 
-class Pairs:
+class PairwiseMasks:
     """Secrets that one party shares with each of the others.
 
     Parameters

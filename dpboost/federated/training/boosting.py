@@ -14,11 +14,11 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training.histogram_learner import HistogramLearner
-from dpboost.federated.training.party_queries import PartySource
+from dpboost.federated.training.party_queries import PartyRowStore
 from dpboost.federated.training.threat_model import facts
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters, Recipe, Setting
@@ -64,20 +64,20 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
     """
     agreement = coordinator.agreement
     fitted = train_agreed(
-        PartySource(coordinator), agreement, coordinator.ledger, show_progress=show_progress
+        PartyRowStore(coordinator), agreement, coordinator.ledger, show_progress=show_progress
     )
     coordinator.finish()
     return _with_facts(fitted, agreement, coordinator.ledger)
 
 
 def train_agreed(
-    source: Source, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
+    source: RowStore, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
 ) -> Fitted:
     """Train by the terms of an agreement, wherever the rows are.
 
     Parameters
     ----------
-    source : Source
+    source : RowStore
         Of ``RawRows``: parties, or, to compare with them, one process that has all rows.
     agreement : Agreement
         The terms.
@@ -183,7 +183,7 @@ def _least_of_histograms(recipe: Recipe, hyper: Hyperparameters, agreement: Agre
     return float(Fraction(bound.constant * parts, 2**31))
 
 
-def _build(recipe: Recipe, setting: Setting, source: Source) -> BoostingLoop:
+def _build(recipe: Recipe, setting: Setting, source: RowStore) -> BoostingLoop:
     """Build a recipe's strategies; where they ask for exact sums, with sums that parties give."""
     loop = recipe.build(setting)
     if isinstance(loop.learner, PartitionLearner):

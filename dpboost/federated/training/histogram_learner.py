@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import binary_nodes, grow
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import GRADIENT_UNIT
@@ -19,9 +19,9 @@ from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.queries import Source
+from dpboost.privacy.queries import RowStore
 from dpboost.trees.bin_layout import Layout
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.tree import Tree
 
 # Squared gradient sums stand out from their noise beyond so many variances.
@@ -44,7 +44,7 @@ class HistogramLearner:
     ----------
     central : SplitLearner
         The recipe's own learner.
-    source : Source
+    source : RowStore
         Of rows in the state that the loop has told them.
     layout : Layout
         Public positions of cells and candidates.
@@ -55,7 +55,7 @@ class HistogramLearner:
     """
 
     central: SplitLearner
-    source: Source
+    source: RowStore
     layout: Layout
 
     def learn(
@@ -73,7 +73,7 @@ class HistogramLearner:
         parts = split_tree(budget, central.grower.max_depth)
         levels = iter(parts.levels)
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
@@ -86,9 +86,9 @@ class HistogramLearner:
         def route(splits: Splits) -> None:
             statistics.split(splits.feature, splits.split_bin.astype(np.uint8))
 
-        sketch = grow(appraise, route, WholeLevel())
-        feature, left_bins, left, right = binary_nodes(sketch, self.layout.is_categorical)
-        steps = self._steps(len(sketch.leaves), index, parts.leaves, ledger)
+        growing = grow(propose_splits, route, DepthWise())
+        feature, left_bins, left, right = binary_nodes(growing, self.layout.is_categorical)
+        steps = self._steps(len(growing.leaves), index, parts.leaves, ledger)
         rate = central.learning_rate if learning_rate is None else learning_rate
         value = central.loss.to_score_units(steps, 1.0, rate)
         tree = Tree(feature=feature, left_bins=left_bins, left=left, right=right, leaf_value=value)
@@ -98,20 +98,20 @@ class HistogramLearner:
         self, n_nodes: int, epsilon: Fraction | float, ledger: Ledger
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Release the histograms of a level and return the best split of every node."""
-        question = LevelSums(
+        query = LevelSums(
             n_nodes=n_nodes, layout=self.layout, gradient_bound=self.central.gradient_bound
         )
-        sums = self.source.sensitive(question, ledger.neighbours)
+        sums = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        deviation = sums.deviation(noise) * GRADIENT_UNIT
+        noise_stddev = sums.noise_stddev(noise) * GRADIENT_UNIT
         released = ledger.release(noise, sums, label="level histograms")
         gradients = released[0] * GRADIENT_UNIT
-        counts = released[1] / question.count_units
-        gains = self._gains(gradients, counts, deviation)
+        counts = released[1] / query.count_units
+        gains = self._gains(gradients, counts, noise_stddev)
         return self.layout.splits(np.argmax(gains, axis=1))
 
     def _gains(
-        self, gradients: NDArray[np.float64], counts: NDArray[np.float64], deviation: float
+        self, gradients: NDArray[np.float64], counts: NDArray[np.float64], noise_stddev: float
     ) -> NDArray[np.float64]:
         """Return the gain of every candidate of every node, less what noise alone would show.
 
@@ -119,13 +119,13 @@ class HistogramLearner:
         ----------
         gradients, counts : ndarray of shape (n_nodes, n_cells)
             Released sums, in gradients and in rows.
-        deviation : float
+        noise_stddev : float
             Standard deviation of the noise of a cell's gradient sum.
         """
         layout = self.layout
         gains = np.empty((len(gradients), layout.n_candidates))
         # A count is worth as many units as the largest gradient.
-        doubt_of_count = deviation / self.central.gradient_bound
+        doubt_of_count = noise_stddev / self.central.gradient_bound
         for feature in range(len(layout.cell_offsets) - 1):
             cells = slice(*layout.cell_offsets[feature : feature + 2])
             candidates = slice(*layout.candidate_offsets[feature : feature + 2])
@@ -138,7 +138,7 @@ class HistogramLearner:
                 left, n_left = np.cumsum(left, axis=2), np.arange(1, n_bins + 1)
             sides = ((left, n_left), (total - left, n_bins + 1 - n_left))
             gains[:, candidates] = sum(
-                self._score(side, n_cells, deviation, doubt_of_count) for side, n_cells in sides
+                self._score(side, n_cells, noise_stddev, doubt_of_count) for side, n_cells in sides
             )
         return gains
 
@@ -146,12 +146,12 @@ class HistogramLearner:
         self,
         side: NDArray[np.float64],
         n_cells: NDArray[np.floating],
-        deviation: float,
+        noise_stddev: float,
         doubt_of_count: float,
     ) -> NDArray[np.float64]:
         """Return S^2 / (c n + lambda) of one side, for sums over so many noisy cells."""
         leaf = self.central.leaf
-        squares = np.maximum(side[0] ** 2 - DOUBT * n_cells * deviation**2, 0.0)
+        squares = np.maximum(side[0] ** 2 - DOUBT * n_cells * noise_stddev**2, 0.0)
         rows = np.maximum(side[1], 0.0) + doubt_of_count * np.sqrt(n_cells)
         score: NDArray[np.float64] = squares / (leaf.hessian * rows + leaf.reg_lambda)
         return score
@@ -161,12 +161,12 @@ class HistogramLearner:
     ) -> NDArray[np.float64]:
         """Release the sums of the leaves and return their steps before the learning rate."""
         central = self.central
-        question = LeafTotals(n_nodes=n_leaves, gradient_bound=central.gradient_bound)
-        totals = self.source.sensitive(question, ledger.neighbours)
+        query = LeafTotals(n_nodes=n_leaves, gradient_bound=central.gradient_bound)
+        totals = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        deviation = totals.deviation(noise) * GRADIENT_UNIT
+        noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT
         released = ledger.release(noise, totals, label="leaf sums")
         clip = replace(central.leaf, clip=central.clip.at(index)).clip
         leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)
-        hessians = central.leaf.hessian * released[1] / question.count_units
-        return leaf.steps(released[0] * GRADIENT_UNIT, hessians, deviation)
+        hessians = central.leaf.hessian * released[1] / query.count_units
+        return leaf.steps(released[0] * GRADIENT_UNIT, hessians, noise_stddev)

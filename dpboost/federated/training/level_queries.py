@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses import GRADIENT_UNIT
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.rows.node_rows import HasNodes, NodeRows
@@ -49,14 +49,14 @@ class LevelSums:
         """Public shape of the answer."""
         return (2, self.n_nodes, self.layout.n_cells)
 
-    def answer(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the histograms of the rows of one place."""
         assert isinstance(rows.nodes, NodeRows)
         built = np.ascontiguousarray(rows.nodes.histograms(1))
         built[1] *= self.count_units
         return built
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the L1 sensitivity, over all features."""
         n_features = len(self.layout.cell_offsets) - 1
         return (level_sums(n_features, self.count_units, neighbours),)
@@ -91,13 +91,13 @@ class LeafTotals:
         """Public shape of the answer."""
         return (2, self.n_nodes)
 
-    def answer(self, rows: HasNodes) -> NDArray[np.int64]:
+    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
         """Return the totals of the rows of one place."""
         totals = rows.nodes.totals()
         totals[1] *= self.count_units
         return totals
 
-    def bounds(self, neighbours: Neighbours) -> tuple[Bound, ...]:
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivities: a row is in one node."""
-        reach = Reach.single(self.count_units)
+        reach = ContributionBound.single(self.count_units)
         return newton_sums(reach, reach, neighbours)

@@ -12,16 +12,22 @@ from dpboost.federated.protocol.partition_message import Nodes
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_bounds import Magnitudes
-from dpboost.privacy.sensitive import Distant
-from dpboost.rows.boosting_commands import AddValues, AppendTrees, Deal, EnterNodes, TakeRound
+from dpboost.privacy.sensitive import RemoteSensitive
+from dpboost.rows.boosting_commands import (
+    AddValues,
+    AppendTrees,
+    AssignRows,
+    EnterNodes,
+    SelectRound,
+)
 from dpboost.rows.boosting_queries import LeafSums
-from dpboost.rows.encoded_rows import BinRows, Teach
+from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.gradient_queries import SplitNodes
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
 from dpboost.training.private_bins import FineCounts
 
 
-class PartySource:
+class PartyRowStore:
     """A `dpboost.privacy.queries.Source` of parties.
 
     Parameters
@@ -37,56 +43,56 @@ class PartySource:
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
 
-    def sensitive(self, question: Any, neighbours: Neighbours) -> Distant:
+    def sensitive(self, query: Any, neighbours: Neighbours) -> RemoteSensitive:
         """Return what the gate takes."""
-        return self._coordinator.sensitive(question, neighbours, sent=_sent(question))
+        return self._coordinator.sensitive(query, neighbours, sent=_sent(query))
 
-    def tell(self, order: Any) -> None:
+    def apply(self, order: Any) -> None:
         """Tell all parties, with the next question."""
-        self._coordinator.tell(_told(order))
+        self._coordinator.apply(_told(order))
 
-    def exact(self, question: Any) -> NoReturn:
+    def exact(self, query: Any) -> NoReturn:
         """Raise: parties show no sums without noise."""
         raise TypeError("Parties answer through the gate alone: there are no exact sums of theirs.")
 
-    def tally(self, question: Any) -> NoReturn:
+    def tally(self, query: Any) -> NoReturn:
         """Raise: parties show no counts without noise."""
         raise TypeError("Parties answer through the gate alone: declare classes and categories.")
 
 
-def _sent(question: Any) -> Any:
+def _sent(query: Any) -> Any:
     """Return what a party is sent for a question of the engine."""
-    if isinstance(question, Magnitudes):
-        return b.AskMagnitudes(columns=question.columns, units=question.units)
-    if isinstance(question, (ClassSizes, MeanAndRows)) and question.weighting is None:
+    if isinstance(query, Magnitudes):
+        return b.AskMagnitudes(columns=query.columns, units=query.units)
+    if isinstance(query, (ClassSizes, MeanAndRows)) and query.weighting is None:
         return b.AskStart()
-    if isinstance(question, FineCounts) and not question.zero_as_missing:
-        bounds = {place: (bins.lower, bins.upper) for place, bins in question.fine.items()}
-        return b.AskFineCounts(bounds=bounds, units=question.units)
-    if isinstance(question, LeafSums):
-        scale = question.scale
+    if isinstance(query, FineCounts) and not query.zero_as_missing:
+        bounds = {place: (bins.lower, bins.upper) for place, bins in query.fine.items()}
+        return b.AskFineCounts(bounds=bounds, units=query.units)
+    if isinstance(query, LeafSums):
+        scale = query.scale
         return b.AskLeafSums(
-            nodes=Nodes.of(question.partition),
+            nodes=Nodes.of(query.partition),
             gradient_limit=scale.gradient_limit,
             hessian_share=scale.hessian_share,
         )
-    if isinstance(question, LevelSums):
+    if isinstance(query, LevelSums):
         return b.AskLevelSums()
-    if isinstance(question, LeafTotals):
+    if isinstance(query, LeafTotals):
         return b.AskLeafTotals()
-    raise TypeError(f"Parties are not asked for {type(question).__name__}.")
+    raise TypeError(f"Parties are not asked for {type(query).__name__}.")
 
 
 def _told(order: Any) -> Any:
     """Return what a party is sent for an order of the engine."""
-    if isinstance(order, Teach):
+    if isinstance(order, EncodeLabels):
         return b.Begin()
     if isinstance(order, BinRows) and order.weighting is None:
         starts = np.atleast_1d(np.asarray(order.loss.start_units, dtype=np.int64))
         return b.Bin(binner=order.binner.to_dict(), start_units=tuple(starts.tolist()))
-    if isinstance(order, Deal):
-        return b.DealRows(shares=order.shares)
-    if isinstance(order, TakeRound):
+    if isinstance(order, AssignRows):
+        return b.AssignRows(shares=order.shares)
+    if isinstance(order, SelectRound):
         return b.Take(index=order.index)
     if isinstance(order, EnterNodes):
         return b.Enter(gradient_bound=order.gradient_bound)

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpboost.privacy.queries import Order, Question
+from dpboost.privacy.queries import Command, Query
 
-__all__ = ["Order", "Question", "branch_of"]
+__all__ = ["Command", "Query", "branch_of"]
 
 
-def branch_of(question: Any) -> tuple[str, ...]:
+def branch_of(query: Any) -> tuple[str, ...]:
     """Return the part of the rows that a question or a state is about; ``()`` for all of them."""
-    return tuple(getattr(question, "branch", ()))
+    return tuple(getattr(query, "branch", ()))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Order, Question, Sum, Tally
+from dpboost.privacy.queries import CategoryCountQuery, Command, Query, SumQuery
 from dpboost.privacy.sensitive import Sensitive
 
 
@@ -33,30 +33,30 @@ class Places:
     def __init__(self, rows: Sequence[Any]) -> None:
         self._rows = list(rows)
 
-    def exact(self, question: Sum) -> NDArray[np.int64]:
+    def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum of the answers, on the private side."""
-        total = question.answer(self._rows[0])
+        total = query.evaluate(self._rows[0])
         for rows in self._rows[1:]:
-            total = total + question.answer(rows)
+            total = total + query.evaluate(rows)
         return total
 
-    def tally(self, question: Tally) -> list[Counter[Any]]:
+    def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
         """Return counts over the rows of all places, on the private side."""
-        counts = [question.count(rows) for rows in self._rows]
+        counts = [query.count(rows) for rows in self._rows]
         return [sum(columns, Counter()) for columns in zip(*counts, strict=True)]
 
-    def sensitive(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return the sum of the answers: a row moves the answer of its place alone."""
-        return Sensitive(self.exact(question), question.bounds(neighbours), question.unit)
+        return Sensitive(self.exact(query), query.bounds(neighbours), query.unit)
 
-    def each(self, question: Question, neighbours: Neighbours) -> Sensitive:
+    def each(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return the answers of all places, one after the other on the first axis.
 
         A row moves one of them, as if it were the only one.
         """
-        answers = np.concatenate([question.answer(rows) for rows in self._rows])
-        return Sensitive(answers, question.bounds(neighbours), question.unit)
+        answers = np.concatenate([query.evaluate(rows) for rows in self._rows])
+        return Sensitive(answers, query.bounds(neighbours), query.unit)
 
-    def tell(self, order: Order) -> None:
+    def apply(self, order: Command) -> None:
         """Have an order carried out at every place."""
-        self._rows = [order.carry_out(rows) for rows in self._rows]
+        self._rows = [order.execute(rows) for rows in self._rows]

@@ -28,7 +28,7 @@ from dpboost.rows.class_queries import (
 from dpboost.rows.site_queries import ImpurityBounds, SplitScores
 from dpboost.schema import ResolvedSchema
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import Knowledge
+from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.tree_fit import (
     FittedTree,
     check_least_epsilon,
@@ -46,7 +46,7 @@ FEDERATED_RECIPES = tuple(name for name, recipe in TREE_ALGORITHMS.items() if re
 class PlantTree:
     """Have a party put its rows into the agreed bins, at the root of a single tree."""
 
-    def carry_out(self, rows: HeldRows) -> ClassRows:
+    def execute(self, rows: HeldRows) -> ClassRows:
         """Return the rows as a tree looks at them, by the terms that the party has approved."""
         check(isinstance(rows, HeldRows))
         agreement = rows.agreement
@@ -163,13 +163,13 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
     schema = agreement.declared.resolve(agreement.features)
     privacy = privacy_of(agreement, owner)
     binner = public_binner(schema, hyper.max_bin or recipe.max_bin)
-    coordinator.tell(PlantTree())
+    coordinator.apply(PlantTree())
     return release_tree(
         coordinator,
         recipe=recipe,
         hyperparameters=hyper,
         binner=binner,
-        knowledge=Knowledge(
+        completed=CompletedSchema(
             schema=schema, assumed=(), learned=(), epsilon=coordinator.ledger.epsilon
         ),
         privacy=privacy,

@@ -15,14 +15,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpboost._utils.validation import check_integer, check_real
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.exact_arithmetic import root_up
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 
 @lru_cache(maxsize=16)
-def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
+def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
     r"""Range of the split scores :math:`S^2 / (c n + \lambda)` summed over both children.
 
     Scores are ``floor(score / unit)`` with ``unit = (g**2 / c) / units_per_gain``, where the
@@ -37,7 +37,7 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
 
     Returns
     -------
-    Bound
+    Sensitivity
         Kind ``"range"``: :math:`4 K + 2` for add/remove, :math:`8 K + 4` for replace.
 
     Notes
@@ -71,7 +71,7 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Bound:
     replace relation the paper's constant would not suffice.
     """
     units = check_integer("units_per_gain", "gain_score", units_per_gain, low=1)
-    return Bound(
+    return Sensitivity(
         "range",
         neighbours.rows * (4 * units + 2),
         "an added row moves each gain by -3 to 1 times g^2/c",
@@ -86,7 +86,7 @@ def clipped_leaf(
     clip: float | Fraction,
     unit: float | Fraction,
     neighbours: Neighbours,
-) -> Bound:
+) -> Sensitivity:
     r"""L1 sensitivity of all leaf values :math:`-S / (c n + \lambda)` of a tree, clipped.
 
     Parameters
@@ -107,7 +107,7 @@ def clipped_leaf(
 
     Returns
     -------
-    Bound
+    Sensitivity
         Kind ``"l1"``: ``ceil(min(g / (c + lambda), 2 clip) / unit) + 1``, twice that for replace.
 
     Notes
@@ -137,7 +137,7 @@ def clipped_leaf(
         if width < change:
             change = width
             reason = "leaf values are clipped to [-C, C]"
-    return Bound(
+    return Sensitivity(
         "l1",
         neighbours.rows * (math.ceil(change / grid) + 1),
         reason,
@@ -162,7 +162,7 @@ def _exact(name: str, value: float | Fraction, *, zero: bool = False) -> Fractio
 
 def counts(
     neighbours: Neighbours, units_per_row: int = 1, histograms: int = 1
-) -> tuple[Bound, Bound]:
+) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of histograms: counts of disjoint groups of rows.
 
     Parameters
@@ -176,7 +176,7 @@ def counts(
 
     Returns
     -------
-    l1, l2 : Bound
+    l1, l2 : Sensitivity
         For add/remove :math:`q` and :math:`\sqrt q`, for replace :math:`2 q` and
         :math:`\sqrt{2 q}`, times ``units_per_row``, rounded up.
 
@@ -189,12 +189,12 @@ def counts(
     moved = neighbours.rows * check_integer("histograms", "counts", histograms, low=1)
     reason = "a row is counted at most once in a histogram"
     return (
-        Bound("l1", moved * units, reason, moved),
-        Bound("l2", root_up(Fraction(moved * units * units)), reason, moved),
+        Sensitivity("l1", moved * units, reason, moved),
+        Sensitivity("l2", root_up(Fraction(moved * units * units)), reason, moved),
     )
 
 
-def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Bound]:
+def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of sums of clipped integers over disjoint groups of rows.
 
     Parameters
@@ -206,7 +206,7 @@ def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Boun
 
     Returns
     -------
-    l1, l2 : Bound
+    l1, l2 : Sensitivity
         :math:`g` for add/remove, :math:`2 g` for replace, in both norms.
 
     Notes
@@ -218,27 +218,29 @@ def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Bound, Boun
     rows = neighbours.rows
     reason = "a row adds at most g to one sum"
     return (
-        Bound("l1", rows * bound, reason, rows),
-        Bound("l2", rows * bound, reason, rows),
+        Sensitivity("l1", rows * bound, reason, rows),
+        Sensitivity("l2", rows * bound, reason, rows),
     )
 
 
 @lru_cache(maxsize=64)
-def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tuple[Bound, Bound]:
+def newton_sums(
+    gradient: ContributionBound, hessian: ContributionBound, neighbours: Neighbours
+) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of the gradient and hessian sums of all leaves, as one vector.
 
     Parameters
     ----------
-    gradient : Reach
+    gradient : ContributionBound
         Norms :math:`g_1, g_2` of a row's gradient vector, in units of the sums.
-    hessian : Reach
+    hessian : ContributionBound
         Norms :math:`h_1, h_2` of a row's hessian vector, no entry of which is negative.
     neighbours : Neighbours
         The relation.
 
     Returns
     -------
-    l1, l2 : Bound
+    l1, l2 : Sensitivity
         For add/remove :math:`g_1 + h_1` and :math:`\sqrt{g_2^2 + h_2^2}`; for replace
         :math:`2 (g_1 + h_1)` and :math:`\sqrt{\max(4 g_2^2 + m h_2^2, 2 (g_2^2 + h_2^2))}`,
         rounded up, with :math:`m = 1` for one output and 2 for several.
@@ -264,6 +266,6 @@ def newton_sums(gradient: Reach, hessian: Reach, neighbours: Neighbours) -> tupl
     reason = "a row adds one gradient and one hessian vector to one leaf"
     entries = rows * (gradient.entries + hessian.entries)
     return (
-        Bound("l1", rows * (gradient.l1 + hessian.l1), reason, entries),
-        Bound("l2", root_up(Fraction(squares)), reason, entries),
+        Sensitivity("l1", rows * (gradient.l1 + hessian.l1), reason, entries),
+        Sensitivity("l2", root_up(Fraction(squares)), reason, entries),
     )

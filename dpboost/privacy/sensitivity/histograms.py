@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dpboost._utils.validation import check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 
-def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> Bound:
+def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> Sensitivity:
     r"""L1 sensitivity of gradient sums and counts in the cells of all features and nodes.
 
     Parameters
@@ -21,7 +21,7 @@ def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> 
 
     Returns
     -------
-    Bound
+    Sensitivity
         :math:`2 p g` for add/remove, twice that for replace.
 
     Notes
@@ -33,7 +33,7 @@ def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> 
     features = check_integer("n_features", "level_sums", n_features, low=1)
     limit = check_integer("gradient_limit", "level_sums", gradient_limit, low=1)
     rows = neighbours.rows
-    return Bound(
+    return Sensitivity(
         "l1",
         rows * 2 * features * limit,
         "a row adds one gradient and one count to one cell of every feature",

@@ -24,7 +24,7 @@ from enum import IntEnum
 
 from dpboost._utils.validation import check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 #: Scores are counted in units of R / UNITS_PER_ROW.
 UNITS_PER_ROW = 2**10
@@ -133,7 +133,7 @@ def scale(impurity: Impurity, n_rows: int, n_classes: int) -> float:
     return exact * (1 - 2.0**-50)
 
 
-def split_score(neighbours: Neighbours) -> Bound:
+def split_score(neighbours: Neighbours) -> Sensitivity:
     """Range of the split scores of a node, in units of its own scale.
 
     Parameters
@@ -143,7 +143,7 @@ def split_score(neighbours: Neighbours) -> Bound:
 
     Returns
     -------
-    Bound
+    Sensitivity
         Kind ``"range"``: ``UNITS_PER_ROW + 2`` for add/remove, twice that for replace.
 
     Notes
@@ -155,14 +155,14 @@ def split_score(neighbours: Neighbours) -> Bound:
     Deviation: the exponential mechanism of Friedman and Schuster divides by twice the
     sensitivity; with monotone scores once is enough.
     """
-    return Bound(
+    return Sensitivity(
         "range",
         neighbours.rows * (UNITS_PER_ROW + 2),
         "an added row lowers each score by at most its range",
     )
 
 
-def split_gain(neighbours: Neighbours) -> Bound:
+def split_gain(neighbours: Neighbours) -> Sensitivity:
     """L1 sensitivity of the gains of chosen candidates, one a node, in units of its scale.
 
     Parameters
@@ -172,7 +172,7 @@ def split_gain(neighbours: Neighbours) -> Bound:
 
     Returns
     -------
-    Bound
+    Sensitivity
         Kind ``"l1"``: ``UNITS_PER_ROW + 2`` for add/remove, twice that for replace.
 
     Notes
@@ -184,7 +184,7 @@ def split_gain(neighbours: Neighbours) -> Bound:
     Deviation: Wang, Dick and Balcan take the noisy maximum of all gains for this number, which is
     private for no budget near the one that they state: the noise of all candidates enters it.
     """
-    return Bound(
+    return Sensitivity(
         "l1",
         neighbours.rows * (UNITS_PER_ROW + 2),
         "an added row moves one gain by at most its range",
@@ -192,7 +192,7 @@ def split_gain(neighbours: Neighbours) -> Bound:
     )
 
 
-def split_bounds(n_features: int, neighbours: Neighbours) -> Bound:
+def split_bounds(n_features: int, neighbours: Neighbours) -> Sensitivity:
     r"""L1 sensitivity of the least impurities that the splits of each feature leave in a node.
 
     Parameters
@@ -204,7 +204,7 @@ def split_bounds(n_features: int, neighbours: Neighbours) -> Bound:
 
     Returns
     -------
-    Bound
+    Sensitivity
         Kind ``"l1"``: :math:`p (B + 1)` for add/remove with
         :math:`B` = ``BOUND_UNITS_PER_ROW``, twice that for replace.
 
@@ -222,7 +222,7 @@ def split_bounds(n_features: int, neighbours: Neighbours) -> Bound:
     """
     features = check_integer("n_features", "split_bounds", n_features, low=1)
     moved = neighbours.rows * features
-    return Bound(
+    return Sensitivity(
         "l1",
         moved * (BOUND_UNITS_PER_ROW + 1),
         "a row moves the bound of each feature by at most one",

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.class_leaves import GrownTree, ShrunkenProbability, release_leaf_counts
-from dpboost.growing.class_selectors import Chooser, JointChoice
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.class_selectors import JointChoice, SplitSelector
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Budget
@@ -23,19 +23,19 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
 
 USED = frozenset({"max_depth", "criterion", "max_bin", "selection", "leaf_share"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class WholeLevels:
+class DepthWiseBudgets:
     """Split every node of every level, down to a public depth.
 
     Parameters
     ----------
-    chooser : Chooser
+    chooser : SplitSelector
     max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
@@ -48,7 +48,7 @@ class WholeLevels:
     one leaf: levels and leaves add up, nodes of a level do not.
     """
 
-    chooser: Chooser
+    chooser: SplitSelector
     max_depth: int
     leaf_share: Fraction
     row_limit: int
@@ -59,7 +59,7 @@ class WholeLevels:
         levels = iter(shares.levels)
         candidates = rows.candidates
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
@@ -79,11 +79,11 @@ class WholeLevels:
                 n_branches=candidates.n_branches(feature),
             )
 
-        sketch = grow(appraise, rows.split, WholeLevel())
-        counts, deviation = release_leaf_counts(
-            rows, sketch.leaves, epsilon=shares.leaves, ledger=ledger
+        growing = grow(propose_splits, rows.split, DepthWise())
+        counts, noise_stddev = release_leaf_counts(
+            rows, growing.leaves, epsilon=shares.leaves, ledger=ledger
         )
-        return GrownTree(sketch=sketch, counts=counts, deviation=deviation)
+        return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 
 
 def depth_rule(information: float) -> int:
@@ -104,14 +104,14 @@ def defaults(facts: TreeFacts) -> TreeHyperparameters:
     )
 
 
-def build(hyper: TreeHyperparameters, facts: TreeFacts) -> WholeLevels:
+def build(hyper: TreeHyperparameters, facts: TreeFacts) -> DepthWiseBudgets:
     """Our single tree for filled hyper-parameters."""
     assert hyper.max_depth is not None
     assert hyper.criterion is not None
     assert hyper.selection is not None
     assert hyper.leaf_share is not None
     assert facts.n_rows is not None
-    return WholeLevels(
+    return DepthWiseBudgets(
         chooser=JointChoice(measure=CRITERIA[hyper.criterion], selection=hyper.selection),
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),

@@ -39,7 +39,7 @@ from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
 
 #: Parts of a node's budget: half for its size, as in the paper, and half for its split, which
@@ -122,8 +122,8 @@ class TopDown:
         leaf_budget, split_budget = divide(budget, (self.leaf_share, 1 - self.leaf_share))
         sizes: list[NDArray[np.float64]] = []
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
-            depth = int(sketch.depth[nodes[0]])
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
+            depth = int(growing.depth[nodes[0]])
             if depth == len(self.weights):
                 sizes.append(np.full(len(nodes), np.nan))
                 return Splits.none()
@@ -139,12 +139,12 @@ class TopDown:
             return splits
 
         with ledger.sequential("splits"):
-            sketch = grow(appraise, rows.split, BestFirst(self.n_splits))
-        counts, deviation = release_leaf_counts(
-            rows, sketch.leaves, epsilon=leaf_budget, ledger=ledger
+            growing = grow(propose_splits, rows.split, BestFirst(self.n_splits))
+        counts, noise_stddev = release_leaf_counts(
+            rows, growing.leaves, epsilon=leaf_budget, ledger=ledger
         )
         return GrownTree(
-            sketch=sketch, counts=counts, deviation=deviation, sizes=np.concatenate(sizes)
+            growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=np.concatenate(sizes)
         )
 
     def _appraise(
@@ -157,12 +157,12 @@ class TopDown:
     ) -> tuple[NDArray[np.float64], Splits]:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_choice, for_gain = divide(budget, (SIZE, CHOICE, GAIN))
-        sizes, deviation = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        sizes, noise_stddev = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
         whole = (sizes if root is None else root)[0]
         large = large_nodes(sizes, whole, self.target_error / self.n_splits)
         if not large.any():
             return sizes, Splits.none()
-        nodes, limits = nodes[large], row_limits(sizes[large], deviation, self.max_rows)
+        nodes, limits = nodes[large], row_limits(sizes[large], noise_stddev, self.max_rows)
         scores = rows.scores(nodes, self.measure, limits)
         chosen = ledger.release(
             SELECTIONS[self.selection](epsilon=for_choice), scores, label="split choice"

@@ -29,21 +29,21 @@ from dpboost.data.binner import Binner
 from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import (
     ChoicePerFeature,
-    Chooser,
     JointChoice,
     NoisyCountChoice,
+    SplitSelector,
     numeric_features,
     release_sizes,
     row_limits,
 )
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.pruning import prune
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import MULTIWAY, Candidates
 
 DEFAULTS = TreeHyperparameters(
@@ -61,7 +61,7 @@ class TopDownInduction:
 
     Parameters
     ----------
-    chooser : Chooser
+    chooser : SplitSelector
         Chooses the splits of a depth.
     draws : int
         Releases of full price in a choice.
@@ -78,7 +78,7 @@ class TopDownInduction:
     one, and class counts of the leaves. All nodes of a depth are one release.
     """
 
-    chooser: Chooser
+    chooser: SplitSelector
     draws: int
     max_depth: int
     max_rows: int | None
@@ -89,19 +89,21 @@ class TopDownInduction:
         part = budget / Fraction((1 + self.draws) * self.max_depth + 2)
         sizes: list[NDArray[np.float64]] = []
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
-            depth = int(sketch.depth[nodes[0]])
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
+            depth = int(growing.depth[nodes[0]])
             with ledger.sequential(f"depth {depth}"):
-                own, deviation = release_sizes(rows, nodes, epsilon=part, ledger=ledger)
+                own, noise_stddev = release_sizes(rows, nodes, epsilon=part, ledger=ledger)
                 sizes.append(own)
                 if depth == self.max_depth:
                     return Splits.none()
-                return self._splits(rows, nodes, sketch, own, deviation, part, ledger)
+                return self._splits(rows, nodes, growing, own, noise_stddev, part, ledger)
 
-        sketch = grow(appraise, rows.split, WholeLevel())
-        counts, deviation = release_leaf_counts(rows, sketch.leaves, epsilon=part, ledger=ledger)
+        growing = grow(propose_splits, rows.split, DepthWise())
+        counts, noise_stddev = release_leaf_counts(
+            rows, growing.leaves, epsilon=part, ledger=ledger
+        )
         tree = GrownTree(
-            sketch=sketch, counts=counts, deviation=deviation, sizes=np.concatenate(sizes)
+            growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=np.concatenate(sizes)
         )
         return prune(tree) if self.pruned else tree
 
@@ -109,29 +111,29 @@ class TopDownInduction:
         self,
         rows: ClassStatistics,
         nodes: NDArray[np.int32],
-        sketch: Sketch,
+        growing: GrowingTree,
         sizes: NDArray[np.float64],
-        deviation: float,
+        noise_stddev: float,
         part: Budget,
         ledger: Ledger,
     ) -> Splits:
         """Release splits of the nodes that are large enough."""
         candidates = rows.candidates
         # A feature that has split into all its bins has nothing left to say below.
-        above = sketch.features_above(nodes, candidates.n_features)
+        above = growing.features_above(nodes, candidates.n_features)
         offered = ~(above & (candidates.kinds == MULTIWAY))
         arity = np.where(
             candidates.kinds == MULTIWAY, candidates.n_bins, np.minimum(candidates.n_bins, 2)
         ).max()
         # Deviation of the noise is sqrt(2) / epsilon: the rule N / (t |C|) < sqrt(2) / epsilon.
-        least = max(deviation * float(arity) * rows.n_classes, 1.0)
+        least = max(noise_stddev * float(arity) * rows.n_classes, 1.0)
         go = (sizes >= least) & offered.any(axis=1)
         if not go.any():
             return Splits.none()
         chosen = self.chooser.choose(
             rows,
             nodes[go],
-            row_limits(sizes[go], deviation, self.max_rows),
+            row_limits(sizes[go], noise_stddev, self.max_rows),
             offered[go],
             epsilon=part,
             ledger=ledger,
@@ -156,7 +158,7 @@ def mixed(binner: Binner) -> Candidates:
 
 
 def _build(
-    chooser: Chooser, draws: int, hyper: TreeHyperparameters, facts: TreeFacts
+    chooser: SplitSelector, draws: int, hyper: TreeHyperparameters, facts: TreeFacts
 ) -> TopDownInduction:
     assert hyper.max_depth is not None
     assert hyper.prune is not None

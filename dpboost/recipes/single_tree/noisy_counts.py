@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import release_sizes, row_limits
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import keep_best
 from dpboost.growing.split_finders import (
@@ -50,7 +50,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.single_tree.dp_topdown import DEFAULTS, DP_TOPDOWN, large_nodes, level_weights
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 
 #: Parts of a node's budget for its size and for its split, as in the paper.
 SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
@@ -94,8 +94,8 @@ class SummedTopDown:
         sizes: list[NDArray[np.float64]] = []
         priority: list[NDArray[np.float64]] = []
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
-            depth = int(sketch.depth[nodes[0]])
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
+            depth = int(growing.depth[nodes[0]])
             priority.append(np.zeros(len(nodes)))
             if depth == len(self.weights):
                 sizes.append(np.full(len(nodes), np.nan))
@@ -106,13 +106,13 @@ class SummedTopDown:
             priority[-1][np.isin(nodes, splits.node)] = splits.priority
             return splits
 
-        sketch = grow(appraise, rows.split, WholeLevel())
-        kept, origin = keep_best(sketch, np.concatenate(priority), self.n_splits)
-        counts, deviation = release_leaf_counts(
+        growing = grow(propose_splits, rows.split, DepthWise())
+        kept, origin = keep_best(growing, np.concatenate(priority), self.n_splits)
+        counts, noise_stddev = release_leaf_counts(
             rows, origin[kept.leaves], epsilon=leaf_budget, ledger=ledger
         )
         found = np.concatenate(sizes)[origin]
-        return GrownTree(sketch=kept, counts=counts, deviation=deviation, sizes=found)
+        return GrownTree(growing=kept, counts=counts, noise_stddev=noise_stddev, sizes=found)
 
     def _appraise(
         self,
@@ -124,7 +124,7 @@ class SummedTopDown:
     ) -> Splits:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_split = divide(budget, (SIZE, SPLIT))
-        own, deviation = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        own, noise_stddev = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
         sizes.append(own)
         large = large_nodes(own, sizes[0][0], self.target_error / self.n_splits)
         if not large.any():
@@ -132,7 +132,7 @@ class SummedTopDown:
         chosen, gains = self.finder.find(
             rows,
             nodes[large],
-            row_limits(own[large], deviation, self.max_rows),
+            row_limits(own[large], noise_stddev, self.max_rows),
             epsilon=for_split,
             ledger=ledger,
         )

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
-from dpboost.growing.frontier import WholeLevel
+from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.growing.released_splits import (
@@ -46,7 +46,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
 
 
@@ -80,7 +80,7 @@ class WholeHistograms:
         levels = iter(shares.levels)
         candidates = rows.candidates
 
-        def appraise(nodes: NDArray[np.int32], sketch: Sketch) -> Splits:
+        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
@@ -96,11 +96,11 @@ class WholeHistograms:
             go = worth_splitting(sums, self.least_rows) & (purity > -np.inf)
             return splits_of(candidates, nodes[go], chosen[go])
 
-        sketch = grow(appraise, rows.split, WholeLevel())
-        counts, deviation = release_leaf_counts(
-            rows, sketch.leaves, epsilon=shares.leaves, ledger=ledger
+        growing = grow(propose_splits, rows.split, DepthWise())
+        counts, noise_stddev = release_leaf_counts(
+            rows, growing.leaves, epsilon=shares.leaves, ledger=ledger
         )
-        return GrownTree(sketch=sketch, counts=counts, deviation=deviation)
+        return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 
 
 def build_histograms(hyper: TreeHyperparameters, facts: TreeFacts) -> WholeHistograms:

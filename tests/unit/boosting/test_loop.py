@@ -12,11 +12,11 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import threshold_sets
 from tests.reference import boost
@@ -65,7 +65,7 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
     )
     present = np.ones(bins.shape[1], dtype=bool)
     rows = TrainingRows(
-        LocalSource(Holding(bins, labels, present, loss, layout(), Threads(2))), layout()
+        LocalRows(BoostingState(bins, labels, present, loss, layout(), Threads(2))), layout()
     )
     loop = algorithm.build(setting)
     return loop.boost(rows, budget=math.inf, ledger=books, on_tree=lambda: None)
@@ -208,7 +208,9 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         n_threads=1,
     )
     rows = TrainingRows(
-        LocalSource(Holding(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))),
+        LocalRows(
+            BoostingState(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))
+        ),
         layout(),
     )
     books = ledger(Fraction(12))

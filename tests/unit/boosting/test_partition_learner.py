@@ -18,9 +18,9 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import ORDERED_CATEGORIES, PartitionGrid
@@ -86,7 +86,7 @@ def training_rows(loss, n_threads=1, present=None):
     )
     present = np.ones(N_ROWS, bool) if present is None else present
     return TrainingRows(
-        LocalSource(Holding(bins, labels, present, loss, layout, Threads(n_threads))), layout
+        LocalRows(BoostingState(bins, labels, present, loss, layout, Threads(n_threads))), layout
     )
 
 
@@ -158,8 +158,8 @@ def test_rows_that_take_no_part_leave_no_trace():
     )
     same = run(rows, learner(loss), ledger(), 2)
     other = run(training_rows(loss, present=present), learner(loss), ledger(), 2)
-    everybody = run(training_rows(loss), learner(loss), ledger(), 2)
-    for one, two, three in zip(same, other, everybody, strict=True):
+    uses_all_rows = run(training_rows(loss), learner(loss), ledger(), 2)
+    for one, two, three in zip(same, other, uses_all_rows, strict=True):
         assert np.array_equal(one.leaf_value, two.leaf_value)
         assert not np.array_equal(one.leaf_value, three.leaf_value)
 

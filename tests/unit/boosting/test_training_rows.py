@@ -14,10 +14,10 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import _reveal
-from dpboost.rows.boosting_state import Holding
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
 from dpboost.trees.random_partition import PartitionGrid
@@ -66,13 +66,15 @@ class Apart:
     """A source whose places add up histograms, since no place has all rows."""
 
     def __init__(self, rows):
-        local = LocalSource(rows)
-        self.sensitive, self.exact, self.tell = local.sensitive, local.exact, local.tell
+        local = LocalRows(rows)
+        self.sensitive, self.exact, self.apply = local.sensitive, local.exact, local.apply
 
 
 def training_rows(bins, labels, present=None, loss=LOSS):
     present = np.ones(bins.shape[1], bool) if present is None else present
-    return TrainingRows(Apart(Holding(bins, labels, present, loss, LAYOUT, Threads(1))), LAYOUT)
+    return TrainingRows(
+        Apart(BoostingState(bins, labels, present, loss, LAYOUT, Threads(1))), LAYOUT
+    )
 
 
 def histogram(rows, index, books, gradient_bound=1.0):

@@ -231,13 +231,13 @@ def rows_stored_by(seed):
 
 
 def test_rows_that_change_before_they_are_binned_end_the_fit(client, seed, monkeypatch):
-    look = fit.DaskSource
+    look = fit.DaskRows
 
     def looked(*arguments):
         seed.write_text("2")
         return look(*arguments)
 
-    monkeypatch.setattr(fit, "DaskSource", looked)
+    monkeypatch.setattr(fit, "DaskRows", looked)
     model = DaskDPBoostRegressor(**BEST, client=client)
     with pytest.raises(InvalidParameterError, match="held other rows"):
         model.fit(rows_stored_by(seed), da.zeros(200, chunks=100))
@@ -283,7 +283,7 @@ def test_a_client_that_is_closed_during_the_fit_ends_it():
 
 def test_a_sum_without_some_partition_is_refused(client):
     """As if a task had lost a partition without saying so."""
-    rows = dask_rows.DaskSource(client, [None, None], [None, None], None, PLACES)
+    rows = dask_rows.DaskRows(client, [None, None], [None, None], None, PLACES)
     half = Partial(release=0, counted=frozenset([0]), answer=np.array([1]))
     with pytest.raises(FitFailedError, match="does not hold all partitions"):
         rows._check_complete(half)

@@ -12,7 +12,7 @@ pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 from dpboost._utils.threads import Threads  # noqa: E402
 from dpboost.dask.worker_state import Asked, Cell, DealByKey, Message, ask  # noqa: E402
 from dpboost.privacy.randomness import Entropy  # noqa: E402
-from dpboost.rows.boosting_commands import Deal  # noqa: E402
+from dpboost.rows.boosting_commands import AssignRows  # noqa: E402
 
 
 class Note:
@@ -22,7 +22,7 @@ class Note:
         self.name = name
         self.fails = fails
 
-    def carry_out(self, rows):
+    def execute(self, rows):
         if self.fails:
             raise MemoryError
         rows.notes.append(self.name)
@@ -36,14 +36,14 @@ class Rows:
 
 
 class Count:
-    def answer(self, rows):
+    def evaluate(self, rows):
         return np.array([len(rows.notes)])
 
 
 class Mark:
     """A question that rows prepare for."""
 
-    def answer(self, rows):
+    def evaluate(self, rows):
         rows.notes.append("asked")
         return np.array([0])
 
@@ -51,16 +51,16 @@ class Mark:
 ORDERS = [Note("a"), Note("b"), Note("c")]
 
 
-def told(cell, first, orders, question=None, *, n_threads=1, remembered=False):
+def told(cell, first, orders, query=None, *, n_threads=1, remembered=False):
     """Return what a cell answers to a message."""
     message = Message(
         release=5,
         first=first,
         orders=orders,
-        question=question or Count(),
+        query=query or Count(),
         remembered=remembered,
     )
-    return cell.answer(message, n_threads)
+    return cell.evaluate(message, n_threads)
 
 
 def test_orders_are_carried_out_once_and_in_their_order():
@@ -82,7 +82,7 @@ def test_a_partition_that_missed_orders_says_so_and_does_nothing():
 
 def test_a_question_is_put_again_to_rows_that_start_anew():
     cell = Cell(0, Rows(), 0)
-    told(cell, 0, [Note("a"), Asked(question=Mark()), Note("b")])
+    told(cell, 0, [Note("a"), Asked(query=Mark()), Note("b")])
     assert cell._rows.notes == ["a", "asked", "b"]
 
 
@@ -97,7 +97,7 @@ def test_a_question_that_is_remembered_counts_as_an_order():
 def test_a_worker_adds_up_its_partitions_and_names_those_behind(monkeypatch):
     monkeypatch.setattr("dpboost.dask.worker_state._threads", lambda: 1)
     cells = [Cell(number, Rows(), position) for number, position in enumerate((1, 0, 1))]
-    message = Message(release=5, first=1, orders=[Note("b")], question=Count(), remembered=False)
+    message = Message(release=5, first=1, orders=[Note("b")], query=Count(), remembered=False)
     partial = ask(cells, message.pack())
     assert (partial.release, partial.counted, partial.behind) == (5, {0, 2}, {1: 0})
     assert partial.answer == [2]
@@ -116,7 +116,7 @@ def test_a_copy_holds_whole_orders_only():
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow:
-        def carry_out(self, rows):
+        def execute(self, rows):
             rows.notes.append("first half")
             begun.set()
             go_on.wait(5)
@@ -149,7 +149,7 @@ def test_coins_by_key_are_those_of_the_gate():
 
     shares = (Fraction(1, 3), Fraction(2, 3))
     coins = Entropy.seeded(1).row_coins()
-    Deal(shares=shares, coins=coins).carry_out(Dealt())
-    DealByKey(shares=shares, key=coins.key_for_workers()).carry_out(Dealt())
+    AssignRows(shares=shares, coins=coins).execute(Dealt())
+    DealByKey(shares=shares, key=coins.key_for_workers()).execute(Dealt())
     np.testing.assert_array_equal(*dealt)
     assert "key" not in repr(DealByKey(shares=shares, key=coins.key_for_workers()))

@@ -165,7 +165,7 @@ def replays(recipe, delta, most):
 
 def allowed_for_a_user(audit, most):
     """Return the cost that all rows of a user may have; capacities are those of one row."""
-    return audit.capacity * (most if audit.currency == "epsilon" else most**2) * (1 + 1e-9)
+    return audit.capacity * (most if audit.privacy_measure == "epsilon" else most**2) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("recipe", "delta"), [("best", 1e-6), ("best", 0.0), ("seq", 0.0)])
@@ -176,11 +176,11 @@ def test_replay_all_rows_of_a_user_cost_no_more_than_the_budget(recipe, delta, m
         allowed = {"entry cost", "scope total"} if most > 1 else set()
         assert {violation.check for violation in audit.violations} <= allowed
         assert audit.cost <= allowed_for_a_user(audit, most)
-        if audit.currency == "epsilon":
+        if audit.privacy_measure == "epsilon":
             assert abs(audit.loss) <= audit.epsilon
         if recipe == "best":
             start = next(entry for entry in audit.entries if entry.label == "start value")
-            group = most if audit.currency == "epsilon" else most**2
+            group = most if audit.privacy_measure == "epsilon" else most**2
             assert start.cost == pytest.approx(start.charge * group, rel=1e-3)
 
 

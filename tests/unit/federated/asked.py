@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpboost.federated.protocol import wire
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 
@@ -27,7 +27,7 @@ class ClassCounts:
     def shape(self):
         return (self.n_classes,)
 
-    def answer(self, rows):
+    def evaluate(self, rows):
         found = np.bincount(rows.labels.astype(np.intp), minlength=self.n_classes)
         return found.astype(np.int64) * self.units
 
@@ -47,12 +47,12 @@ class OwnScores:
     def shape(self):
         return (1, self.n_candidates)
 
-    def answer(self, rows):
+    def evaluate(self, rows):
         found = np.bincount(rows.labels.astype(np.intp), minlength=self.n_candidates)
         return found[np.newaxis].astype(np.int64)
 
     def bounds(self, neighbours):
-        return (Bound("range", neighbours.rows, "one row counts once"),)
+        return (Sensitivity("range", neighbours.rows, "one row counts once"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class Keep:
 
     word: str
 
-    def carry_out(self, rows):
+    def execute(self, rows):
         return rows
 
 

@@ -244,27 +244,27 @@ def planted(n_splits=0):
         2, [f"Column_{place}" for place in range(4)]
     )
     coordinator, holders = simulate(terms, parties(2))
-    coordinator.tell(PlantTree())
+    coordinator.apply(PlantTree())
     one = np.zeros(1, dtype=np.int32)
     order = SplitRows(splits=Splits(node=one, feature=one, split_bin=one + 4, n_branches=one + 2))
     for _ in range(n_splits):
-        coordinator.tell(order)
+        coordinator.apply(order)
     return coordinator, holders, order
 
 
-def ask(coordinator, question):
+def ask(coordinator, query):
     mechanism = DiscreteLaplace(epsilon=Fraction(1, 10))
-    return coordinator.ledger.release(mechanism, coordinator.sensitive(question), label="test")
+    return coordinator.ledger.release(mechanism, coordinator.sensitive(query), label="test")
 
 
 def test_rows_are_planted_once_and_nodes_split_once():
     root = NodeSizes(nodes=np.zeros(1, dtype=np.int32))
     coordinator, _, order = planted()
-    coordinator.tell(PlantTree())
+    coordinator.apply(PlantTree())
     with pytest.raises(RefusedError):
         ask(coordinator, root)
     coordinator, _, order = planted(1)
-    coordinator.tell(order)
+    coordinator.apply(order)
     with pytest.raises(RefusedError):
         ask(coordinator, root)
 

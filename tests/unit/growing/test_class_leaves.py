@@ -13,18 +13,20 @@ from dpboost.growing.class_leaves import (
     leaf_scores,
     release_leaf_counts,
 )
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 
 
 @pytest.fixture
 def tree(splits):
     """A root whose second of three children is split again: leaves are nodes 1, 3, 4, 5."""
-    sketch = Sketch()
-    sketch.split(splits(0, n_branches=3))
-    sketch.split(splits(2, n_branches=2))
+    growing = GrowingTree()
+    growing.split(splits(0, n_branches=3))
+    growing.split(splits(2, n_branches=2))
 
-    def build(counts, deviation=0.0):
-        return GrownTree(sketch=sketch, counts=np.array(counts, dtype=float), deviation=deviation)
+    def build(counts, noise_stddev=0.0):
+        return GrownTree(
+            growing=growing, counts=np.array(counts, dtype=float), noise_stddev=noise_stddev
+        )
 
     return build
 
@@ -32,7 +34,7 @@ def tree(splits):
 def test_counts_add_up_along_the_tree(tree):
     grown = tree([[1, 0], [2, 5], [3, 0], [0, 4]])
     assert grown.node_counts().tolist() == [[6, 9], [1, 0], [3, 4], [2, 5], [3, 0], [0, 4]]
-    assert add_up(grown.sketch, np.ones(4)).tolist() == [4, 1, 2, 1, 1, 1]
+    assert add_up(grown.growing, np.ones(4)).tolist() == [4, 1, 2, 1, 1, 1]
 
 
 def test_counted_shares_follow_the_largest_count(tree):
@@ -45,7 +47,7 @@ def test_counted_shares_follow_the_largest_count(tree):
 
 def test_a_leaf_of_noise_says_what_the_node_above_it_says(tree):
     counts = [[9000, 1000], [8000, 2000], [3, -40], [5000, 5000]]
-    shrunken = ShrunkenProbability().of(tree(counts, deviation=50.0))
+    shrunken = ShrunkenProbability().of(tree(counts, noise_stddev=50.0))
     plain = CountedProbability().of(tree(counts))
     assert np.abs(shrunken[[0, 1, 3]] - plain[[0, 1, 3]]).max() < 0.01
     # Its parent holds 5000 rows of either class, but its own count of 3 says "the first".
@@ -61,7 +63,7 @@ def test_without_noise_and_with_many_rows_nothing_is_shrunk(tree):
 
 
 def test_nothing_released_is_an_even_chance(tree):
-    assert ShrunkenProbability().of(tree([[-1, 0]] * 4, deviation=3.0)) == pytest.approx(0.5)
+    assert ShrunkenProbability().of(tree([[-1, 0]] * 4, noise_stddev=3.0)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -91,10 +93,10 @@ def test_leaf_counts_are_one_release(class_rows, class_statistics, open_ledger, 
     statistics = class_statistics(*class_rows())
     statistics.split(splits(0, feature=2, n_branches=3))
     ledger = open_ledger(epsilon)
-    counts, deviation = release_leaf_counts(
+    counts, noise_stddev = release_leaf_counts(
         statistics, np.array([1, 2, 3], dtype=np.int32), epsilon=epsilon, ledger=ledger
     )
     assert counts.shape == (3, 3)
     (entry,) = ledger.entries
     assert (entry.label, entry.charge.cost) == ("leaf counts", epsilon)
-    assert deviation == pytest.approx(0 if epsilon == math.inf else 2**0.5 * 2, rel=0.05)
+    assert noise_stddev == pytest.approx(0 if epsilon == math.inf else 2**0.5 * 2, rel=0.05)

@@ -40,16 +40,16 @@ def choose(chooser, statistics, ledger, epsilon=EXACT, nodes=ROOT, offered=None)
 
 def test_sizes_come_with_the_deviation_of_their_noise(class_rows, class_statistics, open_ledger):
     statistics = class_statistics(*class_rows())
-    size, deviation = release_sizes(statistics, ROOT, epsilon=EXACT, ledger=open_ledger())
-    assert (size[0], deviation) == (class_rows()[2].sum(), 0)
+    size, noise_stddev = release_sizes(statistics, ROOT, epsilon=EXACT, ledger=open_ledger())
+    assert (size[0], noise_stddev) == (class_rows()[2].sum(), 0)
     epsilon = Fraction(1, 10)
     sizes = [
         release_sizes(statistics, ROOT, epsilon=epsilon, ledger=open_ledger(epsilon))[0][0]
         for _ in range(5)
     ]
-    _, deviation = release_sizes(statistics, ROOT, epsilon=epsilon, ledger=open_ledger(epsilon))
-    assert deviation == pytest.approx(10 * 2**0.5, rel=0.01)
-    assert max(abs(found - size[0]) for found in sizes) < 40 * deviation
+    _, noise_stddev = release_sizes(statistics, ROOT, epsilon=epsilon, ledger=open_ledger(epsilon))
+    assert noise_stddev == pytest.approx(10 * 2**0.5, rel=0.01)
+    assert max(abs(found - size[0]) for found in sizes) < 40 * noise_stddev
 
 
 def test_row_limits_are_a_little_above_the_released_sizes():

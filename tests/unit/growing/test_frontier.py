@@ -1,9 +1,9 @@
-from dpboost.growing.frontier import BestFirst, WholeLevel
+from dpboost.growing.frontier import BestFirst, DepthWise
 from dpboost.trees.growing_tree import Splits
 
 
 def test_a_whole_level_is_made_once(splits):
-    frontier = WholeLevel()
+    frontier = DepthWise()
     frontier.push(splits([1, 2, 5]))
     assert frontier.pop().node.tolist() == [1, 2, 5]
     assert len(frontier.pop()) == 0

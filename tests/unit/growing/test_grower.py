@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from dpboost.growing.clipped_leaves import ClippedLeaf
-from dpboost.growing.frontier import BestFirst, WholeLevel
+from dpboost.growing.frontier import BestFirst, DepthWise
 from dpboost.growing.grower import LevelwiseGrower, binary_nodes, grow
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.trees.gain import GradientGain
-from dpboost.trees.growing_tree import Sketch, Splits
+from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.tree import SET_WORDS, complete_children
 
 LEAF = ClippedLeaf(hessian=1.0, reg_lambda=0.1, gradient_bound=1.0, clip=1.0)
@@ -35,14 +35,14 @@ NO_CATEGORIES = np.zeros(3, dtype=np.uint8)
 def complete_sketch(depth, splits):
     """Every node of every level is split in two."""
 
-    def appraise(nodes, sketch):
-        return splits(nodes) if sketch.depth[nodes[0]] < depth else Splits.none()
+    def propose_splits(nodes, growing):
+        return splits(nodes) if growing.depth[nodes[0]] < depth else Splits.none()
 
-    return grow(appraise, lambda made: None, WholeLevel())
+    return grow(propose_splits, lambda made: None, DepthWise())
 
 
-def children(sketch):
-    _, _, left, right = binary_nodes(sketch, NO_CATEGORIES)
+def children(growing):
+    _, _, left, right = binary_nodes(growing, NO_CATEGORIES)
     return left, right
 
 
@@ -82,30 +82,30 @@ def test_the_best_of_the_waiting_splits_is_made_first(splits):
     gains = {0: 5.0, 1: 1.0, 2: 3.0, 3: 4.0, 4: 4.0}
     seen, made = [], []
 
-    def appraise(nodes, sketch):
+    def propose_splits(nodes, growing):
         seen.append(nodes.tolist())
         known = [node for node in nodes.tolist() if node in gains]
         return splits(known, priority=[gains[node] for node in known])
 
-    sketch = grow(appraise, lambda chosen: made.append(chosen.node.tolist()), BestFirst(4))
+    growing = grow(propose_splits, lambda chosen: made.append(chosen.node.tolist()), BestFirst(4))
     assert made == [[0], [2], [3], [4]]
     assert seen == [[0], [1, 2], [3, 4], [5, 6], [7, 8]]
-    assert sketch.leaves.tolist() == [1, 5, 6, 7, 8]
+    assert growing.leaves.tolist() == [1, 5, 6, 7, 8]
 
 
 def test_growth_ends_where_nothing_may_be_split():
-    sketch = grow(lambda nodes, sketch: Splits.none(), lambda made: 1 / 0, BestFirst(9))
-    assert sketch.n_nodes == 1
-    assert sketch.leaves.tolist() == [0]
+    growing = grow(lambda nodes, growing: Splits.none(), lambda made: 1 / 0, BestFirst(9))
+    assert growing.n_nodes == 1
+    assert growing.leaves.tolist() == [0]
 
 
 @pytest.mark.parametrize("categorical", [0, 1])
 def test_a_split_into_many_branches_is_a_chain(splits, categorical):
-    sketch = Sketch()
-    sketch.split(splits(0, n_branches=4))
-    sketch.split(splits(2, n_branches=2, feature=1, split_bin=1))
+    growing = GrowingTree()
+    growing.split(splits(0, n_branches=4))
+    growing.split(splits(2, n_branches=2, feature=1, split_bin=1))
     kinds = np.array([categorical, 0, 0], dtype=np.uint8)
-    feature, left_bins, left, right = binary_nodes(sketch, kinds)
+    feature, left_bins, left, right = binary_nodes(growing, kinds)
     assert feature.tolist() == [0, 0, 0, 1]
     expected = [0b1, 0b10, 0b100] if categorical else [0b1, 0b11, 0b111]
     assert left_bins[:, 0].tolist() == [*expected, 0b11]

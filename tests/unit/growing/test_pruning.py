@@ -10,28 +10,28 @@ from dpboost.growing.pruning import (
     pessimistic_errors,
     prune,
 )
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 
 
 @pytest.fixture
-def sketch(splits):
+def growing(splits):
     """Leaves are nodes 1, 3, 4, 5: the middle child of the root is split again."""
-    sketch = Sketch()
-    sketch.split(splits(0, n_branches=3, feature=1))
-    sketch.split(splits(2, n_branches=2, feature=2))
-    return sketch
+    growing = GrowingTree()
+    growing.split(splits(0, n_branches=3, feature=1))
+    growing.split(splits(2, n_branches=2, feature=2))
+    return growing
 
 
-def test_sizes_agree_from_the_root_down(sketch):
-    sizes = calibrated_sizes(sketch, np.array([100.0, 60, 30, -5, 40, 20]))
+def test_sizes_agree_from_the_root_down(growing):
+    sizes = calibrated_sizes(growing, np.array([100.0, 60, 30, -5, 40, 20]))
     assert sizes[0] == 100
     assert sizes[1:4].tolist() == pytest.approx([200 / 3, 100 / 3, 0])
     assert sizes[4:].sum() == pytest.approx(sizes[2])
     assert sizes[4] == pytest.approx(2 * sizes[5])
 
 
-def test_children_without_rows_share_alike(sketch):
-    sizes = calibrated_sizes(sketch, np.array([30.0, 0, -1, -2, 5, 5]))
+def test_children_without_rows_share_alike(growing):
+    sizes = calibrated_sizes(growing, np.array([30.0, 0, -1, -2, 5, 5]))
     assert sizes[1:4].tolist() == [10, 10, 10]
     assert sizes[4:].tolist() == [5, 5]
 
@@ -59,35 +59,35 @@ def test_known_limits_of_c45():
     assert pessimistic_errors(np.zeros((1, 3))).tolist() == [0]
 
 
-def leaves(sketch, counts, sizes):
+def leaves(growing, counts, sizes):
     return GrownTree(
-        sketch=sketch,
+        growing=growing,
         counts=np.array(counts, dtype=float),
-        deviation=1.0,
+        noise_stddev=1.0,
         sizes=np.array(sizes, dtype=float),
     )
 
 
-def test_a_split_that_tells_nothing_is_cut(sketch):
+def test_a_split_that_tells_nothing_is_cut(growing):
     # Both children of node 2 are of the first class.
-    tree = leaves(sketch, [[0, 50], [30, 0], [40, 1], [20, 0]], [141, 50, 61, 30, 41, 20])
+    tree = leaves(growing, [[0, 50], [30, 0], [40, 1], [20, 0]], [141, 50, 61, 30, 41, 20])
     pruned = prune(tree)
-    assert pruned.sketch.splits.feature.tolist() == [1]
-    assert pruned.sketch.leaves.tolist() == [1, 2, 3]
+    assert pruned.growing.splits.feature.tolist() == [1]
+    assert pruned.growing.leaves.tolist() == [1, 2, 3]
     assert pruned.counts.sum() == pytest.approx(141)
     assert pruned.counts[1] == pytest.approx([60, 1], rel=0.1)
 
 
-def test_a_split_that_tells_much_is_kept(sketch):
-    tree = leaves(sketch, [[0, 50], [30, 0], [0, 40], [20, 0]], [140, 50, 60, 30, 40, 20])
+def test_a_split_that_tells_much_is_kept(growing):
+    tree = leaves(growing, [[0, 50], [30, 0], [0, 40], [20, 0]], [140, 50, 60, 30, 40, 20])
     pruned = prune(tree)
-    assert pruned.sketch.splits.feature.tolist() == [1, 2]
+    assert pruned.growing.splits.feature.tolist() == [1, 2]
     assert np.allclose(pruned.counts, tree.counts)
 
 
-def test_everything_may_be_cut(sketch):
-    tree = leaves(sketch, [[50, 0], [30, 0], [40, 1], [20, 0]], [141, 50, 61, 30, 41, 20])
+def test_everything_may_be_cut(growing):
+    tree = leaves(growing, [[50, 0], [30, 0], [40, 1], [20, 0]], [141, 50, 61, 30, 41, 20])
     pruned = prune(tree)
-    assert pruned.sketch.n_nodes == 1
+    assert pruned.growing.n_nodes == 1
     assert pruned.counts.shape == (1, 2)
     assert pruned.counts.sum() == pytest.approx(141)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost._kernels import impurity as kernel
-from dpboost.growing.frontier import BestFirst, WholeLevel
+from dpboost.growing.frontier import BestFirst, DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import (
     best_candidates,
@@ -89,7 +89,7 @@ def test_the_cut_tree_is_that_of_best_first_growth(n_splits):
     def grown(frontier):
         paths, priority, order = {0: ()}, {}, []
 
-        def appraise(nodes, sketch):
+        def propose_splits(nodes, growing):
             good = []
             for node in nodes.tolist():
                 seed = hash(paths[node]) % 2**32
@@ -116,10 +116,10 @@ def test_the_cut_tree_is_that_of_best_first_growth(n_splits):
                     paths[count[0]] = (*paths[node], branch)
                     count[0] += 1
 
-        return grow(appraise, route, frontier), paths, priority, order
+        return grow(propose_splits, route, frontier), paths, priority, order
 
     _, _, _, expected = grown(BestFirst(n_splits))
-    whole, paths, priority, _ = grown(WholeLevel())
+    whole, paths, priority, _ = grown(DepthWise())
     found = np.array([priority.get(node, 0.0) for node in range(whole.n_nodes)])
     kept, origin = keep_best(whole, found, n_splits)
     assert {paths[int(origin[node])] for node in kept.splits.node} == set(expected)

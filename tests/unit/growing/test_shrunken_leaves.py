@@ -7,7 +7,7 @@ import pytest
 
 from dpboost.growing.shrunken_leaves import GRADIENT_FACTOR, ShrunkenLeaf, SumScale
 from dpboost.losses import SoftmaxLoss
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 
 STEPS = np.array([-0.5, 0.5])
@@ -16,8 +16,8 @@ STEPS = np.array([-0.5, 0.5])
 def scale(**changes):
     asked = {
         "gradient_limit": 0.25,
-        "gradient_reach": Reach.single(16384),
-        "hessian_reach": Reach.single(16384),
+        "gradient_reach": ContributionBound.single(16384),
+        "hessian_reach": ContributionBound.single(16384),
         "hessian_unit": 2.0**-16,
         "hessian_share": 0.1,
         "norm": "l2",
@@ -26,8 +26,12 @@ def scale(**changes):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.8])
-@pytest.mark.parametrize("hessian", [Reach.single(4096), SoftmaxLoss(n_outputs=5).hessian_reach])
-@pytest.mark.parametrize("gradient", [Reach.single(9000), Reach(l1=900, squares=400_000)])
+@pytest.mark.parametrize(
+    "hessian", [ContributionBound.single(4096), SoftmaxLoss(n_outputs=5).hessian_reach]
+)
+@pytest.mark.parametrize(
+    "gradient", [ContributionBound.single(9000), ContributionBound(l1=900, squares=400_000)]
+)
 def test_hessians_have_their_share_of_the_norm(share, hessian, gradient):
     for norm in ("l1", "l2"):
         part = scale(hessian_share=share, hessian_reach=hessian, gradient_reach=gradient, norm=norm)
@@ -53,8 +57,8 @@ def test_released_units_are_worth_what_went_in(norm):
     part = scale(norm=norm)
     gradients, hessians = np.array([[-65536, 3 * 65536]]), np.array([[65536, 16384]])
     value = part.scaled(np.stack([gradients, hessians]))
-    np.testing.assert_allclose(value[0] * part.gradient_worth, [[-1, 3]])
-    np.testing.assert_allclose(value[1] * part.hessian_worth, [[1, 0.25]])
+    np.testing.assert_allclose(value[0] * part.gradient_unit_value, [[-1, 3]])
+    np.testing.assert_allclose(value[1] * part.hessian_unit_value, [[1, 0.25]])
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -89,14 +93,14 @@ def test_without_noise_a_step_is_newtons():
 
 def test_a_step_is_the_posterior_mean_of_its_prior():
     # Half of the variance is noise where prior and noise of the step are alike.
-    deviation, denominator = 7.0, 70.0
-    steps = leaf().steps(np.array([[14.0]]), np.array([[60.0]]), deviation)
-    assert deviation / denominator == pytest.approx(0.1)
+    noise_stddev, denominator = 7.0, 70.0
+    steps = leaf().steps(np.array([[14.0]]), np.array([[60.0]]), noise_stddev)
+    assert noise_stddev / denominator == pytest.approx(0.1)
     assert steps[0, 0] == pytest.approx(-14 / 70 / 2)
     random = np.random.default_rng(0)
     truth = random.normal(0, 0.1, 200_000)
-    noisy = -truth * denominator + random.normal(0, deviation, len(truth))
-    found = leaf().steps(noisy[np.newaxis], np.full((1, len(truth)), 60.0), deviation)
+    noisy = -truth * denominator + random.normal(0, noise_stddev, len(truth))
+    found = leaf().steps(noisy[np.newaxis], np.full((1, len(truth)), 60.0), noise_stddev)
     slope = np.dot(found[0], truth) / np.dot(found[0], found[0])
     assert slope == pytest.approx(1, abs=0.02)
 

@@ -33,12 +33,12 @@ def leaves_below(partition, child):
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("deviation", [0.0, 7.0])
-def test_gains_are_those_of_the_sums_below_each_split(partitions, n_outputs, deviation):
+def test_gains_are_those_of_the_sums_below_each_split(partitions, n_outputs, noise_stddev):
     random = np.random.default_rng(0)
     for partition in partitions:
         shape = (n_outputs, partition.n_leaves)
         gradients, hessians = random.normal(0, 20, shape), random.normal(10, 20, shape)
-        gains, variances = split_gains(partition, gradients, hessians, deviation, LEAF)
+        gains, variances = split_gains(partition, gradients, hessians, noise_stddev, LEAF)
         assert gains.shape == variances.shape == (partition.n_leaves - 1,)
         for node in range(partition.n_leaves - 1):
             gain = variance = 0.0
@@ -48,7 +48,7 @@ def test_gains_are_those_of_the_sums_below_each_split(partitions, n_outputs, dev
                     below = leaves_below(partition, child)
                     h.append(np.maximum(hessians[output, below], 0).sum() + 10.0)
                     step.append(gradients[output, below].sum() / h[-1])
-                    noise.append(len(below) * (deviation / h[-1]) ** 2)
+                    noise.append(len(below) * (noise_stddev / h[-1]) ** 2)
                 weight = h[0] * h[1] / (h[0] + h[1]) * 0.09 / (0.09 + sum(noise))
                 gain += weight * ((step[0] - step[1]) ** 2 - sum(noise))
                 variance += 2 * (weight * sum(noise)) ** 2

@@ -29,7 +29,7 @@ def test_tables_of_the_chosen_splits_are_those_of_the_rows(chosen):
     rows = ClassRows(bins, classes, np.ones(300, bool), n_classes=2, candidates=LAYOUT, n_threads=1)
     chosen = np.array(chosen, dtype=np.int32)
     tables = SplitTables.of(np.zeros(1, dtype=np.int32), chosen, LAYOUT, 2)
-    left, right = tables.branches(tables.question.answer(rows))
+    left, right = tables.branches(tables.query.evaluate(rows))
     for place, candidate in enumerate(chosen[0]):
         (feature,) = LAYOUT.features_of(np.array([candidate]))
         (own,) = LAYOUT.split_bins(np.array([candidate]))
@@ -43,10 +43,10 @@ def test_splits_of_one_feature_cost_what_one_split_costs():
     """A row is in one cell of each feature; nodes with fewer features count in larger units."""
     nodes = np.arange(2, dtype=np.int32) + 1
     chosen = np.array([[0, 1, 2, 3], [0, 4, 8, 5]], dtype=np.int32)
-    question = SplitTables.of(nodes, chosen, LAYOUT, 2).question
-    (l1, _) = question.bounds(Neighbours.ADD_REMOVE)
-    assert question.worth.tolist() == [512, 170]
+    query = SplitTables.of(nodes, chosen, LAYOUT, 2).query
+    (l1, _) = query.bounds(Neighbours.ADD_REMOVE)
+    assert query.unit_value.tolist() == [512, 170]
     assert l1.constant == 512
-    single = SplitTables.of(nodes, chosen[:, :1], LAYOUT, 2).question
-    assert single.worth.tolist() == [1, 1]
+    single = SplitTables.of(nodes, chosen[:, :1], LAYOUT, 2).query
+    assert single.unit_value.tolist() == [1, 1]
     assert single.bounds(Neighbours.REPLACE)[0].constant == 2

@@ -8,14 +8,14 @@ import pytest
 from dpboost._kernels import splitgains
 
 
-def gains(left, right, gradients, hessians, deviation=0.0, *, reg_lambda=1.0, prior=0.5):
+def gains(left, right, gradients, hessians, noise_stddev=0.0, *, reg_lambda=1.0, prior=0.5):
     shown = np.zeros((2, len(left)))
     splitgains.split_gains(
         np.array(left, np.int32),
         np.array(right, np.int32),
         np.array(gradients, float),
         np.array(hessians, float),
-        deviation,
+        noise_stddev,
         reg_lambda,
         prior,
         np.full((3, len(left)), 99.0),

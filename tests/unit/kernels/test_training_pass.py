@@ -7,11 +7,11 @@ import pytest
 
 from dpboost._kernels import lookup_trees, newton
 from dpboost.losses import (
+    FractionalLabelLoss,
     LogisticLoss,
     LogLinkLoss,
+    OneVsRestLoss,
     RobustLoss,
-    SeparateLoss,
-    ShareLoss,
     SoftmaxLoss,
     SquaredLoss,
 )
@@ -32,8 +32,8 @@ LOSSES = {
     "forty classes": many_classes(),
     "quantile": RobustLoss.quantile(SquaredLoss.from_label_bounds(-3.0, 5.0), 0.8),
     "tweedie": LogLinkLoss.tweedie(0.0, 4.0),
-    "shares": ShareLoss.of(),
-    "classes one by one": SeparateLoss(n_outputs=3),
+    "shares": FractionalLabelLoss.of(),
+    "classes one by one": OneVsRestLoss(n_outputs=3),
 }
 
 

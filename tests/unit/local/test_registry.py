@@ -58,8 +58,8 @@ def test_estimates_are_unbiased_with_the_stated_variance(mechanism, labels, epsi
     randomiser, (counts, sums, whole, _) = simulate(mechanism, labels, epsilon, records)
     noise = randomiser.noise()
     truth = np.bincount(cells, minlength=4)
-    worth = labels.targets(private)
-    true_sums = np.array([worth[cells == cell].sum(axis=0) for cell in range(4)])
+    unit_value = labels.targets(private)
+    true_sums = np.array([unit_value[cells == cell].sum(axis=0) for cell in range(4)])
     error = np.sqrt(np.maximum(counts.var(axis=0), 1e-9) / RUNS)
     assert (np.abs(counts.mean(axis=0) - truth) < 5 * error).all()
     assert (np.abs(sums.mean(axis=0) - true_sums) < 5 * sums.std(axis=0) / RUNS**0.5).all()
@@ -149,9 +149,9 @@ def test_without_noise_the_estimates_are_exact(mechanism, labels):
     totals = randomiser.new_totals()
     randomiser.add(payload, totals)
     counts, sums = randomiser.estimate(totals, 4)
-    worth = labels.targets(private)
+    unit_value = labels.targets(private)
     assert counts.tolist() == [1, 1, 0, 2]
-    assert sums[3] == pytest.approx(worth[2] + worth[3])
+    assert sums[3] == pytest.approx(unit_value[2] + unit_value[3])
     assert randomiser.log_probability(payload, records, ONE_RECORD) == 0
 
 

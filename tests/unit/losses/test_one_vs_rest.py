@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import LogisticLoss, SeparateLoss
+from dpboost.losses import LogisticLoss, OneVsRestLoss
 
 
 def table(n_classes, n_rows=3000):
@@ -19,7 +19,7 @@ def table(n_classes, n_rows=3000):
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_each_class_has_the_words_of_two_classes(n_classes, clip):
     scores, labels, rows = table(n_classes)
-    words = SeparateLoss(n_outputs=n_classes).newton_words(
+    words = OneVsRestLoss(n_outputs=n_classes).newton_words(
         scores, labels, rows, gradient_limit=clip
     )
     for k in range(n_classes):
@@ -31,7 +31,7 @@ def test_each_class_has_the_words_of_two_classes(n_classes, clip):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_a_row_has_one_word_wherever_it_lies(n_threads):
-    loss = SeparateLoss(n_outputs=3)
+    loss = OneVsRestLoss(n_outputs=3)
     scores, labels, rows = table(3, 20_001)
     whole = loss.newton_words(scores, labels, rows, gradient_limit=0.5, n_threads=n_threads)
     for chosen in (rows[7:], rows[[20_000, 5, 5, 19_999]]):
@@ -40,17 +40,17 @@ def test_a_row_has_one_word_wherever_it_lies(n_threads):
 
 
 def test_starts_are_the_log_odds_of_the_shares():
-    loss = SeparateLoss(n_outputs=3).starting_at(np.array([0.2, 0.5, -0.1]))
+    loss = OneVsRestLoss(n_outputs=3).starting_at(np.array([0.2, 0.5, -0.1]))
     raw = np.array(loss.start_units) * loss.unit
     np.testing.assert_allclose(loss.inverse_link(raw), [0.2, 0.5, 1e-4], rtol=1e-4)
 
 
 def test_the_objective_is_lightgbms():
-    assert SeparateLoss(n_outputs=4).objective == "multiclassova num_class:4 sigmoid:1"
+    assert OneVsRestLoss(n_outputs=4).objective == "multiclassova num_class:4 sigmoid:1"
 
 
 def test_class_indices_are_checked():
     with pytest.raises(InvalidParameterError, match="class indices"):
-        SeparateLoss(n_outputs=3).encode_labels([0, 3])
+        OneVsRestLoss(n_outputs=3).encode_labels([0, 3])
     with pytest.raises(InvalidParameterError, match="n_outputs"):
-        SeparateLoss(n_outputs=1)
+        OneVsRestLoss(n_outputs=1)

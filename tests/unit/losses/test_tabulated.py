@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import CustomLoss, LogLinkLoss, RobustLoss, ShareLoss, SquaredLoss
+from dpboost.losses import CustomLoss, FractionalLabelLoss, LogLinkLoss, RobustLoss, SquaredLoss
 
 ONE = 65536
 LABELS = SquaredLoss.from_label_bounds(-3.0, 7.0)  # half-width 5
@@ -173,7 +173,7 @@ def test_labels_outside_are_clipped_and_not_told_of():
 
 
 def test_shares_have_the_gradient_of_the_cross_entropy():
-    loss = ShareLoss.of()
+    loss = FractionalLabelLoss.of()
     scores, labels = rows(0, 1)
     scores = 20 * scores - 10
     gradients, hessians = gradients_and_hessians(loss, scores, labels)
@@ -269,7 +269,7 @@ def test_whatever_a_function_returns_is_clipped():
 EVERY = {
     **{name: pair[0] for name, pair in ROBUST.items()},
     **{name: entry[0] for name, entry in LOG_LINK.items()},
-    "shares": ShareLoss.of(),
+    "shares": FractionalLabelLoss.of(),
     "custom": of(squared),
 }
 

@@ -23,10 +23,10 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 ROW = 2**16
-L1, L2, RANGE = (Bound(kind, ROW, "test", 1) for kind in ("l1", "l2", "range"))
+L1, L2, RANGE = (Sensitivity(kind, ROW, "test", 1) for kind in ("l1", "l2", "range"))
 TARGETS = [(0.1, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (8.0, 1e-5), (0.5, 0.05)]
 ALL = [PureAccountant(), ZCDPAccountant(), GDPAccountant()]
 
@@ -55,7 +55,7 @@ def test_infinite_and_empty_budgets(accountant):
     assert accountant.capacity(math.inf, Fraction(0)) == math.inf
     assert accountant.epsilon(math.inf, delta) == math.inf
     assert accountant.epsilon(Fraction(0), delta) == 0
-    gaussian, bound = DiscreteGaussian(rho=math.inf), Bound("l2", 1, "test")
+    gaussian, bound = DiscreteGaussian(rho=math.inf), Sensitivity("l2", 1, "test")
     if accountant.name != "pure":
         assert accountant.cost(gaussian, bound) == math.inf
     assert accountant.cost(DiscreteLaplace(epsilon=math.inf), L1) == math.inf
@@ -72,7 +72,7 @@ def test_what_a_budget_affords_costs_no_more(accountant, budget):
         "GDP": [DiscreteGaussian],
     }[accountant.name]
     for kind in affordable:
-        cost = accountant.cost(accountant.afford(kind, budget), L2)
+        cost = accountant.cost(accountant.calibrate(kind, budget), L2)
         assert budget * Fraction(9999, 10000) <= cost <= budget
 
 
@@ -80,12 +80,12 @@ def test_unsupported_mechanisms_are_refused():
     with pytest.raises(UnsupportedReleaseError, match="discrete Gaussian"):
         PureAccountant().cost(DiscreteGaussian(rho=1), L2)
     with pytest.raises(UnsupportedReleaseError, match="discrete Gaussian"):
-        PureAccountant().afford(DiscreteGaussian, Fraction(1))
+        PureAccountant().calibrate(DiscreteGaussian, Fraction(1))
     for kind in (DiscreteLaplace, ExponentialMechanism):
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
             GDPAccountant().cost(kind(epsilon=1), L1)
         with pytest.raises(UnsupportedReleaseError, match="not Gaussian"):
-            GDPAccountant().afford(kind, Fraction(1))
+            GDPAccountant().calibrate(kind, Fraction(1))
 
 
 @pytest.mark.parametrize("accountant", ALL[1:], ids=lambda accountant: accountant.name)
@@ -162,7 +162,7 @@ def rounded_and_discrete(sigma, radius):
     rounded = norm.logcdf((0.5 - np.abs(k)) / sigma) + np.log1p(
         -np.exp(norm.logcdf((-0.5 - np.abs(k)) / sigma) - norm.logcdf((0.5 - np.abs(k)) / sigma))
     )
-    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 2 * sigma**2)), Bound("l2", 1, "test")
+    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 2 * sigma**2)), Sensitivity("l2", 1, "test")
     discrete = np.array([mechanism.log_probability(i, np.int64(0), bound) for i in k])
     return k / sigma, rounded - discrete
 
@@ -170,14 +170,14 @@ def rounded_and_discrete(sigma, radius):
 @pytest.mark.parametrize("sigma", [3, 10, 40])
 def test_the_discrete_law_is_as_near_to_the_rounded_one_as_the_proof_says(sigma):
     z, log_ratio = rounded_and_discrete(sigma, 9 * sigma)
-    slack = 1e-12
-    assert (log_ratio <= z**2 / (8 * sigma**2) + slack).all()
-    assert (log_ratio >= -1 / (8 * sigma**2) - slack).all()
+    lattice_error = 1e-12
+    assert (log_ratio <= z**2 / (8 * sigma**2) + lattice_error).all()
+    assert (log_ratio >= -1 / (8 * sigma**2) - lattice_error).all()
     assert np.abs(log_ratio).max() > 0.3 * (z**2).max() / (8 * sigma**2)
 
 
 def test_at_small_sigma_the_discrete_gaussian_is_not_gaussian_private():
-    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 2)), Bound("l2", 1, "test")
+    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 2)), Sensitivity("l2", 1, "test")
     k = np.arange(-40, 41)
     here, there = (
         np.exp([mechanism.log_probability(i, np.int64(shift), bound) for i in k])
@@ -192,26 +192,26 @@ def test_at_small_sigma_the_discrete_gaussian_is_not_gaussian_private():
 
 def test_gdp_accepts_sigma_from_the_limit_on():
     at_limit = DiscreteGaussian(rho=Fraction(1, 2 * SMALLEST_SIGMA**2))
-    assert GDPAccountant().cost(at_limit, Bound("l2", 1, "test")) == 2 * at_limit.rho
+    assert GDPAccountant().cost(at_limit, Sensitivity("l2", 1, "test")) == 2 * at_limit.rho
     below = DiscreteGaussian(rho=Fraction(1, 2 * (SMALLEST_SIGMA - 1) ** 2))
     with pytest.raises(UnsupportedReleaseError, match="a larger gradient_clip"):
-        GDPAccountant().cost(below, Bound("l2", 1, "test"))
+        GDPAccountant().cost(below, Sensitivity("l2", 1, "test"))
 
 
 def test_slack_counts_the_entries_that_a_row_changes():
     accountant, mechanism = GDPAccountant(), DiscreteGaussian(rho=Fraction(1, 2))
-    counted, uncounted = Bound("l2", ROW, "test", 3), Bound("l2", ROW, "test")
-    assert accountant.slack(mechanism, counted, 1000) == Fraction(30, 8 * ROW**2)
-    assert accountant.slack(mechanism, uncounted, 1000) == Fraction(10000, 8 * ROW**2)
-    assert accountant.slack(DiscreteGaussian(rho=math.inf), counted, 1000) == 0
+    counted, uncounted = Sensitivity("l2", ROW, "test", 3), Sensitivity("l2", ROW, "test")
+    assert accountant.lattice_error(mechanism, counted, 1000) == Fraction(30, 8 * ROW**2)
+    assert accountant.lattice_error(mechanism, uncounted, 1000) == Fraction(10000, 8 * ROW**2)
+    assert accountant.lattice_error(DiscreteGaussian(rho=math.inf), counted, 1000) == 0
 
 
 def test_slack_limit_leaves_room_for_the_tail():
-    limit = GDPAccountant().slack_limit(Fraction(1))
+    limit = GDPAccountant().lattice_error_limit(Fraction(1))
     assert limit + Fraction(9 * 60, 8 * 2**32) == Fraction(1, 10**6)
-    assert GDPAccountant().slack_limit(Fraction(100)) < limit
+    assert GDPAccountant().lattice_error_limit(Fraction(100)) < limit
     # e^(epsilon - x) may not exceed 1e-20
-    used = (Fraction(1, 10**6) - GDPAccountant().slack_limit(Fraction(100))) * 8 * 2**32 / 9
+    used = (Fraction(1, 10**6) - GDPAccountant().lattice_error_limit(Fraction(100))) * 8 * 2**32 / 9
     assert 100 - used <= math.log(1e-20)
 
 

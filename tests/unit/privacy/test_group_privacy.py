@@ -10,7 +10,7 @@ from scipy.stats import norm
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.mechanisms import DiscreteGaussian
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 DELTA = Fraction(1, 10**6)
 ALL = [PureAccountant(), ZCDPAccountant(), GDPAccountant()]
@@ -20,11 +20,11 @@ ALL = [PureAccountant(), ZCDPAccountant(), GDPAccountant()]
 @pytest.mark.parametrize("rows", [2, 5])
 def test_a_group_has_the_budget_of_its_rows_together(inner, rows):
     group = for_group(inner, rows)
-    power = 1 if inner.currency == "epsilon" else 2
+    power = 1 if inner.privacy_measure == "epsilon" else 2
     assert group.capacity(Fraction(1), DELTA) * rows**power == inner.capacity(Fraction(1), DELTA)
     spent = group.capacity(Fraction(1), DELTA)
     assert group.epsilon(spent, DELTA) == pytest.approx(1.0, rel=1e-5)
-    assert (group.name, group.currency) == (inner.name, inner.currency)
+    assert (group.name, group.privacy_measure) == (inner.name, inner.privacy_measure)
     assert for_group(inner, 1) is inner
     assert group.capacity(math.inf, DELTA) == math.inf
 
@@ -34,7 +34,7 @@ def test_the_largest_loss_of_a_group_is_the_budget(rows):
     """Brute force: the law of a noisy count with and without all rows of a group."""
     group = for_group(PureAccountant(), rows)
     noise = group.noise(group.capacity(Fraction(1), Fraction(0)))
-    bound = Bound("l1", 1, "a row is counted once", 1)
+    bound = Sensitivity("l1", 1, "a row is counted once", 1)
 
     def log_law(outcome, count):
         return noise.log_probability(np.array([outcome]), np.array([count]), bound)
@@ -52,11 +52,11 @@ def test_gaussian_noise_for_a_group_meets_delta_and_no_more(rows):
 
 
 def test_a_group_touches_more_entries():
-    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 100)), Bound("l2", 2**18, "x", 3)
-    alone = GDPAccountant().slack(mechanism, bound, 10)
-    assert for_group(GDPAccountant(), 4).slack(mechanism, bound, 10) == 4 * alone > 0
-    limit = for_group(GDPAccountant(), 4).slack_limit(Fraction(1))
-    assert limit == GDPAccountant().slack_limit(Fraction(1))
+    mechanism, bound = DiscreteGaussian(rho=Fraction(1, 100)), Sensitivity("l2", 2**18, "x", 3)
+    alone = GDPAccountant().lattice_error(mechanism, bound, 10)
+    assert for_group(GDPAccountant(), 4).lattice_error(mechanism, bound, 10) == 4 * alone > 0
+    limit = for_group(GDPAccountant(), 4).lattice_error_limit(Fraction(1))
+    assert limit == GDPAccountant().lattice_error_limit(Fraction(1))
 
 
 @pytest.mark.parametrize("inner", ALL, ids=lambda each: each.name)

@@ -22,13 +22,13 @@ from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import BudgetExceededError, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Sensitive, Sensitivity
 
 DELTA = Fraction(1, 10**6)
 
 
 def a_sum(*values, constant=1, kind="l1", coordinates=1):
-    bound = Bound(kind, constant, "test", coordinates)
+    bound = Sensitivity(kind, constant, "test", coordinates)
     return Sensitive(np.array(values or [0], dtype=np.int64), (bound,))
 
 
@@ -257,7 +257,7 @@ def test_delta_that_is_spent_does_not_serve_the_conversion(open_ledger, accounta
     ledger = open_ledger(delta=DELTA, accountant=accountant)
     half = accountant.capacity(Fraction(1), DELTA / 2)
     assert ledger.capacity == accountant.capacity(Fraction(1), DELTA) > half
-    bound = Bound("l2", 2**16, "test", 1)
+    bound = Sensitivity("l2", 2**16, "test", 1)
     value = Sensitive(np.zeros(1, dtype=np.int64), (bound,))
     release = {"label": "x", "delta": DELTA / 2}
     before = books(ledger)
@@ -276,7 +276,7 @@ def test_delta_that_is_spent_does_not_serve_the_conversion(open_ledger, accounta
 def test_gaussian_accounting_refuses_when_a_row_touches_too_many_entries(open_ledger):
     accountant = GDPAccountant()
     ledger = open_ledger(delta=DELTA, epsilon=8, accountant=accountant)
-    limit = accountant.slack_limit(Fraction(8))
+    limit = accountant.lattice_error_limit(Fraction(8))
     noise = DiscreteGaussian(rho=Fraction(1, 2))
     fitting = int(limit * 8 * 2**32 / 10)
 
@@ -340,7 +340,7 @@ def test_seeded_noise_is_not_private(open_ledger):
 def test_releases_are_fresh_arrays_of_the_values_shape(open_ledger):
     ledger = open_ledger()
     value = np.zeros((3, 4), dtype=np.int64)
-    bounds = (Bound("l1", 1, "test"), Bound("range", 2, "test"))
+    bounds = (Sensitivity("l1", 1, "test"), Sensitivity("range", 2, "test"))
     sensitive = Sensitive(value, bounds)
     noisy = ledger.release(DiscreteLaplace(epsilon=Fraction(1, 9)), sensitive, label="x")
     assert (noisy.shape, noisy.dtype) == ((3, 4), np.int64)

@@ -16,7 +16,7 @@ from dpboost.privacy.mechanisms import (
     PermuteAndFlip,
 )
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 PURE = [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace]
 SELECTIONS = [ExponentialMechanism, PermuteAndFlip]
@@ -42,7 +42,7 @@ def log_probabilities(mechanism, outputs, value, bound):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("constant", [1, 3])
 def test_discrete_laplace_costs_epsilon_and_not_less(epsilon, constant):
-    mechanism, bound = DiscreteLaplace(epsilon=epsilon), Bound("l1", constant, "test")
+    mechanism, bound = DiscreteLaplace(epsilon=epsilon), Sensitivity("l1", constant, "test")
     outputs = support(bound, 0)
     here = log_probabilities(mechanism, outputs, column(0), bound)
     there = log_probabilities(mechanism, outputs, column(constant), bound)
@@ -57,7 +57,7 @@ def test_noise_of_an_array_is_independent_noise_of_its_entries():
         (DiscreteLaplace(epsilon=1), "l1"),
         (DiscreteGaussian(rho=Fraction(1, 8)), "l2"),
     ):
-        bound = Bound(kind, 2, "test")
+        bound = Sensitivity(kind, 2, "test")
         value, output = column([[1, 2], [3, 4]]), column([[0, 5], [3, -9]])
         parts = [
             mechanism.log_probability(column([o]), column([v]), bound)
@@ -69,7 +69,7 @@ def test_noise_of_an_array_is_independent_noise_of_its_entries():
 @pytest.mark.parametrize("sigma", [1, 2, 30])
 def test_discrete_gaussian_is_concentrated_at_its_rho(sigma):
     rho = Fraction(9, 2 * sigma**2)
-    mechanism, bound = DiscreteGaussian(rho=rho), Bound("l2", 3, "test")
+    mechanism, bound = DiscreteGaussian(rho=rho), Sensitivity("l2", 3, "test")
     assert mechanism.parameters(bound) == (sigma,)
     outputs = np.arange(-60 * sigma, 60 * sigma + 1)
     here = log_probabilities(mechanism, outputs, column(0), bound)
@@ -88,7 +88,7 @@ def test_tails(probability, constant):
         (DiscreteLaplace(epsilon=2), "l1", True),
         (DiscreteGaussian(rho=Fraction(1, 50)), "l2", False),
     ):
-        bound = Bound(kind, constant, "test")
+        bound = Sensitivity(kind, constant, "test")
         tail = mechanism.tail(bound, probability)
 
         def upper(start, mechanism=mechanism, bound=bound):
@@ -112,7 +112,7 @@ def all_choices(scores):
 @pytest.mark.parametrize("kind", SELECTIONS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_selection_never_costs_more_than_epsilon(kind, epsilon):
-    mechanism, bound = kind(epsilon=epsilon), Bound("range", 4, "test")
+    mechanism, bound = kind(epsilon=epsilon), Sensitivity("range", 4, "test")
     bases = [[0, 0, 0], [0, 5, -3], [0, -60, -60], [100, 99, 0]]
     worst = 0.0
     for base, change in itertools.product(bases, itertools.product((-3, 0, 1), repeat=3)):
@@ -128,7 +128,7 @@ def test_selection_never_costs_more_than_epsilon(kind, epsilon):
 
 @pytest.mark.parametrize("kind", SELECTIONS)
 def test_a_row_that_moves_between_nodes_costs_epsilon_at_most(kind):
-    mechanism, bound = kind(epsilon=1), Bound("range", 8, "test")
+    mechanism, bound = kind(epsilon=1), Sensitivity("range", 8, "test")
     before = column([[0, 0, -50], [0, 0, -50]])
     after = before + column([[3, -1, 0], [-3, 1, 1]])
     outputs = all_choices(before)
@@ -139,7 +139,7 @@ def test_a_row_that_moves_between_nodes_costs_epsilon_at_most(kind):
 
 @pytest.mark.parametrize("kind", SELECTIONS)
 def test_nodes_of_a_level_are_independent(kind):
-    mechanism, bound = kind(epsilon=3), Bound("range", 4, "test")
+    mechanism, bound = kind(epsilon=3), Sensitivity("range", 4, "test")
     scores = column([[0, 3, 1], [9, 2, 5]])
     for choice in all_choices(scores):
         parts = [
@@ -150,7 +150,7 @@ def test_nodes_of_a_level_are_independent(kind):
 
 @pytest.mark.parametrize("n_candidates", [1, 2, 5, 6])
 def test_permute_and_flip_by_enumeration_of_all_orders(n_candidates):
-    mechanism, bound = PermuteAndFlip(epsilon=2), Bound("range", 4, "test")
+    mechanism, bound = PermuteAndFlip(epsilon=2), Sensitivity("range", 4, "test")
     scores = column([[0, -1, 0, -7, -2, -40][:n_candidates]])
     accepted = np.exp((scores[0] - scores.max()) / 2)
     probabilities = np.zeros(n_candidates)
@@ -168,7 +168,7 @@ def test_permute_and_flip_by_enumeration_of_all_orders(n_candidates):
 
 @pytest.mark.parametrize("kind", PURE)
 def test_parameters_are_rounded_towards_privacy(kind):
-    bound = Bound(kind.needs, 1234567, "test")
+    bound = Sensitivity(kind.needs, 1234567, "test")
     epsilon = Fraction(10**12 + 39, 3 * 10**12 + 7)
     numerator, denominator = kind(epsilon=epsilon).parameters(bound)
     assert max(numerator, denominator) < 2**32
@@ -177,7 +177,7 @@ def test_parameters_are_rounded_towards_privacy(kind):
 
 
 def test_sigma_is_rounded_up():
-    bound = Bound("l2", 1000, "test")
+    bound = Sensitivity("l2", 1000, "test")
     (sigma,) = DiscreteGaussian(rho=Fraction(1, 3)).parameters(bound)
     assert Fraction(1000**2, 2 * sigma**2) <= Fraction(1, 3)
     assert Fraction(1000**2, 2 * (sigma - 1) ** 2) > Fraction(1, 3)
@@ -186,9 +186,9 @@ def test_sigma_is_rounded_up():
 @pytest.mark.parametrize("kind", PURE)
 def test_budgets_too_small_to_draw_are_refused(kind):
     with pytest.raises(InvalidParameterError, match="too large to be drawn"):
-        kind(epsilon=Fraction(1, 10**6)).parameters(Bound(kind.needs, 10**6, "test"))
+        kind(epsilon=Fraction(1, 10**6)).parameters(Sensitivity(kind.needs, 10**6, "test"))
     with pytest.raises(InvalidParameterError, match="too large to be drawn"):
-        DiscreteGaussian(rho=Fraction(1, 10**8)).parameters(Bound("l2", 2**20, "test"))
+        DiscreteGaussian(rho=Fraction(1, 10**8)).parameters(Sensitivity("l2", 2**20, "test"))
 
 
 def test_costs():
@@ -216,7 +216,7 @@ def test_of_rho_costs_at_most_rho(kind, rho):
 
 @pytest.mark.parametrize("kind", SELECTIONS)
 def test_without_noise_the_best_candidate_wins_and_ties_go_to_the_first(kind):
-    mechanism, bound = kind(epsilon=math.inf), Bound("range", 1, "test")
+    mechanism, bound = kind(epsilon=math.inf), Sensitivity("range", 1, "test")
     scores = column([[1, 5, 5], [-3, -9, -3]])
     chosen = mechanism.draw(scores, bound, Entropy.seeded(1))
     np.testing.assert_array_equal(chosen, [1, 0])
@@ -229,7 +229,7 @@ def test_without_noise_the_best_candidate_wins_and_ties_go_to_the_first(kind):
     [(DiscreteLaplace(epsilon=math.inf), "l1"), (DiscreteGaussian(rho=math.inf), "l2")],
 )
 def test_without_noise_the_value_is_copied(mechanism, kind):
-    value, bound = column([[1, 2]]), Bound(kind, 1, "test")
+    value, bound = column([[1, 2]]), Sensitivity(kind, 1, "test")
     drawn = mechanism.draw(value, bound, Entropy.seeded(1))
     np.testing.assert_array_equal(drawn, value)
     assert not np.shares_memory(drawn, value)
@@ -254,15 +254,20 @@ def test_epsilon_is_checked(kind, epsilon):
 @pytest.mark.parametrize(
     ("mechanism", "bound", "value", "outcomes"),
     [
-        (DiscreteLaplace(epsilon=2), Bound("l1", 3, "test"), column(7), range(-20, 35)),
+        (DiscreteLaplace(epsilon=2), Sensitivity("l1", 3, "test"), column(7), range(-20, 35)),
         (
             DiscreteGaussian(rho=Fraction(1, 32)),
-            Bound("l2", 1, "test"),
+            Sensitivity("l2", 1, "test"),
             column(7),
             range(-20, 35),
         ),
-        (ExponentialMechanism(epsilon=2), Bound("range", 4, "test"), column([0, 3, -2]), range(3)),
-        (PermuteAndFlip(epsilon=2), Bound("range", 4, "test"), column([0, 3, -2]), range(3)),
+        (
+            ExponentialMechanism(epsilon=2),
+            Sensitivity("range", 4, "test"),
+            column([0, 3, -2]),
+            range(3),
+        ),
+        (PermuteAndFlip(epsilon=2), Sensitivity("range", 4, "test"), column([0, 3, -2]), range(3)),
     ],
     ids=lambda part: type(part).__name__,
 )

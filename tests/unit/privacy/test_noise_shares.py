@@ -8,10 +8,10 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.noise_shares import MaskedShare, OneTimePad, excess, share, share_sigma
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
-L1 = Bound("l1", 3, "test")
-L2 = Bound("l2", 2**16, "test")
+L1 = Sensitivity("l1", 3, "test")
+L2 = Sensitivity("l2", 2**16, "test")
 
 
 def gaussian_law(s, reach):

@@ -11,20 +11,20 @@ from dpboost._kernels import newton
 from dpboost.growing.shrunken_leaves import GRADIENT_FACTOR, SumScale
 from dpboost.losses import (
     CustomLoss,
+    FractionalLabelLoss,
     LogisticLoss,
     LogLinkLoss,
+    OneVsRestLoss,
     RobustLoss,
-    SeparateLoss,
-    ShareLoss,
     SoftmaxLoss,
     SquaredLoss,
 )
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.sensitive import _reveal
 from dpboost.privacy.sensitivity.constants import newton_sums
-from dpboost.rows.encoded_rows import TaughtRows
+from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 
@@ -43,7 +43,7 @@ LOSSES = {
     "poisson": LogLinkLoss.poisson(0.0, 8.0),
     "gamma": LogLinkLoss.gamma(0.01, 8.0),
     "tweedie": LogLinkLoss.tweedie(0.0, 8.0),
-    "cross_entropy": ShareLoss.of(),
+    "cross_entropy": FractionalLabelLoss.of(),
     "custom": CustomLoss.of(
         steep,
         gradient_bound=2.0,
@@ -51,7 +51,7 @@ LOSSES = {
         label_bounds=(-1.0, 1.0),
         score_bounds=(-1.0, 1.0),
     ),
-    "multiclassova": SeparateLoss(n_outputs=3),
+    "multiclassova": OneVsRestLoss(n_outputs=3),
     "multiclass": SoftmaxLoss(n_outputs=3),
     "regression": LABELS,
 }
@@ -137,7 +137,7 @@ def test_a_row_moves_the_released_sums_by_the_bound_and_not_more(name, limit, ne
         tight = bound.constant
         if name not in BOTH_AT_ONCE:
             gradients = scale.gradient_reach.scaled(GRADIENT_FACTOR)
-            alone = newton_sums(gradients, Reach.single(1), neighbours)
+            alone = newton_sums(gradients, ContributionBound.single(1), neighbours)
             tight = dict(zip(("l1", "l2"), alone, strict=True))[norm].constant
         assert truth >= 0.95 * tight
 
@@ -163,25 +163,25 @@ def test_the_difference_of_gradients_of_unequal_sides_is_what_they_span():
     assert reach.scaled(3).difference == 9 * reach.difference
 
 
-def asked(question, label, weight, neighbours):
+def asked(query, label, weight, neighbours):
     """The answer for one row, whose weight is given in units of the released vector.
 
     A label of None is one of no class: the row takes no part.
     """
-    row = TaughtRows(
+    row = EncodedRows(
         table=None,
         targets=np.array([label or 0]),
         present=np.array([label is not None]),
         indices=np.array([label or 0]),
         extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
-    return LocalSource(row).sensitive(question, neighbours)
+    return LocalRows(row).sensitive(query, neighbours)
 
 
-def check_start_bounds(question, labels, neighbours, tight):
+def check_start_bounds(query, labels, neighbours, tight):
     """Brute force over rows of all labels and weights, and over pairs of them."""
     rows = [(label, weight * 4) for label in labels for weight in WEIGHTS.tolist()]
-    sensitive = [asked(question, label, weight, neighbours) for label, weight in rows]
+    sensitive = [asked(query, label, weight, neighbours) for label, weight in rows]
     values = np.array([_reveal(one) for one in sensitive], dtype=float)
     changes = values
     if neighbours is Neighbours.REPLACE:
@@ -199,33 +199,33 @@ def check_start_bounds(question, labels, neighbours, tight):
 def test_a_weighted_row_moves_the_start_value_by_the_bound(name, neighbours):
     loss = LOSSES[name]
     grid = loss.encode_labels([-1.0, 0.0, 0.3, 1.0, 8.0])
-    question = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
+    query = MeanAndRows(loss=loss, weighting=Weighting(max_weight=1.0))
     replace = neighbours is Neighbours.REPLACE
     tight = {"l1": 0.0, "l2": 0.0} if replace else {"l1": 0.95, "l2": 0.95}
-    check_start_bounds(question, grid, neighbours, tight)
+    check_start_bounds(query, grid, neighbours, tight)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_row_of_two_classes_or_none_moves_the_start_value_by_the_bound(neighbours):
-    question = MeanAndRows(loss=LogisticLoss(), weighting=Weighting(max_weight=1.0), others=True)
+    query = MeanAndRows(loss=LogisticLoss(), weighting=Weighting(max_weight=1.0), others=True)
     # The bound of a replaced row is that of labels on both sides of 0, where these are 0 and 1:
     # a change of (1, 1, -1) is the largest, and 4 and sqrt 5 are charged.
     replace = neighbours is Neighbours.REPLACE
     tight = {"l1": 0.74, "l2": 0.77} if replace else {"l1": 0.95, "l2": 0.95}
-    check_start_bounds(question, [0, 1, None], neighbours, tight)
+    check_start_bounds(query, [0, 1, None], neighbours, tight)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("others", [False, True])
 def test_a_weighted_row_moves_a_row_count_by_the_bound(others, neighbours):
-    question = RowCount(weighting=Weighting(max_weight=1.0), others=others)
+    query = RowCount(weighting=Weighting(max_weight=1.0), others=others)
     replace = neighbours is Neighbours.REPLACE
     # Without classes every row is counted: a replaced one cannot leave the count.
     tight = dict.fromkeys(("l1", "l2"), 0.0 if replace and not others else 0.95)
-    check_start_bounds(question, [0, 1, *([None] if others else [])], neighbours, tight)
+    check_start_bounds(query, [0, 1, *([None] if others else [])], neighbours, tight)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_weighted_row_moves_class_sizes_by_the_bound(neighbours):
-    question = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
-    check_start_bounds(question, [0, 1, 2, None], neighbours, {"l1": 0.95, "l2": 0.95})
+    query = ClassSizes(n_classes=3, weighting=Weighting(max_weight=1.0))
+    check_start_bounds(query, [0, 1, 2, None], neighbours, {"l1": 0.95, "l2": 0.95})

@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 
 dp = pytest.importorskip("opendp.prelude", reason="the extra 'oracle' is not installed")
 
@@ -25,7 +25,7 @@ def _contributions():
 
 def ours(mechanism, kind):
     zeros = np.zeros(N_DRAWS, dtype=np.int64)
-    return mechanism.draw(zeros, Bound(kind, 1, "test"), Entropy.secure())
+    return mechanism.draw(zeros, Sensitivity(kind, 1, "test"), Entropy.secure())
 
 
 def assert_alike(first, second):

@@ -27,8 +27,8 @@ from dpboost.privacy.private_bounds import (
     release_label_range,
     release_magnitude,
 )
-from dpboost.privacy.queries import LocalSource
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.rows.raw_rows import RawRows
 
 ZERO = N_CELLS // 2
@@ -37,12 +37,12 @@ DELTA = Fraction(1, 10**6)
 
 def labelled(values):
     """Rows whose labels are these numbers."""
-    return LocalSource(SimpleNamespace(labels=values))
+    return LocalRows(SimpleNamespace(labels=values))
 
 
 def tabled(values):
     """Rows of a table of numbers."""
-    return LocalSource(RawRows(table=read_table(values), labels=np.zeros(len(values))))
+    return LocalRows(RawRows(table=read_table(values), labels=np.zeros(len(values))))
 
 
 def cell(x):
@@ -184,8 +184,8 @@ def test_noise_is_taken_for_rows_in_less_than_one_column_in_a_million(
 ):
     ledger = open_ledger(accountant=accountant, neighbours=neighbours, delta=DELTA)
     noise = accountant.noise(budget)
-    question = magnitudes(ledger, None, budget)
-    (bound,) = [bound for bound in question.bounds(neighbours) if bound.kind == noise.needs]
+    query = magnitudes(ledger, None, budget)
+    (bound,) = [bound for bound in query.bounds(neighbours) if bound.kind == noise.needs]
     # The threshold that releases are held against.
     threshold = noise.tail(bound, FALSE_ALARM / N_CELLS)
     numbers = noise.parameters(bound)
@@ -230,7 +230,7 @@ def test_cells_beside_an_occupied_one_pass_more_easily(open_ledger):
 def test_noise_of_merged_cells_is_rarely_taken_for_rows():
     """Discrete Laplace noise has the heavier tail; that of a sum is convolved exactly."""
     noise = PureAccountant().noise(Fraction(1, 10))
-    least = noise.tail(Bound("l1", 1, "", 1), STRAY_CELL / RANGE_CELLS)
+    least = noise.tail(Sensitivity("l1", 1, "", 1), STRAY_CELL / RANGE_CELLS)
     law = np.exp(-0.1 * np.abs(np.arange(-600, 601)))
     law /= law.sum()
     size = 1
@@ -331,18 +331,18 @@ def test_a_range_is_not_that_of_most_rows_where_many_others_do_not_show(open_led
 def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbours):
     """All pairs of small tables, labels at and outside the ends among them."""
     values = [-1e300, -1.0, -0.999, 0.0, 0.5, 1.0, np.nextafter(1, 0), 7.0]
-    question = RangeCounts(low=-1.0, high=1.0, units=3)
+    query = RangeCounts(low=-1.0, high=1.0, units=3)
     empty, one = np.array([2.0, 0.5]), []
     for value in values:
-        one.append(question.answer(SimpleNamespace(labels=np.append(empty, value))))
-        assert one[-1].shape == question.shape
+        one.append(query.evaluate(SimpleNamespace(labels=np.append(empty, value))))
+        assert one[-1].shape == query.shape
         assert one[-1].sum() == 9
-    before = question.answer(SimpleNamespace(labels=empty))
+    before = query.evaluate(SimpleNamespace(labels=empty))
     pairs = [(before, after) for after in one]
     if neighbours is Neighbours.REPLACE:
         pairs = [(first, second) for first in one for second in one]
     moved = [(np.abs(b - a).sum(), math.sqrt(((b - a) ** 2).sum())) for a, b in pairs]
-    for bound, largest in zip(question.bounds(neighbours), np.max(moved, axis=0), strict=True):
+    for bound, largest in zip(query.bounds(neighbours), np.max(moved, axis=0), strict=True):
         assert largest <= bound.constant
         assert largest >= 0.95 * bound.constant or bound.kind == "l2"
         assert bound.constant <= math.ceil(largest)
@@ -350,6 +350,6 @@ def test_a_row_moves_the_counts_of_a_range_by_its_bound(neighbours):
 
 def test_the_cell_of_a_label_depends_on_this_row_alone():
     labels = np.random.default_rng(5).uniform(-3, 3, 301)
-    question = RangeCounts(low=-1.7, high=2.3, units=1)
-    alone = sum(question.answer(SimpleNamespace(labels=labels[i : i + 1])) for i in range(301))
-    np.testing.assert_array_equal(question.answer(SimpleNamespace(labels=labels)), alone)
+    query = RangeCounts(low=-1.7, high=2.3, units=1)
+    alone = sum(query.evaluate(SimpleNamespace(labels=labels[i : i + 1])) for i in range(301))
+    np.testing.assert_array_equal(query.evaluate(SimpleNamespace(labels=labels)), alone)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.sensitive import Sensitive, _reveal
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -19,7 +19,7 @@ class Above:
     shape = (1,)
     unit = 0.5
 
-    def answer(self, rows):
+    def evaluate(self, rows):
         return np.array([int((rows > self.limit).sum()) * 2], dtype=np.int64)
 
     def bounds(self, neighbours):
@@ -30,13 +30,13 @@ class Above:
 class Shift:
     by: float
 
-    def carry_out(self, rows):
+    def execute(self, rows):
         return rows + self.by
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
-    source = LocalSource(np.array([1.0, 2.0, 3.0]))
+    source = LocalRows(np.array([1.0, 2.0, 3.0]))
     sensitive = source.sensitive(Above(1.5), neighbours)
     assert isinstance(sensitive, Sensitive)
     assert _reveal(sensitive).tolist() == [4]
@@ -45,7 +45,7 @@ def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
 
 
 def test_an_order_changes_what_is_answered():
-    source = LocalSource(np.array([1.0, 2.0, 3.0]))
-    source.tell(Shift(-1.0))
+    source = LocalRows(np.array([1.0, 2.0, 3.0]))
+    source.apply(Shift(-1.0))
     assert source.exact(Above(1.5)).tolist() == [2]
     assert not hasattr(source, "rows")

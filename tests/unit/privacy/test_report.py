@@ -13,7 +13,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Sensitive, Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, gain_score
 
 SECRET = 424242
@@ -104,7 +104,7 @@ def test_kind_and_delta(open_ledger):
     assert (pure.kind, pure.delta_spent) == ("pure", 0)
     assert "delta" not in pure.guarantee
     ledger = open_ledger(entropy=entropy, delta=0.1)
-    value = Sensitive(np.zeros(1, dtype=np.int64), (Bound("l1", 1, "test"),))
+    value = Sensitive(np.zeros(1, dtype=np.int64), (Sensitivity("l1", 1, "test"),))
     ledger.release(DiscreteLaplace(epsilon=1), value, label="x", delta=0.01)
     mixed = PrivacyReport.from_ledger(ledger)
     assert (mixed.kind, mixed.delta_spent) == ("approximate", Fraction(1, 100))
@@ -116,7 +116,7 @@ def test_kind_and_delta(open_ledger):
 
 def test_infinite_epsilon(open_ledger):
     ledger = open_ledger(epsilon=math.inf, entropy=Entropy.secure())
-    scores = Sensitive(np.zeros((2, 3), dtype=np.int64), (Bound("range", 4, "test"),))
+    scores = Sensitive(np.zeros((2, 3), dtype=np.int64), (Sensitivity("range", 4, "test"),))
     ledger.release(ExponentialMechanism(epsilon=math.inf), scores, label="splits")
     report = PrivacyReport.from_ledger(ledger)
     assert (report.kind, report.private) == ("none", False)

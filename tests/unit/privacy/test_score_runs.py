@@ -12,9 +12,9 @@ from dpboost.privacy import mechanisms
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy.sensitive import Bound, Sensitive, SensitiveValueError
+from dpboost.privacy.sensitive import Sensitive, SensitiveValueError, Sensitivity
 
-BOUND = Bound("range", 4, "for a test")
+BOUND = Sensitivity("range", 4, "for a test")
 RUNS = ScoreRuns(
     scores=np.array([3, 9, 1, 4, 4], dtype=np.int64),
     starts=np.array([0, 2, 3, 0, 5], dtype=np.int32),

@@ -9,10 +9,10 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.sensitive import Bound, Sensitive
+from dpboost.privacy.sensitive import Sensitive, Sensitivity
 
 SECRET = 8675309
-L1 = Bound("l1", 2, "test")
+L1 = Sensitivity("l1", 2, "test")
 
 
 def secret():
@@ -69,7 +69,9 @@ def test_repr_shows_no_number():
 
 
 def test_map_stays_on_the_private_side(open_ledger):
-    doubled = secret().map(lambda value: 2 * value, bounds=(Bound("l1", 4, "doubled"),), unit=0.5)
+    doubled = secret().map(
+        lambda value: 2 * value, bounds=(Sensitivity("l1", 4, "doubled"),), unit=0.5
+    )
     assert isinstance(doubled, Sensitive)
     assert doubled.bound("l1").constant == 4
     assert doubled.unit == 0.5
@@ -80,9 +82,9 @@ def test_map_stays_on_the_private_side(open_ledger):
 
 def test_tells_the_noise_of_its_release():
     noise = DiscreteLaplace(epsilon=Fraction(1))
-    assert secret().deviation(noise) == noise.deviation(L1)
+    assert secret().noise_stddev(noise) == noise.noise_stddev(L1)
     with pytest.raises(InvalidParameterError, match="kind 'l2'"):
-        secret().deviation(DiscreteGaussian(rho=Fraction(1)))
+        secret().noise_stddev(DiscreteGaussian(rho=Fraction(1)))
 
 
 def test_wants_integers_and_bounds_of_different_kinds():
@@ -95,7 +97,7 @@ def test_wants_integers_and_bounds_of_different_kinds():
 
 
 def test_two_bounds_on_one_value():
-    value = Sensitive(np.array([1]), (L1, Bound("l2", 3, "test")))
+    value = Sensitive(np.array([1]), (L1, Sensitivity("l2", 3, "test")))
     assert value.bound("l1").constant == 2
     assert value.bound("l2").constant == 3
     with pytest.raises(InvalidParameterError, match="'range'.*l1, l2"):
@@ -108,4 +110,4 @@ def test_two_bounds_on_one_value():
 )
 def test_bounds_are_positive_integers(parameters):
     with pytest.raises(InvalidParameterError):
-        Bound(*parameters, "test")
+        Sensitivity(*parameters, "test")

@@ -77,7 +77,7 @@ def test_the_books_close_at_exactly_the_capacity(epsilon, delta, neighbours, per
                 assert report.capacity == Fraction(str(epsilon))
             else:
                 asked = GDPAccountant().capacity(Fraction(str(epsilon)), Fraction(str(delta)))
-                assert report.currency == GDPAccountant.currency
+                assert report.privacy_measure == GDPAccountant.privacy_measure
                 assert report.capacity == asked
             assert report.neighbours == neighbours
 

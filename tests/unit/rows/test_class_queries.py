@@ -56,7 +56,7 @@ def place(bins, classes, made=()):
         n_threads=1,
     )
     for one in made:
-        rows = SplitRows(splits=one).carry_out(rows)
+        rows = SplitRows(splits=one).execute(rows)
     return rows
 
 
@@ -94,7 +94,7 @@ QUESTIONS = {
         cell_offsets=CELLS,
         n_groups=4,
         n_classes=N_CLASSES,
-        worth=np.array([2, 4]),
+        unit_value=np.array([2, 4]),
     ),
     "bounds": ImpurityBounds(nodes=NODES, n_features=N_FEATURES),
     "scores": SplitScores(
@@ -110,39 +110,39 @@ SUMS = [name for name in QUESTIONS if name not in ("bounds", "scores")]
 
 @EACH
 def test_answers_have_the_public_shape(name):
-    question = QUESTIONS[name]
+    query = QUESTIONS[name]
     for n_rows in (0, 1, 50):
-        answer = question.answer(place(*table(n_rows), MADE))
-        assert answer.shape == question.shape
+        answer = query.evaluate(place(*table(n_rows), MADE))
+        assert answer.shape == query.shape
         assert answer.dtype == np.int64
 
 
 @pytest.mark.parametrize("name", SUMS)
 def test_answers_of_disjoint_rows_add_up(name):
-    question = QUESTIONS[name]
+    query = QUESTIONS[name]
     bins, classes = table(200)
-    whole = question.answer(place(bins, classes, MADE))
-    parts = [question.answer(place(bins[i::3], classes[i::3], MADE)) for i in range(3)]
+    whole = query.evaluate(place(bins, classes, MADE))
+    parts = [query.evaluate(place(bins[i::3], classes[i::3], MADE)) for i in range(3)]
     assert np.array_equal(whole, sum(parts))
     assert whole.any()
 
 
 def test_bounds_of_places_together_are_below_the_bound_of_all_rows():
     """Theorem 7 of Gubler: places split their own rows as well as any common split does."""
-    question = QUESTIONS["bounds"]
+    query = QUESTIONS["bounds"]
     bins, classes = table(500)
-    whole = question.answer(place(bins, classes, MADE))
-    parts = sum(question.answer(place(bins[i::5], classes[i::5], MADE)) for i in range(5))
+    whole = query.evaluate(place(bins, classes, MADE))
+    parts = sum(query.evaluate(place(bins[i::5], classes[i::5], MADE)) for i in range(5))
     # Each place rounds by less than two units.
     assert (parts <= whole + 5 * 2).all()
     assert (parts < whole).any()
 
 
-def l1(question, before, after):
-    return int(np.abs(question.answer(before) - question.answer(after)).sum())
+def l1(query, before, after):
+    return int(np.abs(query.evaluate(before) - query.evaluate(after)).sum())
 
 
-def changes(question, relation):
+def changes(query, relation):
     """The largest change of an answer that one row makes, over rows and small tables."""
     worst = 0
     for seed, n_rows in ((0, 0), (1, 1), (2, 6), (3, 40)):
@@ -154,9 +154,9 @@ def changes(question, relation):
         places = [place(*new, MADE) for new in news]
         if relation is ADD:
             old = place(bins, classes, MADE)
-            worst = max(worst, *(l1(question, old, new) for new in places))
+            worst = max(worst, *(l1(query, old, new) for new in places))
         else:
-            answers = np.stack([question.answer(new).ravel() for new in places])
+            answers = np.stack([query.evaluate(new).ravel() for new in places])
             worst = max(worst, *(np.abs(answers - one).sum(axis=1).max() for one in answers))
     return worst
 
@@ -188,7 +188,7 @@ def test_a_node_that_is_listed_twice_is_refused(name):
 def test_nodes_that_share_rows_or_do_not_exist_are_refused(name, nodes):
     asked = replace(QUESTIONS[name], nodes=np.array(nodes, dtype=np.int32))
     with pytest.raises(InvalidParameterError, match="nodes that"):
-        asked.answer(place(*table(20), MADE))
+        asked.evaluate(place(*table(20), MADE))
 
 
 @pytest.mark.parametrize("name", ["histograms", "cell sizes", "some features", "groups"])
@@ -198,7 +198,7 @@ def test_other_cells_or_classes_than_agreed_are_refused(name):
     other[1] -= 1
     for change in ({"cell_offsets": other}, {"n_classes": 3}):
         with pytest.raises(InvalidParameterError, match="agreed"):
-            replace(QUESTIONS[name], **change).answer(rows)
+            replace(QUESTIONS[name], **change).evaluate(rows)
 
 
 LIES = [
@@ -298,8 +298,8 @@ def extreme(draw, kind):
                 groups[node, cell] = draw(st.integers(-1, n_groups - 1))
             groups[node, CELLS[feature]] = n_groups - 1
     units = st.sampled_from([1, 2, MOST_WORTH - 1, MOST_WORTH])
-    worth = np.array([draw(units) for _ in nodes], dtype=np.int64)
-    return GroupedCells(**common, groups=groups, n_groups=n_groups, worth=worth)
+    unit_value = np.array([draw(units) for _ in nodes], dtype=np.int64)
+    return GroupedCells(**common, groups=groups, n_groups=n_groups, unit_value=unit_value)
 
 
 @pytest.mark.parametrize(
@@ -318,14 +318,14 @@ def extreme(draw, kind):
 @BRUTE
 @given(data=st.data())
 def test_no_valid_question_moves_further_than_its_bounds(kind, relation, data):
-    question = data.draw(extreme(kind))
-    bounds = {bound.kind: bound for bound in question.bounds(relation)}
+    query = data.draw(extreme(kind))
+    bounds = {bound.kind: bound for bound in query.bounds(relation)}
     rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=6))
     news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
 
-    def answer(own):
+    def evaluate(own):
         bins, classes = [row for row, _ in own], [c for _, c in own]
-        return question.answer(place(bins, classes, MADE)).astype(object).ravel()
+        return query.evaluate(place(bins, classes, MADE)).astype(object).ravel()
 
     answers = [answer([*rows, new]) for new in news]
     others = [answer(rows)] if relation is ADD else answers
@@ -343,18 +343,18 @@ def test_no_valid_question_moves_further_than_its_bounds(kind, relation, data):
 def test_no_valid_scores_move_further_than_their_range(relation, data):
     nodes = np.array(data.draw(st.sampled_from(DISJOINT)), dtype=np.int32)
     limits = st.sampled_from([64, 65, 2**20, 2**31 - 1, 2**31])
-    question = SplitScores(
+    query = SplitScores(
         nodes=nodes,
         measure=data.draw(st.integers(0, len(Impurity) - 1)),
         row_limits=np.array([data.draw(limits) for _ in nodes], dtype=np.int64),
         n_candidates=LAYOUT.n_candidates,
     )
-    (bound,) = question.bounds(relation)
+    (bound,) = query.bounds(relation)
     rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=40))
     news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
 
-    def answer(own):
-        return question.answer(place([row for row, _ in own], [c for _, c in own], MADE))
+    def evaluate(own):
+        return query.evaluate(place([row for row, _ in own], [c for _, c in own], MADE))
 
     answers = [answer([*rows, new]) for new in news]
     others = [answer(rows)] if relation is ADD else answers
@@ -364,9 +364,9 @@ def test_no_valid_scores_move_further_than_their_range(relation, data):
 
 def test_features_that_share_a_group_are_counted_twice():
     groups = np.array([[0] * 11, [0] * 11], np.int32)
-    question = replace(QUESTIONS["groups"], groups=groups, worth=np.array([2, 2]))
-    bounds = {bound.kind: bound.constant for bound in question.bounds(ADD)}
-    one = question.answer(place([[0, 0, 0]], [1], MADE))
+    query = replace(QUESTIONS["groups"], groups=groups, unit_value=np.array([2, 2]))
+    bounds = {bound.kind: bound.constant for bound in query.bounds(ADD)}
+    one = query.evaluate(place([[0, 0, 0]], [1], MADE))
     assert bounds["l1"] == bounds["l2"] == one.max() == 6
 
 
@@ -384,18 +384,18 @@ ODD_SPLITS = [
 @pytest.mark.parametrize("change", ODD_SPLITS)
 def test_splits_that_rows_cannot_follow_are_refused(change):
     with pytest.raises(InvalidParameterError):
-        SplitRows(splits=replace(splits(1), **change)).carry_out(place(*table(20), MADE))
+        SplitRows(splits=replace(splits(1), **change)).execute(place(*table(20), MADE))
 
 
 def test_other_numbers_of_features_are_refused():
     with pytest.raises(InvalidParameterError, match="agreed"):
-        ImpurityBounds(nodes=NODES, n_features=2).answer(place(*table(20), MADE))
+        ImpurityBounds(nodes=NODES, n_features=2).evaluate(place(*table(20), MADE))
     with pytest.raises(InvalidParameterError, match="agreed"):
-        replace(QUESTIONS["scores"], n_candidates=1).answer(place(*table(20), MADE))
+        replace(QUESTIONS["scores"], n_candidates=1).evaluate(place(*table(20), MADE))
     with pytest.raises(InvalidParameterError, match="as many features"):
         replace(QUESTIONS["cell sizes"], offered=np.array([[True] * 3, [False] * 3])).bounds(ADD)
     with pytest.raises(InvalidParameterError, match="a unit"):
-        replace(QUESTIONS["groups"], worth=np.array([2, 0])).bounds(ADD)
+        replace(QUESTIONS["groups"], unit_value=np.array([2, 0])).bounds(ADD)
     negative = np.array([[1, 2], [0, -1]], dtype=np.int32)
     with pytest.raises(InvalidParameterError, match="do not have"):
         replace(QUESTIONS["some features"], features=negative).bounds(ADD)
@@ -409,11 +409,11 @@ BRANCHED = [
 
 
 @pytest.mark.parametrize("question", BRANCHED)
-def test_a_branch_is_a_path_above_the_nodes(question):
+def test_a_branch_is_a_path_above_the_nodes(query):
     rows = place(*table(20), MADE)
     for nodes, branch in [([3, 4], ()), ([3, 4], ("2",)), ([1, 2], ())]:
-        asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
-        asked.answer(rows)
+        asked = replace(query, nodes=np.array(nodes, dtype=np.int32), branch=branch)
+        asked.evaluate(rows)
     for nodes, branch in [
         ([3, 4], ("1",)),
         ([1, 3], ("2",)),
@@ -425,23 +425,23 @@ def test_a_branch_is_a_path_above_the_nodes(question):
         ([3, 4], (2,)),
         ([3, 4], {"2": 0}),
     ]:
-        asked = replace(question, nodes=np.array(nodes, dtype=np.int32), branch=branch)
+        asked = replace(query, nodes=np.array(nodes, dtype=np.int32), branch=branch)
         with pytest.raises(InvalidParameterError, match="names a part"):
-            asked.answer(rows)
+            asked.evaluate(rows)
     # Node 3 is no child of the root.
-    asked = replace(question, nodes=np.array([3, 4], dtype=np.int32), branch=("3",))
+    asked = replace(query, nodes=np.array([3, 4], dtype=np.int32), branch=("3",))
     with pytest.raises(InvalidParameterError, match="no path"):
-        asked.answer(rows)
+        asked.evaluate(rows)
 
 
 def test_a_node_is_split_once():
     rows = place(*table(20), MADE)
     with pytest.raises(InvalidParameterError, match="once"):
-        SplitRows(splits=splits(2)).carry_out(rows)
+        SplitRows(splits=splits(2)).execute(rows)
 
 
 @EACH
 def test_questions_and_orders_can_be_sent(name):
     rows = place(*table(30), MADE)
     sent = pickle.loads(pickle.dumps(QUESTIONS[name]))
-    assert np.array_equal(sent.answer(rows), QUESTIONS[name].answer(rows))
+    assert np.array_equal(sent.evaluate(rows), QUESTIONS[name].evaluate(rows))

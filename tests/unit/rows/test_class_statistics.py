@@ -11,7 +11,7 @@ from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_queries import ClassCounts
 from dpboost.rows.class_scores import NOT_OFFERED
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 from dpboost.trees.split_candidates import MULTIWAY
 
 N_CLASSES = 3
@@ -45,14 +45,14 @@ def grown(class_rows, class_statistics, splits):
     """Statistics two splits deep, and the rows of every node."""
     bins, classes, present = class_rows()
     statistics = class_statistics(bins, classes, present)
-    sketch = Sketch()
+    growing = GrowingTree()
     members = {0: np.flatnonzero(present)}
     for chosen in (
         splits(0, feature=2, n_branches=3),
         splits([1, 3], feature=[0, 1], split_bin=[1, 2]),
     ):
         statistics.split(chosen)
-        children = iter(sketch.split(chosen).tolist())
+        children = iter(growing.split(chosen).tolist())
         candidates = statistics.candidates
         branches = candidates.branches(chosen.feature, chosen.split_bin)
         for place, node in enumerate(chosen.node.tolist()):
@@ -60,13 +60,13 @@ def grown(class_rows, class_statistics, splits):
             to = branches[place][bins[chosen.feature[place], own]]
             for branch in range(chosen.n_branches[place]):
                 members[next(children)] = own[to == branch]
-    return statistics, sketch, members, bins, classes
+    return statistics, growing, members, bins, classes
 
 
 def test_counts_of_nodes_are_those_of_their_rows(grown, open_ledger):
-    statistics, sketch, members, _, classes = grown
-    nodes = np.arange(sketch.n_nodes, dtype=np.int32)
-    levels = [nodes[sketch.depth == depth] for depth in range(3)]
+    statistics, growing, members, _, classes = grown
+    nodes = np.arange(growing.n_nodes, dtype=np.int32)
+    levels = [nodes[growing.depth == depth] for depth in range(3)]
     sizes = np.concatenate([show(open_ledger(), statistics.sizes(level)) for level in levels])
     counts = np.concatenate(
         [show(open_ledger(), statistics.class_counts(level)) for level in levels]
@@ -95,7 +95,7 @@ def test_histograms_hold_the_offered_features_alone(grown, open_ledger):
 
 @pytest.mark.parametrize("measure", list(Impurity))
 def test_scores_and_gains_agree_with_a_split_made(grown, open_ledger, splits, measure):
-    statistics, sketch, _, _, _ = grown
+    statistics, growing, _, _, _ = grown
     nodes = np.array([2], dtype=np.int32)
     scores = statistics.scores(nodes, measure, limits(nodes))
     values = show_scores(open_ledger(), scores)
@@ -110,7 +110,7 @@ def test_scores_and_gains_agree_with_a_split_made(grown, open_ledger, splits, me
         n_branches=candidates.n_branches(feature),
     )
     statistics.split(made)
-    children = sketch.split(made)
+    children = growing.split(made)
     counts = np.concatenate(
         [show(open_ledger(), statistics.class_counts(part)) for part in (nodes, children)]
     )
@@ -142,8 +142,8 @@ def test_candidates_that_are_not_offered_score_below_all_others(grown, open_ledg
 
 
 def test_scores_do_not_depend_on_how_many_nodes_are_held_at_once(grown, open_ledger, monkeypatch):
-    statistics, sketch, _, _, _ = grown
-    nodes = sketch.leaves
+    statistics, growing, _, _, _ = grown
+    nodes = growing.leaves
     whole = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
     monkeypatch.setattr("dpboost.rows.class_scores._MOST_COUNTS", 1)
     parts = show_scores(open_ledger(), statistics.scores(nodes, Impurity.GINI, limits(nodes)))
@@ -177,10 +177,10 @@ def test_rows_of_unknown_classes_take_no_part(class_rows, class_statistics, open
 
 def test_noise_is_told_without_asking_rows(class_rows, class_statistics):
     statistics = class_statistics(*class_rows())
-    question = ClassCounts(nodes=np.zeros(1, dtype=np.int32), n_classes=statistics.n_classes)
+    query = ClassCounts(nodes=np.zeros(1, dtype=np.int32), n_classes=statistics.n_classes)
     noise = DiscreteLaplace(epsilon=1)
-    asked = statistics.ask(question).deviation(noise)
+    asked = statistics.ask(query).noise_stddev(noise)
     statistics._source = None
-    assert statistics.deviation(noise, question) == asked
-    statistics._source = SimpleNamespace(surplus=4.0)
-    assert statistics.deviation(noise, question) == 2 * asked
+    assert statistics.noise_stddev(noise, query) == asked
+    statistics._source = SimpleNamespace(noise_variance_ratio=4.0)
+    assert statistics.noise_stddev(noise, query) == 2 * asked

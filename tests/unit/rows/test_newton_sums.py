@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.privacy.contribution import Reach
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Bound
+from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 
 CASES = [(1000, 1000), (1000, 100), (100, 1000), (1000, 1500), (700, 1), (1, 700)]
@@ -49,7 +49,7 @@ def assert_tight(constant, truth):
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(("gradient", "hessian"), CASES)
 def test_a_row_moves_the_sums_by_the_bound_and_not_more(gradient, hessian, neighbours):
-    reaches = Reach.single(gradient), Reach.single(hessian)
+    reaches = ContributionBound.single(gradient), ContributionBound.single(hessian)
     for bound, kind, order in zip(
         newton_sums(*reaches, neighbours), ("l1", "l2"), (1, 2), strict=True
     ):
@@ -65,11 +65,11 @@ def test_a_row_moves_the_sums_by_the_bound_and_not_more(gradient, hessian, neigh
 @pytest.mark.parametrize("epsilon", [Fraction(1, 7), Fraction(1), Fraction(9)])
 @pytest.mark.parametrize("constant", [1, 20])
 def test_the_deviation_of_laplace_noise_is_that_of_its_law(epsilon, constant):
-    mechanism, bound = DiscreteLaplace(epsilon=epsilon), Bound("l1", constant, "test")
+    mechanism, bound = DiscreteLaplace(epsilon=epsilon), Sensitivity("l1", constant, "test")
     k = np.arange(-40_000, 40_001)
     weights = np.exp(-float(epsilon / constant) * np.abs(k))
     exact = math.sqrt(np.sum(k.astype(float) ** 2 * weights) / weights.sum())
-    assert mechanism.deviation(bound) == pytest.approx(exact, rel=1e-6)
+    assert mechanism.noise_stddev(bound) == pytest.approx(exact, rel=1e-6)
 
 
 @pytest.mark.parametrize("sigma", [1, 2, 50])
@@ -78,7 +78,7 @@ def test_the_deviation_of_gaussian_noise_is_never_below_that_of_its_law(sigma):
     k = np.arange(-3000, 3001).astype(float)
     weights = np.exp(-(k**2) / (2 * sigma**2))
     exact = math.sqrt(np.sum(k**2 * weights) / weights.sum())
-    found = mechanism.deviation(Bound("l2", 3, "test"))
+    found = mechanism.noise_stddev(Sensitivity("l2", 3, "test"))
     assert exact * (1 - 1e-12) <= found <= exact * 1.001
 
 
@@ -87,11 +87,11 @@ def test_the_deviation_of_gaussian_noise_is_never_below_that_of_its_law(sigma):
     [(DiscreteLaplace(epsilon=Fraction(1, 3)), "l1"), (DiscreteGaussian(rho=Fraction(1, 9)), "l2")],
 )
 def test_drawn_noise_has_the_announced_deviation(mechanism, kind):
-    bound = Bound(kind, 40, "test")
+    bound = Sensitivity(kind, 40, "test")
     drawn = mechanism.draw(np.zeros(40_000, dtype=np.int64), bound, Entropy.seeded(0))
-    assert drawn.std() == pytest.approx(mechanism.deviation(bound), rel=0.03)
+    assert drawn.std() == pytest.approx(mechanism.noise_stddev(bound), rel=0.03)
 
 
 def test_without_a_limit_there_is_no_noise():
-    assert DiscreteLaplace(epsilon=math.inf).deviation(Bound("l1", 5, "test")) == 0
-    assert DiscreteGaussian(rho=math.inf).deviation(Bound("l2", 5, "test")) == 0
+    assert DiscreteLaplace(epsilon=math.inf).noise_stddev(Sensitivity("l1", 5, "test")) == 0
+    assert DiscreteGaussian(rho=math.inf).noise_stddev(Sensitivity("l2", 5, "test")) == 0

@@ -141,7 +141,9 @@ def test_recipes_without_a_start_release_say_so_in_the_report(recipe):
 
 
 def test_messages_hold_public_values_alone():
-    seen = SeenRows(n_rows=1, sizes=(0.0,) * 12, deviations=(1.0,) * 12, others=9, deviation=1)
+    seen = SeenRows(
+        n_rows=1, sizes=(0.0,) * 12, noise_stddevs=(1.0,) * 12, others=9, noise_stddev=1
+    )
     with pytest.warns(ParameterWarning) as caught:
         warn_of_labels(seen, list(range(12)), declared=True)
     others, empty = (str(one.message) for one in caught)

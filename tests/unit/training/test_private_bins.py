@@ -12,7 +12,7 @@ from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
@@ -45,7 +45,7 @@ SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
 
 
 def source(table):
-    return LocalSource(RawRows(table=table, labels=np.zeros(table.n_rows)))
+    return LocalRows(RawRows(table=table, labels=np.zeros(table.n_rows)))
 
 
 def released(books, X=None, n_bins=16):
@@ -146,8 +146,8 @@ def test_many_features_are_merged_as_one_by_one():
 def test_bins_of_cells_go_up_by_at_most_one_and_are_not_too_many(n_bins, seed):
     random = np.random.default_rng(seed)
     counts = random.poisson(5.0 * (random.random(N_CELLS) < 0.2)).astype(float)
-    for deviation in (0.0, 1.0, 100.0):
-        bins = merged(counts + deviation, deviation, max(counts.sum(), 1), n_bins)
+    for noise_stddev in (0.0, 1.0, 100.0):
+        bins = merged(counts + noise_stddev, noise_stddev, max(counts.sum(), 1), n_bins)
         steps = np.diff(bins.astype(int))
         assert bins[0] == 0
         assert set(steps.tolist()) <= {0, 1}
@@ -178,7 +178,7 @@ def test_a_frequent_value_takes_one_bin_and_the_others_share_the_rest():
 
 def test_noise_spreads_bins_over_empty_stretches():
     counts = np.where(np.arange(N_CELLS) < 64, 1000.0, 0.0)
-    bins = [merged(counts, deviation, counts.sum(), 32) for deviation in (1e-6, 40.0, 400.0)]
+    bins = [merged(counts, noise_stddev, counts.sum(), 32) for noise_stddev in (1e-6, 40.0, 400.0)]
     in_the_empty_part = [int(found[-1]) - int(found[64]) for found in bins]
     assert in_the_empty_part == sorted(set(in_the_empty_part))
 

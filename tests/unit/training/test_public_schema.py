@@ -14,7 +14,7 @@ from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.public_schema import (
@@ -67,7 +67,7 @@ def complete(
     return complete_schema(
         resolved,
         ColumnFacts.of(table),
-        LocalSource(RawRows(table=table, labels=np.asarray(y))),
+        LocalRows(RawRows(table=table, labels=np.asarray(y))),
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
@@ -103,31 +103,31 @@ def test_what_is_declared_costs_nothing_and_is_kept(task):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        knowledge = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
+        completed = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
     assert books.entries == ()
-    assert knowledge.epsilon == 1
-    assert knowledge.learned == knowledge.assumed == ()
-    assert knowledge.schema.bounds == {0: (-1.0, 1.0)}
-    assert knowledge.schema.edges == {1: (0.0,)}
-    assert knowledge.schema.classes == (5, 3)
-    assert knowledge.schema.label_bounds == (0.0, 9.0)
+    assert completed.epsilon == 1
+    assert completed.learned == completed.assumed == ()
+    assert completed.schema.bounds == {0: (-1.0, 1.0)}
+    assert completed.schema.edges == {1: (0.0,)}
+    assert completed.schema.classes == (5, 3)
+    assert completed.schema.label_bounds == (0.0, 9.0)
 
 
 def test_column_types_and_classes_are_assumed_by_default_and_categories_are_learned():
     books = ledger()
     with pytest.warns(UndeclaredWarning, match="categories"):
-        knowledge = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
+        completed = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
     assert labels_of(books) == ["categories"]
-    assert knowledge.schema.classes == ("no", "yes")
-    assert knowledge.schema.categories == {0: ("a", "b")}
-    assert knowledge.assumed == ("column types", "set of class labels")
-    assert knowledge.epsilon == Fraction(9, 10)
+    assert completed.schema.classes == ("no", "yes")
+    assert completed.schema.categories == {0: ("a", "b")}
+    assert completed.assumed == ("column types", "set of class labels")
+    assert completed.epsilon == Fraction(9, 10)
 
 
 def test_lists_of_categories_are_assumed_where_the_user_says_so():
     books = ledger()
     with pytest.warns(AssumedPublicWarning) as caught:
-        knowledge = complete(
+        completed = complete(
             nominal(extra="z"),
             ["no", "yes"] * 1500,
             books,
@@ -135,9 +135,9 @@ def test_lists_of_categories_are_assumed_where_the_user_says_so():
             assume_public=ASSUMPTIONS,
         )
     assert books.entries == ()
-    assert knowledge.schema.categories == {0: ("a", "b", "z")}
-    assert knowledge.assumed == ("column types", "category lists", "set of class labels")
-    assert knowledge.epsilon == 1
+    assert completed.schema.categories == {0: ("a", "b", "z")}
+    assert completed.assumed == ("column types", "category lists", "set of class labels")
+    assert completed.epsilon == 1
     lists, classes = (str(warning.message) for warning in caught)
     assert "'job'" in lists
     assert "Schema(categories=...)" in lists
@@ -159,16 +159,16 @@ def test_one_warning_lists_the_class_labels(n_classes):
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_nothing_is_assumed_about_the_labels_of_a_regression():
-    knowledge = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
-    assert knowledge.assumed == ("column types",)
-    assert knowledge.schema.classes is None
+    completed = complete(numeric(), np.zeros(3000), ledger(), schema={"label_bounds": (0, 1)})
+    assert completed.assumed == ("column types",)
+    assert completed.schema.classes is None
 
 
 def test_declared_categories_win_over_those_of_the_type():
     books = ledger()
     schema = {"categories": {"job": ["b", "q"]}, "label_bounds": (0, 1)}
-    knowledge = complete(nominal(), np.zeros(3000), books, schema=schema)
-    assert knowledge.schema.categories == {0: ("b", "q")}
+    completed = complete(nominal(), np.zeros(3000), books, schema=schema)
+    assert completed.schema.categories == {0: ("b", "q")}
     assert books.entries == ()
 
 
@@ -179,12 +179,12 @@ def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
     X, books = numeric(), ledger(epsilon=Fraction(100))
     X[0] = [1e12, -1e12]
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(X, np.full(3000, 3.0), books)
-    for low, high in knowledge.schema.bounds.values():
+        completed = complete(X, np.full(3000, 3.0), books)
+    for low, high in completed.schema.bounds.values():
         assert {abs(low), abs(high)} <= {8.0, 16.0, 32.0}
-    low, high = knowledge.schema.label_bounds
+    low, high = completed.schema.label_bounds
     assert 2.999 < low <= 3.0 <= high < 3.001
-    assert knowledge.learned == ("label bounds", "bounds of 2 numeric columns")
+    assert completed.learned == ("label bounds", "bounds of 2 numeric columns")
     assert labels_of(books) == ["label bounds"] * 5 + ["feature bounds"] * 2
 
 
@@ -193,7 +193,7 @@ def test_learning_takes_a_tenth_in_equal_parts(neighbours):
     X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
     books = ledger(Fraction(7, 3), neighbours=neighbours)
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(X, [0, 1] * 1500, books, task="binary", assume_public=())
+        completed = complete(X, [0, 1] * 1500, books, task="binary", assume_public=())
     part = Fraction(7, 30) / 3
     assert costs_by_label(books) == {
         "class labels": part,
@@ -201,8 +201,8 @@ def test_learning_takes_a_tenth_in_equal_parts(neighbours):
         "feature bounds": part,
     }
     assert books.spent == Fraction(7, 30)
-    assert knowledge.epsilon == Fraction(7, 3) * 9 / 10
-    assert books.spent + knowledge.epsilon == books.epsilon
+    assert completed.epsilon == Fraction(7, 3) * 9 / 10
+    assert books.spent + completed.epsilon == books.epsilon
     assert [entry.charge.cost for entry in books.entries[-2:]] == [part / 2] * 2
     assert all(entry.scope == ("preparation",) for entry in books.entries)
 
@@ -237,8 +237,8 @@ def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
     for scale in (0.0, 1.0, 1e300):
         books = ledger(epsilon)
         X = numeric(n_rows, n_features) * scale
-        knowledge = complete(X, np.zeros(n_rows), books)
-        assert knowledge.learned == (("label bounds", expected) if expected else ("label bounds",))
+        completed = complete(X, np.zeros(n_rows), books)
+        assert completed.learned == (("label bounds", expected) if expected else ("label bounds",))
         assert [label for label in labels_of(books) if label != "label bounds"] == {
             "b": ["feature bounds"] * n_features,
             "o": ["common feature bound"],
@@ -248,32 +248,32 @@ def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
             assert books.spent == math.inf
         else:
             assert books.spent <= epsilon / 10
-            assert books.spent + knowledge.epsilon == epsilon
+            assert books.spent + completed.epsilon == epsilon
 
 
 def test_only_undeclared_numeric_columns_are_counted():
     books = ledger()
     schema = {"bounds": {0: (0, 1)}, "edges": {1: (0.0,)}, "categories": {2: [0, 1]}}
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(
+        completed = complete(
             np.abs(numeric(n_features=4)).round(), np.ones(3000), books, schema=schema
         )
-    assert knowledge.learned == ("label bounds", "bounds of 1 numeric columns")
-    assert set(knowledge.schema.bounds) == {0, 3}
+    assert completed.learned == ("label bounds", "bounds of 1 numeric columns")
+    assert set(completed.schema.bounds) == {0, 3}
 
 
 def test_a_common_bound_lays_one_grid_under_all_columns():
     X, books = numeric(n_features=30), ledger(epsilon=Fraction(4))
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(X, np.ones(3000), books, n_bins=32)
-    assert set(knowledge.schema.edges) == set(range(30))
-    (edges,) = set(knowledge.schema.edges.values())
+        completed = complete(X, np.ones(3000), books, n_bins=32)
+    assert set(completed.schema.edges) == set(range(30))
+    (edges,) = set(completed.schema.edges.values())
     bound = 32.0
     assert np.all(np.diff(edges) > 0)
     assert max(map(abs, edges)) < bound
     assert np.allclose(np.array(edges), -np.array(edges)[::-1])
     assert 8 <= len(edges) <= 31
-    assert knowledge.schema.bounds == {}
+    assert completed.schema.bounds == {}
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -281,8 +281,8 @@ def test_the_common_grid_grows_with_the_bound():
     grids = []
     for factor in (1.0, 1024.0):
         X = numeric(n_features=30) * factor
-        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
-        grids.append(np.array(knowledge.schema.edges[0]))
+        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+        grids.append(np.array(completed.schema.edges[0]))
     assert np.allclose(grids[1], grids[0] * 1024)
 
 
@@ -290,8 +290,8 @@ def test_rows_without_any_number_do_not_count_for_the_common_bound():
     X = np.full((3000, 30), np.nan)
     X[:1500, 7] = 3.0
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
-    (edges,) = set(knowledge.schema.edges.values())
+        completed = complete(X, np.ones(3000), ledger(epsilon=Fraction(4)), n_bins=32)
+    (edges,) = set(completed.schema.edges.values())
     assert max(edges) < 4.0
 
 
@@ -300,19 +300,19 @@ def test_rows_without_any_number_do_not_count_for_the_common_bound():
 @pytest.mark.parametrize("rows", [np.full((3, 1), np.nan), np.ones((1, 1)), np.zeros((2, 1))])
 def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
     books = ledger()
-    knowledge = complete(np.tile(rows, n_features), np.zeros(len(rows)), books)
-    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
-    assert knowledge.schema.bounds == {}
-    assert knowledge.schema.edges == {}
+    completed = complete(np.tile(rows, n_features), np.zeros(len(rows)), books)
+    assert completed.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+    assert completed.schema.bounds == {}
+    assert completed.schema.edges == {}
     # Where labels have no magnitude there is nothing to look into.
     assert books.spent == TENTH * 3 / 4
-    assert books.spent + knowledge.epsilon == 1
+    assert books.spent + completed.epsilon == 1
 
 
 def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(numeric(), np.zeros(3000), ledger(epsilon=Fraction(50)))
-    assert knowledge.schema.label_bounds == FALLBACK_LABEL_BOUNDS
+        completed = complete(numeric(), np.zeros(3000), ledger(epsilon=Fraction(50)))
+    assert completed.schema.label_bounds == FALLBACK_LABEL_BOUNDS
 
 
 LABELS = {
@@ -348,24 +348,24 @@ def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
     y, books = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        knowledge = look(y, books)
-    low, high = knowledge.schema.label_bounds
+        completed = look(y, books)
+    low, high = completed.schema.label_bounds
     assert -30 < low < -6
     assert 6 < high < 30
-    assert knowledge.learned == ("range of labels inside their bounds",)
+    assert completed.learned == ("range of labels inside their bounds",)
     assert labels_of(books) == ["label range"]
     assert books.spent == TENTH / 8
-    assert knowledge.epsilon == 1 - TENTH / 8
+    assert completed.epsilon == 1 - TENTH / 8
 
 
 def test_declared_label_bounds_stay_where_noise_hides_the_labels():
-    knowledge = look(np.full(5, 3.0), ledger())
-    assert knowledge.schema.label_bounds == (-200.0, 200.0)
+    completed = look(np.full(5, 3.0), ledger())
+    assert completed.schema.label_bounds == (-200.0, 200.0)
 
 
 def test_labels_outside_declared_bounds_stay_outside():
-    knowledge = look(np.full(3000, 7.0), ledger(epsilon=Fraction(50)), bounds=(0.0, 1.0))
-    low, high = knowledge.schema.label_bounds
+    completed = look(np.full(3000, 7.0), ledger(epsilon=Fraction(50)), bounds=(0.0, 1.0))
+    low, high = completed.schema.label_bounds
     assert 0.99 < low < high == 1.0
 
 
@@ -382,10 +382,10 @@ def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
     rare = "maybe" if isinstance(frequent[0], str) else 7
     books = ledger(epsilon=Fraction(2))
     labels = np.array([*frequent * 1500, rare])
-    knowledge = complete(numeric(3001), labels, books, task="binary", assume_public=())
-    assert knowledge.schema.classes == tuple(frequent)
-    assert knowledge.assumed == ()
-    assert knowledge.learned[0] == "class labels"
+    completed = complete(numeric(3001), labels, books, task="binary", assume_public=())
+    assert completed.schema.classes == tuple(frequent)
+    assert completed.assumed == ()
+    assert completed.learned[0] == "class labels"
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -394,10 +394,10 @@ def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
 def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, others):
     """Lists of mixed numbers become arrays whose type hangs on every single one of them."""
     labels = np.asarray(frequent * 1500 + others)
-    knowledge = complete(
+    completed = complete(
         numeric(len(labels)), labels, ledger(epsilon=Fraction(2)), task="binary", assume_public=()
     )
-    assert repr(knowledge.schema.classes) == "(0, 1)"
+    assert repr(completed.schema.classes) == "(0, 1)"
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -407,10 +407,10 @@ def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, oth
     """Neither do their types tell, nor their order, which depends on types in mixed lists."""
     X = pd.DataFrame({"code": [*frequent * 1500, *others]}).astype("category")
     schema = {"label_bounds": (0, 1)}
-    knowledge = complete(
+    completed = complete(
         X, np.zeros(len(X)), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
     )
-    assert repr(knowledge.schema.categories) == f"{{0: {frequent}}}"
+    assert repr(completed.schema.categories) == f"{{0: {frequent}}}"
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -418,9 +418,9 @@ def test_frequent_categories_are_learned_and_missing_cells_are_none():
     X = nominal(extra=["z", *[None] * 500])
     books = ledger(epsilon=Fraction(2))
     schema = {"label_bounds": (0, 1)}
-    knowledge = complete(X, np.zeros(3000), books, schema=schema, assume_public=())
-    assert knowledge.schema.categories == {0: ("a", "b")}
-    assert knowledge.learned == ("categories",)
+    completed = complete(X, np.zeros(3000), books, schema=schema, assume_public=())
+    assert completed.schema.categories == {0: ("a", "b")}
+    assert completed.learned == ("categories",)
     assert labels_of(books) == ["categories"]
 
 
@@ -428,10 +428,10 @@ def test_frequent_categories_are_learned_and_missing_cells_are_none():
 def test_fractions_stay_categories():
     X = pd.DataFrame({"size": pd.Categorical([0.5, 1.0] * 1500)})
     schema = {"label_bounds": (0, 1)}
-    knowledge = complete(
+    completed = complete(
         X, np.zeros(3000), ledger(epsilon=Fraction(2)), schema=schema, assume_public=()
     )
-    assert repr(knowledge.schema.categories) == "{0: (0.5, 1)}"
+    assert repr(completed.schema.categories) == "{0: (0.5, 1)}"
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -440,15 +440,15 @@ def test_what_the_type_lists_and_no_row_holds_is_not_learned():
     column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
     schema = {"label_bounds": (0, 1)}
     books = ledger(epsilon=math.inf)
-    knowledge = complete(pd.DataFrame({"job": column}), np.zeros(3000), books, schema=schema)
-    assert knowledge.schema.categories == {0: ("a", "b")}
+    completed = complete(pd.DataFrame({"job": column}), np.zeros(3000), books, schema=schema)
+    assert completed.schema.categories == {0: ("a", "b")}
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_infinite_numbers_are_no_categories():
     X = pd.DataFrame({"size": pd.Categorical([1.0, math.inf, 2.5] * 1000)})
-    knowledge = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
-    assert knowledge.schema.categories == {0: (1, 2.5)}
+    completed = complete(X, np.zeros(3000), ledger(epsilon=math.inf))
+    assert completed.schema.categories == {0: (1, 2.5)}
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -456,15 +456,15 @@ def test_lists_longer_than_the_codes_of_a_column_of_numbers():
     names = [f"person {number}" for number in range(70_000)]
     column = pd.Categorical([*names, *["zoe"] * 3000], categories=[*names, "zoe"])
     X = pd.DataFrame({"name": column})
-    knowledge = complete(X, np.zeros(len(X)), ledger(epsilon=Fraction(2)))
-    assert knowledge.schema.categories == {0: ("zoe",)}
+    completed = complete(X, np.zeros(len(X)), ledger(epsilon=Fraction(2)))
+    assert completed.schema.categories == {0: ("zoe",)}
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_where_no_category_passes_there_is_none():
     schema = {"label_bounds": (0, 1)}
-    knowledge = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
-    assert knowledge.schema.categories == {0: ()}
+    completed = complete(nominal(3), np.zeros(3), ledger(), schema=schema, assume_public=())
+    assert completed.schema.categories == {0: ()}
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
@@ -472,13 +472,13 @@ def test_where_no_category_passes_there_is_none():
 def test_each_assumption_is_on_its_own(assumed):
     books = ledger()
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=assumed)
+        completed = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=assumed)
     expected = []
     if "classes" not in assumed:
         expected.append("class labels")
     if "categories" not in assumed:
         expected.append("categories")
-    assert list(knowledge.learned) == labels_of(books) == expected
+    assert list(completed.learned) == labels_of(books) == expected
 
 
 # -- refusals and warnings -----------------------------------------------------------------------
@@ -536,9 +536,9 @@ def test_the_refusal_names_the_columns_and_the_cures():
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_without_noise_no_delta_is_needed():
     books = ledger(epsilon=math.inf, delta=0)
-    knowledge = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
-    assert knowledge.schema.classes == (0, 1)
-    assert knowledge.schema.categories == {0: ("a", "b")}
+    completed = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    assert completed.schema.classes == (0, 1)
+    assert completed.schema.categories == {0: ("a", "b")}
 
 
 @pytest.mark.parametrize(
@@ -577,29 +577,29 @@ def test_categories_in_columns_of_numbers_are_learned():
     table = read_table(np.column_stack([random.normal(size=2000), codes]))
     books = ledger(Fraction(20))
     with pytest.warns(UndeclaredWarning, match="categories"):
-        knowledge = complete_schema(
+        completed = complete_schema(
             Schema(label_bounds=(0, 1)).resolve(table.feature_names),
             ColumnFacts.of(table),
-            LocalSource(RawRows(table=table, labels=np.zeros(2000))),
+            LocalRows(RawRows(table=table, labels=np.zeros(2000))),
             task="regression",
             assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
             ledger=books,
             nominal=frozenset({1}),
         )
-    assert knowledge.schema.categories == {1: (0, 1, 2)}
-    assert list(knowledge.schema.bounds) == [0]
-    assert "categories" in knowledge.learned
+    assert completed.schema.categories == {1: (0, 1, 2)}
+    assert list(completed.schema.bounds) == [0]
+    assert "categories" in completed.learned
 
 
 def test_histograms_count_the_rows_they_are_told_to():
     table = read_table(np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)]))
     books = ledger(Fraction(20))
     with pytest.warns(UndeclaredWarning):
-        knowledge = complete_schema(
+        completed = complete_schema(
             Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
             ColumnFacts.of(table),
-            LocalSource(
+            LocalRows(
                 RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
             ),
             task="regression",
@@ -608,19 +608,19 @@ def test_histograms_count_the_rows_they_are_told_to():
             ledger=books,
             nominal=frozenset({1}),
         )
-    assert knowledge.schema.categories == {1: (3,)}
+    assert completed.schema.categories == {1: (3,)}
 
 
 def test_the_set_of_classes_is_that_of_all_rows():
     table = read_table(np.zeros((4, 1)))
-    knowledge = complete_schema(
+    completed = complete_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
         ColumnFacts.of(table),
-        LocalSource(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
+        LocalRows(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
         task="classification",
         assume_public=ASSUMED_BY_DEFAULT,
         n_bins=16,
         ledger=ledger(),
         assumed_classes=(0, 1, 2),
     )
-    assert knowledge.schema.classes == (0, 1, 2)
+    assert completed.schema.classes == (0, 1, 2)

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.losses import LogisticLoss, LogLinkLoss, SeparateLoss, SoftmaxLoss, SquaredLoss
+from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalSource
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows import start_queries
-from dpboost.rows.encoded_rows import TaughtRows
+from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.row_attributes import WEIGHT_ONE, RowExtras, Weighting
 from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 from dpboost.training.start_value import LEAST_ROWS, SeenRows, release_class_sizes, release_start
@@ -35,14 +35,14 @@ def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE, seed=3):
 
 def source(labels, present=None, sample_weight=None):
     present = np.ones(len(labels), bool) if present is None else present
-    rows = TaughtRows(
+    rows = EncodedRows(
         table=None,
         targets=labels,
         present=present,
         indices=np.asarray(labels),
         extras=RowExtras(sample_weight=sample_weight),
     )
-    return LocalSource(rows)
+    return LocalRows(rows)
 
 
 def release(loss, labels, books=None, present=None, budget=None):
@@ -142,7 +142,7 @@ def test_a_weighted_start_is_the_weighted_mean():
     assert seen.n_rows == pytest.approx(weights.sum(), rel=1e-4)
 
 
-@pytest.mark.parametrize("make", [SoftmaxLoss, SeparateLoss])
+@pytest.mark.parametrize("make", [SoftmaxLoss, OneVsRestLoss])
 def test_weighted_shares_of_classes(make):
     labels, books = np.repeat([0, 1, 2], 100), ledger()
     units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
@@ -226,7 +226,7 @@ def test_deviations_are_those_of_the_noise(loss, delta):
             )
         found.append((*seen.sizes, seen.others))
     spread = np.std(found, axis=0)
-    np.testing.assert_allclose(spread, (*seen.deviations, seen.deviation), rtol=0.3)
+    np.testing.assert_allclose(spread, (*seen.noise_stddevs, seen.noise_stddev), rtol=0.3)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,9 @@ def test_deviations_are_those_of_the_noise(loss, delta):
     ],
 )
 def test_three_deviations_decide(others, sizes, told, empty):
-    seen = SeenRows(n_rows=1.0, sizes=sizes, deviations=(10.0, 14.0), others=others, deviation=10.0)
+    seen = SeenRows(
+        n_rows=1.0, sizes=sizes, noise_stddevs=(10.0, 14.0), others=others, noise_stddev=10.0
+    )
     assert seen.some_take_no_part is told
     assert seen.empty_classes == empty
 
@@ -250,15 +252,15 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     labels, weights = random.integers(0, 2, 50), random.random(50)
     present = random.random(50) < 0.8
     place = source(labels, present, None if weighting is None else weights)
-    questions = [
+    queries = [
         RowCount(weighting=weighting, others=True),
         ClassSizes(n_classes=2, weighting=weighting),
         MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
     ]
-    whole = [place.exact(question) for question in questions]
+    whole = [place.exact(query) for query in queries]
     monkeypatch.setattr(start_queries, "ROWS_AT_ONCE", size)
-    for question, answer in zip(questions, whole, strict=True):
-        assert np.array_equal(place.exact(question), answer)
+    for query, answer in zip(queries, whole, strict=True):
+        assert np.array_equal(place.exact(query), answer)
     units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
     tolerance = 0 if weighting is None else 4 * 50
     assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)

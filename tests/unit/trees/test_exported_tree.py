@@ -4,7 +4,7 @@ import pytest
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import CategoryBins, uniform_bins
 from dpboost.trees.exported_tree import ReleasedTree
-from dpboost.trees.growing_tree import Sketch
+from dpboost.trees.growing_tree import GrowingTree
 from dpboost.trees.split_candidates import CATEGORY, MULTIWAY, THRESHOLD
 
 BINNER = Binner(
@@ -17,17 +17,17 @@ BINNER = Binner(
 @pytest.fixture
 def released(splits):
     def build(kinds, *made):
-        sketch = Sketch()
+        growing = GrowingTree()
         for chosen in made:
-            sketch.split(splits(*chosen))
-        counts = np.arange(2 * sketch.n_nodes, dtype=float).reshape(-1, 2)
+            growing.split(splits(*chosen))
+        counts = np.arange(2 * growing.n_nodes, dtype=float).reshape(-1, 2)
         return ReleasedTree(
-            splits=sketch.splits,
-            first_child=sketch.first_child,
+            splits=growing.splits,
+            first_child=growing.first_child,
             kinds=np.array(kinds, dtype=np.uint8),
             counts=counts,
-            probability=np.tile([0.25, 0.75], (sketch.n_nodes, 1)),
-            deviation=1.0,
+            probability=np.tile([0.25, 0.75], (growing.n_nodes, 1)),
+            noise_stddev=1.0,
         )
 
     return build

@@ -25,11 +25,11 @@ def held():
 
 
 def begun():
-    return b.Begin().carry_out(held())
+    return b.Begin().execute(held())
 
 
 def binned(start=(0,)):
-    return b.Bin(binner=BINNER.to_dict(), start_units=start).carry_out(begun())
+    return b.Bin(binner=BINNER.to_dict(), start_units=start).execute(begun())
 
 
 def with_cells(n_cells):
@@ -39,11 +39,11 @@ def with_cells(n_cells):
 
 
 def dealt(shares=(Fraction(1, 2), Fraction(1, 2))):
-    return b.DealRows(shares=shares).carry_out(binned())
+    return b.AssignRows(shares=shares).execute(binned())
 
 
 def entered():
-    return b.Enter(gradient_bound=1.0).carry_out(b.Take(index=0).carry_out(dealt()))
+    return b.Enter(gradient_bound=1.0).execute(b.Take(index=0).execute(dealt()))
 
 
 def nodes(depth=2):
@@ -67,12 +67,12 @@ def tree(**wrong):
 def test_rounds_of_one_deal_are_parts_and_deals_are_stages():
     rows = dealt()
     assert (rows.stage, rows.branch) == ("ensemble 0", ())
-    b.Take(index=1).carry_out(rows)
+    b.Take(index=1).execute(rows)
     assert (rows.stage, rows.branch) == ("ensemble 0", ("tree 1",))
-    b.DealRows(shares=(Fraction(1),)).carry_out(rows)
+    b.AssignRows(shares=(Fraction(1),)).execute(rows)
     assert (rows.stage, rows.branch) == ("ensemble 1", ())
-    b.DealRows(shares=None).carry_out(rows)
-    b.Take(index=5).carry_out(rows)
+    b.AssignRows(shares=None).execute(rows)
+    b.Take(index=5).execute(rows)
     assert (rows.stage, rows.branch) == ("ensemble 2", ())
 
 
@@ -84,38 +84,38 @@ def test_parties_deal_by_coins_of_their_own():
 @pytest.mark.parametrize(
     "order",
     [
-        lambda: b.Begin().carry_out(begun()),
-        lambda: b.Bin(binner={}, start_units=(0,)).carry_out(begun()),
-        lambda: b.Bin(binner=with_cells(2**40), start_units=(0,)).carry_out(begun()),
-        lambda: b.Bin(binner=with_cells(0), start_units=(0,)).carry_out(begun()),
+        lambda: b.Begin().execute(begun()),
+        lambda: b.Bin(binner={}, start_units=(0,)).execute(begun()),
+        lambda: b.Bin(binner=with_cells(2**40), start_units=(0,)).execute(begun()),
+        lambda: b.Bin(binner=with_cells(0), start_units=(0,)).execute(begun()),
         lambda: binned(start=(0, 0)),
         lambda: binned(start=(2**60,)),
         lambda: binned(start=(0.5,)),
         lambda: b.Bin(
             binner=Binner(features=BINNER.features, feature_names=("other", "names")).to_dict(),
             start_units=(0,),
-        ).carry_out(begun()),
-        lambda: b.DealRows(shares=None).carry_out(begun()),
+        ).execute(begun()),
+        lambda: b.AssignRows(shares=None).execute(begun()),
         lambda: dealt(shares=(Fraction(2, 3), Fraction(2, 3))),
-        lambda: b.Take(index=0).carry_out(binned()),
-        lambda: b.Take(index=2).carry_out(dealt()),
-        lambda: b.Take(index=-1).carry_out(dealt()),
+        lambda: b.Take(index=0).execute(binned()),
+        lambda: b.Take(index=2).execute(dealt()),
+        lambda: b.Take(index=-1).execute(dealt()),
         lambda: dealt(shares=()),
         lambda: dealt(shares=(0.5, 0.5)),
         lambda: dealt(shares=[Fraction(1)]),
         lambda: dealt(shares=(Fraction(1, 2**20),) * (2**16 + 1)),
         lambda: dealt(shares=tuple(Fraction(1, 3**9000 - k) for k in range(1, 9))),
-        lambda: b.Enter(gradient_bound=0.5).carry_out(b.Take(index=0).carry_out(dealt())),
-        lambda: b.Enter(gradient_bound=np.ones(1)).carry_out(b.Take(index=0).carry_out(dealt())),
-        lambda: b.Enter(gradient_bound=1.0).carry_out(dealt()),
-        lambda: b.Enter(gradient_bound=1.0).carry_out(dealt_again()),
+        lambda: b.Enter(gradient_bound=0.5).execute(b.Take(index=0).execute(dealt())),
+        lambda: b.Enter(gradient_bound=np.ones(1)).execute(b.Take(index=0).execute(dealt())),
+        lambda: b.Enter(gradient_bound=1.0).execute(dealt()),
+        lambda: b.Enter(gradient_bound=1.0).execute(dealt_again()),
         lambda: split([0, 0]),
         lambda: split([7]),
         lambda: split([-1]),
         lambda: split([0.0], dtype=np.float64),
         lambda: split([0], dtype=np.uint64),
         lambda: split([0], bins=np.int64),
-        lambda: b.Split(feature=np.zeros(1, np.int32), split_bin=np.zeros(1, np.uint8)).carry_out(
+        lambda: b.Split(feature=np.zeros(1, np.int32), split_bin=np.zeros(1, np.uint8)).execute(
             dealt()
         ),
         lambda: add(np.zeros((1, 3), dtype=np.int64)),
@@ -125,7 +125,7 @@ def test_parties_deal_by_coins_of_their_own():
         lambda: add(np.full((1, 4), -(2**63))),
         lambda: append(tree(leaf_value=np.full(4, -(2**63)))),
         lambda: add(np.zeros((1, 4))),
-        lambda: b.Add(values=np.zeros((1, 4), dtype=np.int64)).carry_out(dealt()),
+        lambda: b.Add(values=np.zeros((1, 4), dtype=np.int64)).execute(dealt()),
         lambda: append(),
         lambda: append(tree(), tree()),
         lambda: append(tree(feature=np.full(3, 9, dtype=np.int32))),
@@ -142,23 +142,23 @@ def test_orders_that_do_not_fit_are_refused(order):
 
 def split(features, dtype=np.int32, bins=np.uint8):
     feature = np.array(features, dtype=dtype)
-    return b.Split(feature=feature, split_bin=np.zeros(len(features), bins)).carry_out(entered())
+    return b.Split(feature=feature, split_bin=np.zeros(len(features), bins)).execute(entered())
 
 
 def dealt_again():
     """Rows at hand are those of a round of the first deal."""
-    rows = b.Take(index=0).carry_out(dealt(shares=(Fraction(1, 10),)))
-    return b.DealRows(shares=None).carry_out(rows)
+    rows = b.Take(index=0).execute(dealt(shares=(Fraction(1, 10),)))
+    return b.AssignRows(shares=None).execute(rows)
 
 
 def add(values):
-    rows = b.Take(index=0).carry_out(dealt())
-    b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows).answer(rows)
-    return b.Add(values=values).carry_out(rows)
+    rows = b.Take(index=0).execute(dealt())
+    b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows).evaluate(rows)
+    return b.Add(values=values).execute(rows)
 
 
 def append(*trees):
-    return b.Append(trees=trees).carry_out(dealt())
+    return b.Append(trees=trees).execute(dealt())
 
 
 def test_orders_that_fit_are_carried_out():
@@ -198,9 +198,9 @@ def test_orders_that_fit_are_carried_out():
         lambda: b.AskLeafTotals().at(binned()),
     ],
 )
-def test_questions_that_do_not_fit_are_refused(question):
+def test_questions_that_do_not_fit_are_refused(query):
     with pytest.raises((UnusableMessageError, ValueError)):
-        question()
+        query()
 
 
 def chain(n_leaves):
@@ -217,9 +217,9 @@ def chain(n_leaves):
 
 
 def test_a_partition_has_as_many_leaves_as_the_kernels_have_room_for():
-    rows = b.Take(index=0).carry_out(dealt())
+    rows = b.Take(index=0).execute(dealt())
     most = b.AskLeafSums(nodes=chain(4096), gradient_limit=1.0, hessian_share=0.1)
-    assert most.at(rows).answer(rows).shape == (2, 1, 4096)
+    assert most.at(rows).evaluate(rows).shape == (2, 1, 4096)
     with pytest.raises(UnusableMessageError):
         b.AskLeafSums(nodes=chain(4097), gradient_limit=1.0, hessian_share=0.1).at(rows)
 
@@ -227,25 +227,25 @@ def test_a_partition_has_as_many_leaves_as_the_kernels_have_room_for():
 @pytest.mark.parametrize("again", [lambda: dealt(), lambda: dealt_again()])
 def test_leaves_are_asked_of_rows_that_were_taken(again):
     rows = again()
-    question = b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows)
+    query = b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows)
     with pytest.raises(UnusableMessageError):
-        question.answer(rows)
+        query.evaluate(rows)
 
 
 def test_values_are_added_to_the_leaves_that_rows_are_in():
-    rows = b.Take(index=0).carry_out(b.DealRows(shares=None).carry_out(binned()))
-    b.AskLeafSums(nodes=nodes(4), gradient_limit=0.5, hessian_share=0.1).at(rows).answer(rows)
+    rows = b.Take(index=0).execute(b.AssignRows(shares=None).execute(binned()))
+    b.AskLeafSums(nodes=nodes(4), gradient_limit=0.5, hessian_share=0.1).at(rows).evaluate(rows)
     # Of a question that was meant and never answered the rows know no leaves.
     b.AskLeafSums(nodes=nodes(1), gradient_limit=0.5, hessian_share=0.1).at(rows)
     with pytest.raises(UnusableMessageError):
-        b.Add(values=np.zeros((1, 2), dtype=np.int64)).carry_out(rows)
-    b.Add(values=np.zeros((1, 16), dtype=np.int64)).carry_out(rows)
+        b.Add(values=np.zeros((1, 2), dtype=np.int64)).execute(rows)
+    b.Add(values=np.zeros((1, 16), dtype=np.int64)).execute(rows)
 
 
 def test_bounds_are_those_of_the_partys_own_loss():
-    rows = b.Take(index=0).carry_out(dealt())
+    rows = b.Take(index=0).execute(dealt())
     for limit in (0.25, 1.0):
         ask = b.AskLeafSums(nodes=nodes(), gradient_limit=limit, hessian_share=0.1).at(rows)
-        assert ask.question.scale.gradient_reach == rows.loss.gradient_reach(limit)
+        assert ask.query.scale.gradient_reach == rows.loss.gradient_reach(limit)
     level = b.AskLevelSums().at(entered())
     assert level.bounds(Neighbours.ADD_REMOVE)[0].constant == 2 * 2 * 2**16

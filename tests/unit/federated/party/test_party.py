@@ -33,10 +33,10 @@ def session_of(terms, given=None, identities=None):
     return parties, coordinator._session, channel
 
 
-def ask(session, number=0, attempt=0, mechanism=ONE, orders=(), question=None, each=False):
-    question = question or ClassCounts(n_classes=3)
-    asked = m.Asked(mechanism=mechanism, question=question, label="counts", each=each)
-    turn = m.Turn(session=session, number=number, attempt=attempt)
+def ask(session, number=0, attempt=0, mechanism=ONE, orders=(), query=None, each=False):
+    query = query or ClassCounts(n_classes=3)
+    asked = m.Asked(mechanism=mechanism, query=query, label="counts", each=each)
+    turn = m.Step(session=session, number=number, attempt=attempt)
     return wire.encode(m.Ask(turn=turn, orders=orders, asked=(asked,)))
 
 
@@ -214,7 +214,7 @@ ASKED = ("fields", "asked", 0, "fields")
         (("fields", "orders"), NO_KEYS),
         (
             ("fields", "orders"),
-            [{"kind": "boosting DealRows", "fields": {"shares": [{"fraction": ["1e5000"]}]}}],
+            [{"kind": "boosting AssignRows", "fields": {"shares": [{"fraction": ["1e5000"]}]}}],
         ),
         (("fields", "asked"), {"dict": []}),
         ((*ASKED, "each"), 1),
@@ -254,7 +254,7 @@ def test_a_question_whose_answer_is_too_long_costs_nothing():
     parties, session, _ = session_of(agreement())
     party = parties[0]
     for number, n_classes in enumerate((2**40, 2**23, -1)):
-        large = ask(session, number, question=ClassCounts(n_classes=n_classes))
+        large = ask(session, number, query=ClassCounts(n_classes=n_classes))
         assert code_of(party.receive(large)) == m.QUESTION
     assert party.ledger.spent == 0
 
@@ -277,7 +277,7 @@ def test_nothing_of_a_message_is_charged_when_a_part_of_it_is_none(second):
     parties, session, _ = session_of(agreement())
     good = {"mechanism": ONE, "question": ClassCounts(n_classes=3), "label": "counts"}
     asked = (m.Asked(**good), m.Asked(**(good | second)))
-    turn = m.Turn(session=session, number=0)
+    turn = m.Step(session=session, number=0)
     message = wire.encode(m.Ask(turn=turn, orders=(), asked=asked))
     assert code_of(parties[0].receive(message)) == m.QUESTION
     assert parties[0].ledger.spent == 0
@@ -294,19 +294,19 @@ def test_a_coordinator_that_lets_the_bound_wrap_is_refused():
     )
     given = [(np.zeros((n, 3)), np.zeros(n)) for n in (50, 0)]
     parties, session, _ = session_of(terms, given)
-    question = GroupedCells(
+    query = GroupedCells(
         nodes=np.zeros(1, dtype=np.int32),
         groups=np.repeat(np.arange(3, dtype=np.int32), 5)[np.newaxis],
         cell_offsets=np.array([0, 5, 10, 15], dtype=np.int32),
         n_groups=3,
         n_classes=2,
         # Three times this is 2 in 64 bits.
-        worth=np.array([6148914691236517206]),
+        unit_value=np.array([6148914691236517206]),
     )
-    for number, worth in enumerate(([6148914691236517206], [512])):
-        one = replace(question, worth=np.array(worth))
+    for number, unit_value in enumerate(([6148914691236517206], [512])):
+        one = replace(query, unit_value=np.array(unit_value))
         orders = () if number else (PlantTree(),)
-        reply = parties[0].receive(ask(session, number, orders=orders, question=one))
+        reply = parties[0].receive(ask(session, number, orders=orders, query=one))
         if number == 0:
             assert code_of(reply) == m.QUESTION
             assert parties[0].ledger.spent == 0
@@ -373,7 +373,7 @@ def test_sizes_of_messages_do_not_depend_on_rows():
                     session,
                     1,
                     mechanism=PermuteAndFlip(epsilon=Fraction(1)),
-                    question=OwnScores(n_candidates=3),
+                    query=OwnScores(n_candidates=3),
                     each=True,
                 ),
                 [0, 1, 2],

@@ -70,9 +70,9 @@ def answers(terms, tables, orders, ask):
         state = held(terms, rows)
         for order in orders:
             state = order(state)
-        question = ask.at(state)
-        bounds = question.bounds(terms.relation)
-        found.append(question.answer(state).astype(object).ravel())
+        query = ask.at(state)
+        bounds = query.bounds(terms.relation)
+        found.append(query.evaluate(state).astype(object).ravel())
     return found, {bound.kind: bound for bound in bounds}
 
 
@@ -111,10 +111,10 @@ def binned(data, task, budget):
     start = tuple(data.draw(STARTS) for _ in range(n_outputs))
     deal = data.draw(st.sampled_from([None, (Fraction(1),), (Fraction(2, 3), Fraction(1, 4))]))
     orders = [
-        b.Begin().carry_out,
-        b.Bin(binner=binner.to_dict(), start_units=start).carry_out,
-        b.DealRows(shares=deal).carry_out,
-        b.Take(index=0).carry_out,
+        b.Begin().execute,
+        b.Bin(binner=binner.to_dict(), start_units=start).execute,
+        b.AssignRows(shares=deal).execute,
+        b.Take(index=0).execute,
     ]
     return binner, n_outputs, orders
 
@@ -146,11 +146,11 @@ def learned(data, binner, n_outputs):
     )
 
     def answered(rows):
-        ask.at(rows).answer(rows)
+        ask.at(rows).evaluate(rows)
         return rows
 
-    add = [answered, b.Add(values=values).carry_out] if data.draw(st.booleans()) else []
-    return [*add, b.Append(trees=trees).carry_out, b.Take(index=0).carry_out]
+    add = [answered, b.Add(values=values).execute] if data.draw(st.booleans()) else []
+    return [*add, b.Append(trees=trees).execute, b.Take(index=0).execute]
 
 
 @pytest.mark.parametrize("task", list(SCHEMAS))
@@ -179,7 +179,7 @@ def test_no_sums_of_a_level_move_further_than_their_bounds(task, ask, relation, 
     binner, n_outputs, orders = binned(data, task, "dpboost")
     for _ in range(data.draw(st.integers(0, 2))):
         orders += learned(data, binner, n_outputs)
-    orders.append(b.Enter(gradient_bound=1.0).carry_out)
+    orders.append(b.Enter(gradient_bound=1.0).execute)
     for level in range(data.draw(st.integers(0, 2))):
         feature = [data.draw(st.integers(0, 1)) for _ in range(2**level)]
         split_bin = [data.draw(st.sampled_from([0, 3, 255])) for _ in range(2**level)]
@@ -187,7 +187,7 @@ def test_no_sums_of_a_level_move_further_than_their_bounds(task, ask, relation, 
             b.Split(
                 feature=np.array(feature, dtype=np.int32),
                 split_bin=np.array(split_bin, dtype=np.uint8),
-            ).carry_out
+            ).execute
         )
     check_bounds(data, task, "dpboost", relation, orders, ask)
 
@@ -216,5 +216,5 @@ def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relat
             ),
         )
     )
-    orders = [] if isinstance(ask, b.AskMagnitudes) else [b.Begin().carry_out]
+    orders = [] if isinstance(ask, b.AskMagnitudes) else [b.Begin().execute]
     check_bounds(data, task, "best", relation, orders, ask)

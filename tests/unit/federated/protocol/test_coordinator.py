@@ -22,8 +22,8 @@ def total(given):
     return sum(np.bincount(y, minlength=3) for _, y in given)
 
 
-def release(coordinator, question=COUNTS, mechanism=ONE):
-    value = coordinator.sensitive(question)
+def release(coordinator, query=COUNTS, mechanism=ONE):
+    value = coordinator.sensitive(query)
     return coordinator.ledger.release(mechanism, value, label="counts")
 
 
@@ -46,14 +46,14 @@ def test_the_noise_of_all_parties_has_the_variance_of_their_shares(n_parties, co
     rate = math.exp(-1 / 4)
     expected = 2 * rate / (1 - rate) ** 2 * n_parties / (n_parties - colluding)
     assert noise.var() == pytest.approx(expected, rel=0.12)
-    told = coordinator.sensitive(ClassCounts(n_classes=400)).deviation(mechanism)
+    told = coordinator.sensitive(ClassCounts(n_classes=400)).noise_stddev(mechanism)
     assert told == pytest.approx(math.sqrt(expected))
 
 
 def test_noise_from_a_seed_is_what_is_charged_for():
     coordinator, _ = simulate(agreement(3, colluding=2, noise_seed=1), tables([5, 6, 7]))
     value = coordinator.sensitive(COUNTS)
-    assert value.deviation(ONE) == ONE.deviation(value.bound("l1"))
+    assert value.noise_stddev(ONE) == ONE.noise_stddev(value.bound("l1"))
 
 
 def test_gaussian_noise_comes_in_shares_as_well():
@@ -104,11 +104,11 @@ def test_several_questions_go_in_one_exchange():
     channel = Recorder(parties_of(terms, given))
     coordinator = Coordinator(terms, channel)
     before = len(channel.sent)
-    coordinator.tell(Keep(word="red"))
-    coordinator.tell(Keep(word="blue"))
+    coordinator.apply(Keep(word="red"))
+    coordinator.apply(Keep(word="blue"))
     coordinator.release([(ONE, COUNTS)] * 3, label="counts")
     assert len(channel.sent) == before + 1
-    coordinator.tell(Keep(word="green"))
+    coordinator.apply(Keep(word="green"))
     coordinator.finish()
     coordinator.finish()
     assert len(channel.sent) == before + 2
@@ -160,7 +160,7 @@ def test_a_lost_party_aborts_the_release_and_leaves_whole_charges():
 
 def test_orders_are_carried_out_once_whatever_the_attempts():
     coordinator, parties, _ = opened({0: "reply"}, resends=0)
-    coordinator.tell(Keep(word="once"))
+    coordinator.apply(Keep(word="once"))
     with pytest.raises(PartyLostError):
         release(coordinator)
     carried = []
@@ -184,13 +184,13 @@ def test_a_resent_attempt_gets_the_same_bytes_and_a_new_one_others():
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "evaluate",
     [
         b"nonsense",
         wire.encode(m.Done(party=1)),
         wire.encode(m.Refused(party=1, code=m.BUDGET)),
-        wire.encode(m.Answers(party=1, turn=m.Turn(session=bytes(16), number=0), parts=())),
-        wire.encode(m.Answers(party=2, turn=m.Turn(session=bytes(16), number=0), parts=())),
+        wire.encode(m.Answers(party=1, turn=m.Step(session=bytes(16), number=0), parts=())),
+        wire.encode(m.Answers(party=2, turn=m.Step(session=bytes(16), number=0), parts=())),
     ],
 )
 def test_a_wrong_answer_ends_the_release(answer):
@@ -205,7 +205,7 @@ def test_words_of_another_shape_end_the_release():
     coordinator, _, _ = opened({})
     session = coordinator._session
     words = m.Masked(words=np.zeros(2, dtype=np.uint64))
-    turn = m.Turn(session=session, number=0)
+    turn = m.Step(session=session, number=0)
     coordinator._channel.lost[2] = wire.encode(m.Answers(party=1, turn=turn, parts=(words,)))
     with pytest.raises(RefusedError, match="shape"):
         release(coordinator)

@@ -17,7 +17,7 @@ from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from tests.unit.federated.asked import ClassCounts, Keep
 
-TURN = m.Turn(session=bytes(16), number=0)
+TURN = m.Step(session=bytes(16), number=0)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ TURN = m.Turn(session=bytes(16), number=0)
             asked=(
                 m.Asked(
                     mechanism=DiscreteLaplace(epsilon=Fraction(2)),
-                    question=ClassCounts(n_classes=2, branch=("node 1",)),
+                    query=ClassCounts(n_classes=2, branch=("node 1",)),
                     label="counts",
                 ),
             ),
@@ -172,7 +172,7 @@ def test_reading_takes_no_longer_than_the_message_is_long():
 
 def test_a_hidden_value_is_no_part_of_a_message():
     hidden = Sensitive(np.array([5]), counts(Neighbours.ADD_REMOVE))
-    for message in (hidden, m.Asked(mechanism=hidden, question=None, label="")):
+    for message in (hidden, m.Asked(mechanism=hidden, query=None, label="")):
         with pytest.raises(TypeError, match="Sensitive"):
             wire.encode(message)
 

@@ -39,8 +39,8 @@ def opened(lost, *, signed=False, dropouts=1, party=1, **terms):
     return Coordinator(agreed, channel, resends=0), parties, given
 
 
-def release(coordinator, question=COUNTS, mechanism=CERTAIN):
-    return coordinator.release([(mechanism, question)] * 2, label="counts")
+def release(coordinator, query=COUNTS, mechanism=CERTAIN):
+    return coordinator.release([(mechanism, query)] * 2, label="counts")
 
 
 GONE = dict.fromkeys(range(100), "message")
@@ -62,7 +62,7 @@ def test_a_party_that_is_lost_is_missing_from_the_sums(signed, what, party):
     coordinator, parties, given = opened(
         dict.fromkeys(range(100), what), signed=signed, party=party
     )
-    coordinator.tell(Keep(word="red"))
+    coordinator.apply(Keep(word="red"))
     for found in (*release(coordinator), *release(coordinator)):
         assert np.array_equal(found, total(given, without=(party,)))
     assert party not in coordinator.present
@@ -92,7 +92,7 @@ def test_who_is_lost_while_masks_are_taken_off_aborts_the_release(signed):
     with pytest.raises(PartyLostError):
         release(coordinator)
     assert {party.ledger.spent for party in parties} == {200}
-    # The next attempt is another charge, and everybody is in it.
+    # The next attempt is another charge, and uses_all_rows is in it.
     assert np.array_equal(release(coordinator)[0], total(given))
 
 
@@ -164,9 +164,9 @@ def asked(signed=False, number=0):
         for index, (X, y) in enumerate(tables(SIZES))
     ]
     coordinator = Coordinator(agreed, Recorder(parties))
-    turn = m.Turn(session=coordinator._session, number=number)
-    question = m.Asked(mechanism=DiscreteLaplace(epsilon=Fraction(1)), question=COUNTS, label="x")
-    message = wire.encode(m.Ask(turn=turn, orders=(), asked=(question,)))
+    turn = m.Step(session=coordinator._session, number=number)
+    query = m.Asked(mechanism=DiscreteLaplace(epsilon=Fraction(1)), query=COUNTS, label="x")
+    message = wire.encode(m.Ask(turn=turn, orders=(), asked=(query,)))
     answers = [wire.decode(party.receive(message), m.Answers) for party in parties]
     return parties, turn, answers
 
@@ -192,13 +192,13 @@ def test_no_keys_for_sets_without_the_party_or_with_too_few(there):
 
 def test_no_keys_for_another_message():
     parties, turn, _ = asked()
-    other = m.Turn(session=turn.session, number=turn.number + 1)
+    other = m.Step(session=turn.session, number=turn.number + 1)
     assert isinstance(unmask(parties[0], other, (0, 1, 2, 3)), m.Refused)
     agreed = agreement(4)
     plain = parties_of(agreed, tables(SIZES))
     coordinator = Coordinator(agreed, Recorder(plain))
     release(coordinator, mechanism=DiscreteLaplace(epsilon=Fraction(1)))
-    turn = m.Turn(session=coordinator._session, number=0)
+    turn = m.Step(session=coordinator._session, number=0)
     assert isinstance(unmask(plain[0], turn, (0, 1, 2, 3)), m.Refused)
 
 
@@ -234,7 +234,7 @@ def test_keys_that_are_missing_end_the_release():
 
 
 def test_malformed_sets_and_keys_are_no_messages():
-    turn = m.Turn(session=bytes(16), number=0)
+    turn = m.Step(session=bytes(16), number=0)
     for wrong in ((1, 0), (0, 0), (-1,), ("a",)):
         with pytest.raises((ValueError, TypeError)):
             Present(turn=turn, parties=wrong)

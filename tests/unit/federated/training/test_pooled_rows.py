@@ -53,16 +53,16 @@ def test_answers_add_up_and_a_row_moves_one_of_them():
 def test_orders_reach_every_place():
     places = Places([rows(10, 0), rows(7, 2)])
     splits = Splits(node=ROOT, feature=ROOT, split_bin=ROOT, n_branches=ROOT + 2)
-    places.tell(SplitRows(splits=splits))
+    places.apply(SplitRows(splits=splits))
     assert places.exact(NodeSizes(nodes=ROOT + [1, 2])).sum() == 17
 
 
 def test_each_place_answers_for_itself():
     held = [rows(10, 0), rows(5, 1), rows(7, 2)]
-    question = SplitScores(nodes=ROOT, measure=1, row_limits=np.array([64]), n_candidates=2)
-    value = Places(held).each(question, Neighbours.ADD_REMOVE)
-    assert value.bounds == question.bounds(Neighbours.ADD_REMOVE)
-    assert shown(value).tolist() == [question.answer(one)[0].tolist() for one in held]
+    query = SplitScores(nodes=ROOT, measure=1, row_limits=np.array([64]), n_candidates=2)
+    value = Places(held).each(query, Neighbours.ADD_REMOVE)
+    assert value.bounds == query.bounds(Neighbours.ADD_REMOVE)
+    assert shown(value).tolist() == [query.evaluate(one)[0].tolist() for one in held]
 
 
 @pytest.mark.parametrize("n_places", [1, 3])
