@@ -65,13 +65,13 @@ FAST_FOLDER = "v3"
 FAST_FLAG = "-march=x86-64-v3"
 FAST = {
     "binning",
-    "fewrows",
+    "small_tree_gain",
     "gain",
     "impurity",
-    "mergecells",
+    "bin_merging",
     "newton",
     "predict",
-    "rounds",
+    "training_pass",
     "selection",
 }
 FAST_PROBE = """
@@ -173,7 +173,7 @@ class BuildKernels(build_ext):
             extension.extra_link_args = link_flags + more_link_flags
             if is_fast(extension):
                 extension.extra_compile_args.append(FAST_FLAG)
-            elif extension.name.endswith(".machine") and fast:
+            elif extension.name.endswith(".cpu_features") and fast:
                 extension.define_macros.append(("DPBOOST_KNOWS_V3", "1"))
         settings = [getattr(self.compiler, "compiler_so", None), flags, compile_flags, link_flags]
         settings += [more_link_flags, fast, np.__version__]

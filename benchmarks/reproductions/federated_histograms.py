@@ -14,8 +14,8 @@ from benchmarks.reproductions.mixture import Mixture
 from benchmarks.reproductions.places import accuracy_of, fit_places
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.single_tree.noisy_histograms import HISTOGRAMS_SAVING, build_saving
 from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
 from dpboost.rows.site_queries import ImpurityBounds

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpboost.privacy.exact_arithmetic import Budget
     from dpboost.privacy.ledger import Ledger
     from dpboost.privacy.neighbours import Neighbours
-    from dpboost.privacy.sensitive import Sensitivity
+    from dpboost.privacy.sensitivity.bound import Sensitivity
     from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
     from dpboost.rows.class_node_rows import ClassRows
     from dpboost.rows.class_statistics import ClassStatistics

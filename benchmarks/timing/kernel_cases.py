@@ -424,7 +424,7 @@ CASES = (
     Case(
         name="pass of `best`, logistic loss",
         unit="row",
-        kernel="rounds",
+        kernel="training_pass",
         function="logistic",
         n_bytes=31,
         make=_pass("logistic"),
@@ -434,7 +434,7 @@ CASES = (
     Case(
         name="pass of `best`, squared loss",
         unit="row",
-        kernel="rounds",
+        kernel="training_pass",
         function="squared",
         n_bytes=31,
         make=_pass("squared"),
@@ -454,7 +454,7 @@ CASES = (
     Case(
         name="compact columns of the rows of six trees",
         unit="cell",
-        kernel="roundrows",
+        kernel="row_assignment",
         function="gather_rounds",
         n_bytes=2,
         make=_gather,
@@ -484,7 +484,7 @@ CASES = (
     Case(
         name="levels of a small tree, histograms and scores",
         unit="cell",
-        kernel="fewrows",
+        kernel="small_tree_gain",
         function="FewRows.runs",
         n_bytes=1,
         make=_few_rows,
@@ -544,7 +544,7 @@ CASES = (
     Case(
         name="leaves of rows and their sums",
         unit="row",
-        kernel="cells",
+        kernel="lookup_trees",
         function="find_leaves",
         n_bytes=13,
         make=_leaves,
@@ -584,7 +584,7 @@ CASES = (
     Case(
         name="bins of fine cells",
         unit="cell",
-        kernel="mergecells",
+        kernel="bin_merging",
         function="merge",
         n_bytes=9,
         make=_merging,

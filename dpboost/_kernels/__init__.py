@@ -1,7 +1,6 @@
 """Compiled kernels: functions over typed views that know no epsilon and no policy.
 
-Only ``dpboost.privacy`` and ``dpboost.privacy.randomness`` may import the noise, selection, coin and entropy
-kernels; a test walks every file for imports that break this rule.
+Only ``dpboost.privacy`` may import the noise, selection, coin and entropy kernels; a test walks every file for imports that break this rule.
 
 Kernels that pass over rows are built twice, the second time for x86-64-v3 into the folder ``v3``,
 which is searched first where the machine runs that. Both builds give the same bits.

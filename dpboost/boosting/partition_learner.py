@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from dpboost.boosting.feature_sampler import FeatureQueue
 from dpboost.boosting.training_rows import TreeRows
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf, SumScale
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import Partition, PartitionGrid
 from dpboost.trees.tree import Tree
 

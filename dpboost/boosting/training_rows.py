@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.boosting.schedule import EnsemblePlan
-from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows, RowStore
@@ -20,6 +19,7 @@ from dpboost.rows.boosting_commands import (
 )
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.gradient_statistics import NodeStatistics
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import Partition
 from dpboost.trees.tree import Tree

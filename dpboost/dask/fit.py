@@ -60,8 +60,8 @@ def fit_partitions(
     y : Dask array, Series or DataFrame of shape (n_rows,)
     task, recipe, hyperparameters, privacy, public, n_jobs, show_progress, owner, reading, \
 objective, monitor
-        As in `dpboost.training.local_fit.fit_ensemble`. Weights and initial scores of ``objective`` are
-        collections with the partitions of ``X``.
+        As in `dpboost.training.local_fit.fit_ensemble`. Weights and initial scores of
+        ``objective`` are collections with the partitions of ``X``.
 
     Returns
     -------

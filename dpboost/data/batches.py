@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array
+from dpboost.data.batch import Batch
 from dpboost.data.columns import is_categorical, is_frame
 from dpboost.data.containers import is_sequence, sequence_slices, unpack
 from dpboost.data.same_rows import SameRows
@@ -25,26 +25,6 @@ READ_ONCE = (
     "more often: {reason}. Pass a source that can be read again: a lightgbm.Sequence, a list of "
     "batches, a pyarrow.dataset.Dataset, or an object whose __iter__ starts anew."
 )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Batch:
-    """Some rows: a table of a usual kind, and what came with it.
-
-    Parameters
-    ----------
-    X : array or DataFrame of shape (n, n_features)
-    label, weight : ndarray of shape (n,) or None
-    """
-
-    X: Any
-    label: NDArray[Any] | None = None
-    weight: NDArray[Any] | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows; private."""
-        return int(self.X.shape[0])
 
 
 def is_batched(X: Any) -> bool:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import binning
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.data.batched_table import BinnedTable
 from dpboost.data.csr_rows import StoredRows
 from dpboost.data.feature_bins import (
     AffineBins,
@@ -244,8 +243,9 @@ class Binner:
         The bins are private; each depends on its own row and on public numbers.
         """
         self._check_table(table)
-        if isinstance(table, BinnedTable):
-            return table.bins(self)
+        kept = table.kept_bins(self)
+        if kept is not None:
+            return kept
         if table.stored is not None:
             return self._transform_stored(table.stored, n_threads)
         out = np.empty((self.n_features, table.n_rows), dtype=np.uint8)

@@ -9,7 +9,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.fingerprint import RowHash, new_key
 
 if TYPE_CHECKING:
-    from dpboost.data.batches import Batch
+    from dpboost.data.batch import Batch
 
 
 class SameRows:

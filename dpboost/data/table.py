@@ -108,6 +108,16 @@ class Table:
         """Number of columns."""
         return len(self.feature_names)
 
+    def kept_bins(self, binner: object) -> NDArray[np.uint8] | None:
+        """Return the bins of a table of which nothing else was kept; None for all others.
+
+        Parameters
+        ----------
+        binner : Binner
+            The bins that are asked for.
+        """
+        return None
+
     def column(self, feature: int) -> NDArray[np.float64]:
         """Return one column as LightGBM sees it: numbers, or codes of categories.
 

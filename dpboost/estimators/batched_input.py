@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import bin_while_reading
 from dpboost.data.batches import READ_ONCE, Batches
+from dpboost.data.binned_table import bin_while_reading
 from dpboost.data.binner import Binner
 from dpboost.data.table import Table
 from dpboost.estimators.row_arguments import RowArguments

@@ -32,8 +32,8 @@ class DPTreeClassifier(TreeClassifier):
 "local_rnm", "histograms", "histograms_saving"}, default="best"
         Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, one of the three of Friedman
         and Schuster, or one of the four that are made for rows at several parties
-        (``dpboost.federated.FederatedTreeClassifier``). A ``dpboost.recipes.tree_recipe.TreeRecipe`` of
-        your own is taken as well.
+        (``dpboost.federated.FederatedTreeClassifier``). A
+        ``dpboost.recipes.tree_recipe.TreeRecipe`` of your own is taken as well.
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.

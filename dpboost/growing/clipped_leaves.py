@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,9 @@ from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
-
-if TYPE_CHECKING:
-    from dpboost.rows.gradient_statistics import NodeStatistics
+from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.rows.gradient_statistics import NodeStatistics
 
 # Leaf values are integers in this unit of the scaled label, before the learning rate.
 LEAF_UNIT = 2.0**-20

@@ -29,8 +29,8 @@ def grow(
     Parameters
     ----------
     propose_splits : callable
-        ``propose_splits(nodes, sketch)``: looks at new nodes through the gate, once, and returns the
-        released splits of those that may be split.
+        ``propose_splits(nodes, growing)``: looks at new nodes through the gate, once, and
+        returns the released splits of those that may be split.
     route : callable
         ``route(splits)``: sends rows on to the children of the splits.
     frontier : Frontier

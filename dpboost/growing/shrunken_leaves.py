@@ -1,96 +1,11 @@
-"""Leaves from noisy sums: one vector release a tree, then shrinkage by the known noise."""
+"""Leaves from noisy sums: Newton steps, shrunk by the known noise."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from dpboost.losses.grid import GRADIENT_ONE
-from dpboost.privacy.contribution import ContributionBound
-from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
-from dpboost.privacy.sensitivity.constants import newton_sums
-
-# Gradients are multiplied by this before the release, so that the smaller factor of the
-# hessians, which sets their share of the budget, is still a good integer.
-GRADIENT_FACTOR = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class SumScale:
-    """Integer factors that divide one release between gradient and hessian sums.
-
-    Parameters
-    ----------
-    gradient_limit : float
-        Public clip of a row's gradient, as the loss takes it.
-    gradient_reach : ContributionBound
-        How far the clipped gradients of a row go, in units of 2^-16.
-    hessian_reach : ContributionBound
-        How far the hessians of a row go, in units of ``hessian_unit``.
-    hessian_unit : float
-        Unit of the hessian grid.
-    hessian_share : float
-        Part of the release's budget that goes to hessians.
-    norm : {"l1", "l2"}
-        Norm of the noise: discrete Laplace or discrete Gaussian.
-    """
-
-    gradient_limit: float
-    gradient_reach: ContributionBound
-    hessian_reach: ContributionBound
-    hessian_unit: float
-    hessian_share: float
-    norm: str
-
-    @cached_property
-    def hessian_factor(self) -> int:
-        """Factor of the hessians: it gives them their share of the squared (or plain) norm."""
-        odds = self.hessian_share / (1 - self.hessian_share)
-        gradient, hessian = self.gradient_reach, self.hessian_reach
-        if self.norm == "l1":
-            factor = odds * gradient.l1 / hessian.l1
-        else:
-            factor = math.sqrt(odds * gradient.squares / hessian.squares)
-        return max(1, round(GRADIENT_FACTOR * factor))
-
-    @property
-    def gradient_unit_value(self) -> float:
-        """What one released unit of a gradient sum is worth."""
-        return 1 / (GRADIENT_FACTOR * GRADIENT_ONE)
-
-    @property
-    def hessian_unit_value(self) -> float:
-        """What one released unit of a hessian sum is worth."""
-        return self.hessian_unit / self.hessian_factor
-
-    def scaled(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Multiply the sums of all leaves and outputs by their factors, in place.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (2, n_outputs, n_leaves), int64
-            Gradient sums and hessian sums.
-        """
-        sums[0] *= GRADIENT_FACTOR
-        sums[1] *= self.hessian_factor
-        return sums
-
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
-        """Return the L1 and L2 sensitivity of the vector."""
-        return newton_sums(*self._reaches, neighbours)
-
-    @cached_property
-    def _reaches(self) -> tuple[ContributionBound, ContributionBound]:
-        """Reaches of a row in units of the released vector."""
-        return (
-            self.gradient_reach.scaled(GRADIENT_FACTOR),
-            self.hessian_reach.scaled(self.hessian_factor),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

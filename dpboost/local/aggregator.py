@@ -75,6 +75,7 @@ class LPDTAggregator:
     ) -> None:
         if not isinstance(partition, LPDTPartition):
             raise refuse("partition", "LPDTAggregator", "an LPDTPartition", partition)
+        self._partition = partition
         self._plan = ReportPlan.of(partition, epsilon, mechanism)
         self._totals = self._plan.randomiser.new_totals()
         self._n_reports = 0
@@ -87,7 +88,7 @@ class LPDTAggregator:
     @property
     def partition(self) -> LPDTPartition:
         """The public partition."""
-        return self._plan.partition
+        return self._partition
 
     def add(self, report: bytes) -> None:
         """Add one report.

@@ -16,7 +16,7 @@ from dpboost.local.labels import POSITION_BITS, Labels
 from dpboost.local.randomizer import Noise, Randomiser
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 Oracle = GeneralisedResponse | UnaryEncoding
 

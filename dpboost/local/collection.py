@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.labels import check_same_length
 from dpboost.data.table import Table
+from dpboost.local.labels import Labels
 from dpboost.local.randomizer import ONE_RECORD, MalformedReportError, Randomiser
 from dpboost.local.registry import find_randomiser
 from dpboost.privacy.accounting import PureAccountant
@@ -22,14 +23,32 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import Sensitive
 
-if TYPE_CHECKING:
-    from dpboost.local.partition import LPDTPartition
-
 #: First byte of a report.
 REPORT_FORMAT = 1
 
 #: The format and eight bytes of the fingerprint.
 HEADER_BYTES = 9
+
+
+class PublicCells(Protocol):
+    """The public map from records to cells and label levels."""
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that records may have."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+
+    def read(self, X: Any) -> Table:
+        """Read records."""
+
+    def cells(self, table: Table) -> NDArray[np.int64]:
+        """Return the cell of every record."""
+
+    def to_json(self) -> str:
+        """Return all of it as text."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +57,7 @@ class ReportPlan:
 
     Parameters
     ----------
-    partition : LPDTPartition
+    partition : PublicCells
     mechanism : str
     randomiser : Randomiser
         The mechanism with its budget.
@@ -46,13 +65,13 @@ class ReportPlan:
         Begins every report. Reports of another partition, epsilon or mechanism begin otherwise.
     """
 
-    partition: LPDTPartition
+    partition: PublicCells
     mechanism: str
     randomiser: Randomiser
     header: bytes
 
     @classmethod
-    def of(cls, partition: LPDTPartition, epsilon: Any, mechanism: str) -> ReportPlan:
+    def of(cls, partition: PublicCells, epsilon: Any, mechanism: str) -> ReportPlan:
         """Return the plan for a partition.
 
         Raises
@@ -76,7 +95,7 @@ class ReportPlan:
 
     @classmethod
     def of_device(
-        cls, partition: LPDTPartition, epsilon: Any, mechanism: str, owner: str
+        cls, partition: PublicCells, epsilon: Any, mechanism: str, owner: str
     ) -> ReportPlan:
         """Return the plan of a device, whose reports leave it: without noise they may not.
 

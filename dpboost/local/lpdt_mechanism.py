@@ -19,7 +19,7 @@ from dpboost.local.randomizer import MalformedReportError, Noise, Randomiser
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: Half the range of the labels, in units of the noisy label.
 LABEL_UNITS = 1 << 16

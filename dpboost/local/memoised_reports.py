@@ -72,8 +72,8 @@ class MemoisedReports:
         for report in self._file.reports() if self._file else ():
             if len(report) != self._plan.report_bytes or not report.startswith(self._plan.header):
                 raise InvalidParameterError(
-                    f"The 'path' parameter of MemoisedReports is {str(path)!r}, which holds a report "
-                    "of another collection. Give each collection a file of its own."
+                    f"The 'path' parameter of MemoisedReports is {str(path)!r}, which holds a "
+                    "report of another collection. Give each collection a file of its own."
                 )
 
     def report(self, record: str, x: Any, y: Any) -> bytes:

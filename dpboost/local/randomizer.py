@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Norm, Sensitivity
+from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 
 #: A record is one number of a cell and one position of a label; a report is drawn from it alone.
 ONE_RECORD = Sensitivity("l1", 1, "every report is drawn from one record alone")

@@ -44,8 +44,8 @@ class ReportFile:
             self.reports()
         except sqlite3.DatabaseError as error:
             raise InvalidParameterError(
-                f"The 'path' parameter of MemoisedReports is {os.fspath(path)!r}, which is no file of "
-                f"reports ({error}). Give the file that the device wrote, or a new one."
+                f"The 'path' parameter of MemoisedReports is {os.fspath(path)!r}, which is no file "
+                f"of reports ({error}). Give the file that the device wrote, or a new one."
             ) from error
 
     def reports(self) -> list[bytes]:

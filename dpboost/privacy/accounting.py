@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.exact_arithmetic import ZERO, Budget, shorten
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: A release under Gaussian accounting has at least this standard deviation, in units.
 SMALLEST_SIGMA = 2**16

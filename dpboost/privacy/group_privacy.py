@@ -9,7 +9,7 @@ from typing import TypeVar
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 M = TypeVar("M", bound=Mechanism)
 

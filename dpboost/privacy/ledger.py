@@ -15,19 +15,12 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
 from dpboost.privacy.exact_arithmetic import Budget, as_budget, as_fraction
-from dpboost.privacy.ledger_records import (
-    NO_CHARGE,
-    Charge,
-    LedgerEntry,
-    Release,
-    Scope,
-    added,
-    growth,
-)
+from dpboost.privacy.ledger_records import NO_CHARGE, Charge, LedgerEntry, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.sensitive import RemoteSensitive, Sensitive, _reveal
+from dpboost.privacy.remote import Release, RemoteSensitive
+from dpboost.privacy.sensitive import Sensitive, _reveal
 
 __all__ = [
     "BudgetExceededError",

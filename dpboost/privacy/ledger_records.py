@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dpboost.privacy.exact_arithmetic import ZERO, Budget
 from dpboost.privacy.mechanisms import Mechanism
-from dpboost.privacy.sensitive import RemoteSensitive, Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 class Charge(NamedTuple):
@@ -92,29 +92,6 @@ class LedgerEntry:
     bound: Sensitivity
     unit: float
     charge: Charge
-
-
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """One of several releases that are booked one by one and fetched together.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What to draw, with its budget.
-    value : RemoteSensitive
-        The value.
-    label : str
-        Kind of release, for the report.
-    branch : tuple of str
-        Names of the nested parts of the rows that the value is about, from the outside. Parts
-        of one part hold disjoint rows.
-    """
-
-    mechanism: Mechanism
-    value: RemoteSensitive
-    label: str
-    branch: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

@@ -28,7 +28,7 @@ from dpboost.privacy.exact_arithmetic import (
 )
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy.sensitive import Norm, Sensitivity
+from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 
 # Scores that are written out at a time where a mechanism has to visit each of them: 128 MB.
 _SCORES_AT_ONCE = 1 << 24

@@ -22,7 +22,7 @@ from dpboost._utils.validation import InvalidParameterError, check_integer, refu
 from dpboost.privacy.exact_arithmetic import SIGMA_LIMIT, Budget, root_up
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Norm, Sensitivity
+from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 
 #: Most parties among which the noise can be divided.
 MOST_HONEST = 2**16

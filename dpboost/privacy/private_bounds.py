@@ -22,7 +22,7 @@ from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 #: Cell of exponent e holds 2**(e - 1) <= abs(x) < 2**e; magnitudes out of this public range belong

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitive, Sensitivity
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 class SumQuery(Protocol):

@@ -27,7 +27,7 @@ from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf, SumScale
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
 from dpboost.privacy.accounting import (
     Accountant,
@@ -37,6 +37,7 @@ from dpboost.privacy.accounting import (
 )
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import Partition
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Query
-from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.trees.growing_tree import Splits
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.gradient_queries import LevelScores, NodeHistograms, NodeTotals, SplitNodes
 from dpboost.rows.level_histograms import LevelHistograms
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
+
+
+class LeafFormula(Protocol):
+    """What a leaf's value is, and how far one row can move it."""
+
+    @property
+    def unit(self) -> float:
+        """Grid of the values."""
+
+    def values(self, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of all leaves in units of the grid."""
+
+    def bound(self, neighbours: Neighbours) -> Sensitivity:
+        """Return the sensitivity of all values together."""
 
 
 class NodeStatistics:
@@ -98,7 +114,7 @@ class NodeStatistics:
             scores = criterion.scores(sums, counts, self._layout)
         return Sensitive(scores, (criterion.bound(self._neighbours),))
 
-    def leaf_values(self, leaf: ClippedLeaf) -> Sensitive:
+    def leaf_values(self, leaf: LeafFormula) -> Sensitive:
         """Clipped leaf values of the nodes of the level, in units of the leaf's grid."""
         sums, counts = self._source.exact(NodeTotals(n_nodes=self.n_nodes))
         return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbours),), unit=leaf.unit)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import impurities
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import check_array, check_nodes

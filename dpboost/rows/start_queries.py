@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpboost.losses import OneOutputLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, newton_sums
 from dpboost.rows.encoded_rows import EncodedRows
 from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting

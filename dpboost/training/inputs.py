@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.batched_table import BatchedTable, BinnedTable
+from dpboost.data.batched_table import BatchedTable
 from dpboost.data.batches import Batches
+from dpboost.data.binned_table import BinnedTable
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table

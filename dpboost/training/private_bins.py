@@ -18,7 +18,7 @@ from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 N_CELLS = 1024

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import gain
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
 from dpboost.privacy.sensitivity import constants
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.workspace import Workspace
 

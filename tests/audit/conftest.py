@@ -11,7 +11,8 @@ from dpboost.audit.transcript import Recorder
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitive, Sensitivity
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 DELTA = Fraction(1, 10**5)
 

@@ -18,7 +18,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 def calls(kernel, first, second, integers, outcome):

@@ -22,9 +22,9 @@ from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.partition_message import Nodes
 from dpboost.federated.protocol.wire import known
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.privacy.private_bounds import Magnitudes
 from dpboost.rows.boosting_queries import LeafSums
+from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
 from dpboost.training.private_bins import N_CELLS, FineCounts
 from dpboost.trees.tree import Tree

@@ -28,7 +28,7 @@ from dpboost.privacy.ledger import Ledger, LedgerEntry, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
-from dpboost.privacy.sensitive import RemoteSensitive
+from dpboost.privacy.remote import RemoteSensitive
 
 T = TypeVar("T")
 

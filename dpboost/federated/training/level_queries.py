@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.rows.node_rows import HasNodes, NodeRows

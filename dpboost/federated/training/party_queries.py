@@ -12,7 +12,7 @@ from dpboost.federated.protocol.partition_message import Nodes
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_bounds import Magnitudes
-from dpboost.privacy.sensitive import RemoteSensitive
+from dpboost.privacy.remote import RemoteSensitive
 from dpboost.rows.boosting_commands import (
     AddValues,
     AppendTrees,

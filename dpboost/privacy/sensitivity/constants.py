@@ -18,7 +18,7 @@ from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.exact_arithmetic import root_up
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 @lru_cache(maxsize=16)

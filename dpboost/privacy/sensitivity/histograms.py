@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpboost._utils.validation import check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> Sensitivity:

@@ -24,7 +24,7 @@ from enum import IntEnum
 
 from dpboost._utils.validation import check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: Scores are counted in units of R / UNITS_PER_ROW.
 UNITS_PER_ROW = 2**10

@@ -22,7 +22,7 @@ def machine(monkeypatch):
 
     monkeypatch.setattr(threads, "cpu_count", cpu_count)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    monkeypatch.setattr(threads.machine, "max_threads", lambda: 8)
+    monkeypatch.setattr(threads.cpu_features, "max_threads", lambda: 8)
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_a_forked_child_has_one_thread_and_its_parent_keeps_many(machine):
 
 @pytest.mark.parametrize(("limit", "expected"), [(1, 1), (3, 3), (64, 4)])
 def test_the_default_keeps_to_the_limits_of_openmp(machine, monkeypatch, limit, expected):
-    monkeypatch.setattr(threads.machine, "max_threads", lambda: limit)
+    monkeypatch.setattr(threads.cpu_features, "max_threads", lambda: limit)
     assert effective_n_threads(None) == expected
     assert effective_n_threads(64) == 64
     assert effective_n_threads(-1) == 8
@@ -92,24 +92,24 @@ def test_the_default_leaves_busy_processors_alone(machine, running, n_running, e
 
 
 def test_the_number_follows_the_load_during_a_fit(machine, running):
-    threads = Threads.of(None)
-    assert threads.now() == 4
+    default = Threads.of(None)
+    assert default.now() == 4
     running(4)  # our own, which wait for the next kernel
-    assert threads.now() == 4
+    assert default.now() == 4
     running(14)
-    assert threads.now() == 1
+    assert default.now() == 1
     running(7)
-    assert threads.now() == 2
+    assert default.now() == 2
     running(1)
-    assert threads.now() == 4
+    assert default.now() == 4
 
 
 def test_the_load_is_read_once_in_a_while(machine, running, monkeypatch):
     monkeypatch.setattr(threads, "_SECONDS", 60.0)
-    threads = Threads.of(None)
-    assert threads.now() == 4
+    default = Threads.of(None)
+    assert default.now() == 4
     running(14)
-    assert threads.now() == 4
+    assert default.now() == 4
 
 
 @pytest.mark.parametrize("text", [None, "", "0.1 0.2 0.3 many/1000 5", "0.1 0.2"])
@@ -132,7 +132,7 @@ def test_a_fit_on_a_busy_machine_has_one_thread(monkeypatch, running):
     monkeypatch.setattr(training_pass, "logistic", note)
     monkeypatch.setattr(threads, "cpu_count", lambda only_physical_cores=False: 4)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(threads.machine, "max_threads", lambda: 4)
+    monkeypatch.setattr(threads.cpu_features, "max_threads", lambda: 4)
     X = np.random.default_rng(0).random((200, 3))
     schema = dpboost.Schema(bounds=dict.fromkeys(range(3), (0.0, 1.0)), classes=[0, 1])
     dpboost.DPBoostClassifier(n_estimators=6, schema=schema, verbosity=0, epsilon=8.0).fit(

@@ -2,12 +2,12 @@
 
 import warnings
 
-from dpboost._utils import warnings
+from dpboost._utils.warnings import warn_user
 
 
 def test_a_warning_points_at_the_line_outside_whatever_is_between():
     # A frame of the library that calls one outside, as a decorator of numpy does, and back.
-    inner = {"__name__": "dpboost.inner", "warn_user": warnings.warn_user}
+    inner = {"__name__": "dpboost.inner", "warn_user": warn_user}
     exec("def warn(): warn_user('so', UserWarning)", inner)
     between = {"__name__": "contextlib", "warn": inner["warn"]}
     exec("def call(): warn()", between)

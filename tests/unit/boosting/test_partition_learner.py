@@ -13,7 +13,7 @@ from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.boosting.training_rows import TrainingRows
-from dpboost.growing.shrunken_leaves import ShrunkenLeaf, SumScale
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
@@ -21,6 +21,7 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.forest import Forest
 from dpboost.trees.random_partition import ORDERED_CATEGORIES, PartitionGrid

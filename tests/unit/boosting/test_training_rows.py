@@ -9,7 +9,6 @@ import pytest
 from dpboost._utils.threads import Threads
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.boosting.training_rows import TrainingRows
-from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
@@ -18,6 +17,7 @@ from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import _reveal
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
 from dpboost.trees.random_partition import PartitionGrid

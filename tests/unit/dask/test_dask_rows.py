@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 cloudpickle = pytest.importorskip("cloudpickle", reason="the extra 'dask' is not installed")
 
 from dpboost import DPBoostRegressor, InvalidParameterError  # noqa: E402
-from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows, fit
+from dpboost.dask import DaskDPBoostRegressor, FitFailedError, dask_rows, fit  # noqa: E402
 from dpboost.dask.partial_sums import Partial, merge  # noqa: E402
 from dpboost.dask.partition_reader import Fingerprint, Place  # noqa: E402
 from dpboost.dask.worker_state import Message  # noqa: E402

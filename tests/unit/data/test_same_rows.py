@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.data.batches import Batch
+from dpboost.data.batch import Batch
 from dpboost.data.same_rows import SameRows
 
 X = np.random.default_rng(0).normal(size=(20, 3))

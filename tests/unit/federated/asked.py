@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpboost.federated.protocol import wire
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
 

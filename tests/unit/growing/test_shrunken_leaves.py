@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.growing.shrunken_leaves import GRADIENT_FACTOR, ShrunkenLeaf, SumScale
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import SoftmaxLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
 
 STEPS = np.array([-0.5, 0.5])
 

@@ -32,7 +32,7 @@ def leaves_below(partition, child):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("deviation", [0.0, 7.0])
+@pytest.mark.parametrize("noise_stddev", [0.0, 7.0])
 def test_gains_are_those_of_the_sums_below_each_split(partitions, n_outputs, noise_stddev):
     random = np.random.default_rng(0)
     for partition in partitions:

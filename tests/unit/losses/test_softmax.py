@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.growing.shrunken_leaves import SumScale
 from dpboost.losses import SoftmaxLoss, exponential_table
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.constants import newton_sums
+from dpboost.rows.newton_sums import SumScale
 
 ONE = 65536
 CLASSES = [2, 3, 5, 10]

@@ -23,7 +23,7 @@ from dpboost.privacy.mechanisms import (
     ExponentialMechanism,
     PermuteAndFlip,
 )
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 ROW = 2**16
 L1, L2, RANGE = (Sensitivity(kind, ROW, "test", 1) for kind in ("l1", "l2", "range"))

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.mechanisms import DiscreteGaussian
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 DELTA = Fraction(1, 10**6)
 ALL = [PureAccountant(), ZCDPAccountant(), GDPAccountant()]

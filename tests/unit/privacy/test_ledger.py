@@ -22,7 +22,8 @@ from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import BudgetExceededError, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.randomness import Entropy, RowCoins
-from dpboost.privacy.sensitive import Sensitive, Sensitivity
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 DELTA = Fraction(1, 10**6)
 

@@ -37,7 +37,7 @@ def test_only_the_mechanisms_draw_reports():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom)
         and node.module == "dpboost._kernels"
-        and any(alias.name == "reports" for alias in node.names)
+        and any(alias.name == "local_reports" for alias in node.names)
     }
     assert found == {"local/cells.py", "local/oracle.py", "local/paper.py"}
 

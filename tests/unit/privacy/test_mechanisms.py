@@ -16,7 +16,7 @@ from dpboost.privacy.mechanisms import (
     PermuteAndFlip,
 )
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 PURE = [ExponentialMechanism, PermuteAndFlip, DiscreteLaplace]
 SELECTIONS = [ExponentialMechanism, PermuteAndFlip]

@@ -8,7 +8,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.noise_shares import MaskedShare, OneTimePad, excess, share, share_sigma
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 L1 = Sensitivity("l1", 3, "test")
 L2 = Sensitivity("l2", 2**16, "test")

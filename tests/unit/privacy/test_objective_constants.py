@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dpboost._kernels import newton
-from dpboost.growing.shrunken_leaves import GRADIENT_FACTOR, SumScale
 from dpboost.losses import (
     CustomLoss,
     FractionalLabelLoss,
@@ -25,6 +24,7 @@ from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.sensitive import _reveal
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.rows.encoded_rows import EncodedRows
+from dpboost.rows.newton_sums import GRADIENT_FACTOR, SumScale
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
 

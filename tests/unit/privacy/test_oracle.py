@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 dp = pytest.importorskip("opendp.prelude", reason="the extra 'oracle' is not installed")
 

@@ -28,7 +28,7 @@ from dpboost.privacy.private_bounds import (
     release_magnitude,
 )
 from dpboost.privacy.queries import LocalRows
-from dpboost.privacy.sensitive import Sensitivity
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.raw_rows import RawRows
 
 ZERO = N_CELLS // 2

@@ -13,7 +13,8 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.sensitive import Sensitive, Sensitivity
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, gain_score
 
 SECRET = 424242

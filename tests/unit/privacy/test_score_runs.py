@@ -12,7 +12,8 @@ from dpboost.privacy import mechanisms
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.privacy.sensitive import Sensitive, SensitiveValueError, Sensitivity
+from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 BOUND = Sensitivity("range", 4, "for a test")
 RUNS = ScoreRuns(

@@ -9,7 +9,8 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
-from dpboost.privacy.sensitive import Sensitive, Sensitivity
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 SECRET = 8675309
 L1 = Sensitivity("l1", 2, "test")

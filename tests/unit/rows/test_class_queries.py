@@ -323,7 +323,7 @@ def test_no_valid_question_moves_further_than_its_bounds(kind, relation, data):
     rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=6))
     news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
 
-    def evaluate(own):
+    def answer(own):
         bins, classes = [row for row, _ in own], [c for _, c in own]
         return query.evaluate(place(bins, classes, MADE)).astype(object).ravel()
 
@@ -353,7 +353,7 @@ def test_no_valid_scores_move_further_than_their_range(relation, data):
     rows = data.draw(st.lists(st.sampled_from(ALL_ROWS), max_size=40))
     news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
 
-    def evaluate(own):
+    def answer(own):
         return query.evaluate(place([row for row, _ in own], [c for _, c in own], MADE))
 
     answers = [answer([*rows, new]) for new in news]
@@ -408,7 +408,7 @@ BRANCHED = [
 ]
 
 
-@pytest.mark.parametrize("question", BRANCHED)
+@pytest.mark.parametrize("query", BRANCHED)
 def test_a_branch_is_a_path_above_the_nodes(query):
     rows = place(*table(20), MADE)
     for nodes, branch in [([3, 4], ()), ([3, 4], ("2",)), ([1, 2], ())]:

@@ -44,7 +44,7 @@ def test_rounds_are_copied_together_and_no_more_than_an_eighth_of_the_rows_at_a_
     def note(bins, order, part, out, n_threads):
         parts.append(np.diff(part).tolist())
 
-    monkeypatch.setattr("dpboost.rows.round_columns.roundrows.gather_rounds", note)
+    monkeypatch.setattr("dpboost.rows.round_columns.row_assignment.gather_rounds", note)
     columns = RoundColumns(binner.transform(read_table(values)), order, starts, 1)
     for index in range(len(SIZES)):
         assert columns.take(index).flags.c_contiguous

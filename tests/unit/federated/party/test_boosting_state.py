@@ -168,7 +168,7 @@ def test_orders_that_fit_are_carried_out():
 
 
 @pytest.mark.parametrize(
-    "question",
+    "query",
     [
         lambda: b.AskMagnitudes(columns=2, units=1).at(held()),
         lambda: b.AskMagnitudes(columns=-1, units=1).at(held()),

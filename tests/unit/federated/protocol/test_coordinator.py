@@ -184,7 +184,7 @@ def test_a_resent_attempt_gets_the_same_bytes_and_a_new_one_others():
 
 
 @pytest.mark.parametrize(
-    "evaluate",
+    "answer",
     [
         b"nonsense",
         wire.encode(m.Done(party=1)),
