@@ -19,8 +19,8 @@ ROOT = TESTS.parent
 
 # Whatever is not listed is of the tier `unit`.
 TIERS = {
-    "audit": ("audit/", "privacy/test_mutations.py", "privacy/test_tree_mutations.py"),
-    "integration": ("clients/", "dask/", "federated/test_flower.py", "test_examples.py"),
+    "audit": ("audit/",),
+    "integration": ("integration/", "unit/dask/", "unit/federated/protocol/test_flower.py"),
     "benchmarks": ("benchmarks/",),
     "fuzz": ("fuzz/",),
     "install": ("install/",),

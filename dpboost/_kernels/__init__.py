@@ -1,6 +1,7 @@
 """Compiled kernels: functions over typed views that know no epsilon and no policy.
 
-Only ``dpboost.privacy`` may import the noise, selection, coin and entropy kernels; a test walks every file for imports that break this rule.
+Only ``dpboost.privacy`` may import the noise, selection, coin and entropy kernels; a test walks
+every file for imports that break this rule.
 
 Kernels that pass over rows are built twice, the second time for x86-64-v3 into the folder ``v3``,
 which is searched first where the machine runs that. Both builds give the same bits.
@@ -12,14 +13,14 @@ What calls from several threads share:
 * ``entropy.SystemEntropy`` has a buffer. Two draws at once would hand out one word twice, so
   every kernel that draws holds the generator's lock for the whole call, as numpy does. What
   counts forks is written in a child alone, before it has a second thread.
-* ``fewrows.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``, belong to one
+* ``small_tree_gain.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``, belong to one
   fit, which asks them from one thread; a cell of Dask has a lock of its own. Memory that a
   workspace lends again is free when no view of it is left, which reference counts tell exactly.
 * What is cached for all fits (tables of losses, children of complete trees) cannot be written to.
 
-The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel. Free-threaded
-Python is not declared, because no build there has been tested: importing a kernel brings the
-global lock back.
+The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel.
+Free-threaded Python is not declared, because no build there has been tested: importing a kernel
+brings the global lock back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What of LightGBM is here, under the same name, and what it means: the parity table.
 
-``python -m dpboost.lightgbm.parity`` prints it. Rows of parameters are those that training itself
-reads; rows of functions, arguments and attributes name what a script may use. Each row has a test in
-``tests/unit/lightgbm/test_parity.py``.
+``python -m dpboost.lightgbm.parity`` prints it. Rows of parameters are those that training
+itself reads; rows of functions, arguments and attributes name what a script may use. Each row has
+a test in ``tests/unit/lightgbm/test_parity.py``.
 """
 
 from __future__ import annotations
