@@ -13,9 +13,10 @@ What calls from several threads share:
 * ``entropy.SystemEntropy`` has a buffer. Two draws at once would hand out one word twice, so
   every kernel that draws holds the generator's lock for the whole call, as numpy does. What
   counts forks is written in a child alone, before it has a second thread.
-* ``small_tree_gain.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``, belong to one
-  fit, which asks them from one thread; a cell of Dask has a lock of its own. Memory that a
-  workspace lends again is free when no view of it is left, which reference counts tell exactly.
+* ``small_tree_gain.FewRows``, and outside of the kernels ``Workspace`` and ``BoostingState``,
+  belong to one fit, which asks them from one thread; a cell of Dask has a lock of its own. Memory
+  that a workspace lends again is free when no view of it is left, which reference counts tell
+  exactly.
 * What is cached for all fits (tables of losses, children of complete trees) cannot be written to.
 
 The unit tests of kernels and of ``dpboost.privacy.randomness`` pass under pytest-run-parallel.
