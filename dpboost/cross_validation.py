@@ -42,7 +42,7 @@ from dpboost.lightgbm.cv_callbacks import (
 )
 from dpboost.lightgbm.parameters import canonical_names, value_of
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
@@ -367,7 +367,7 @@ class _Run:
             return codes, np.empty((0, len(model.classes_)))
         return codes, model.predict_proba(X)[known]
 
-    def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> Budget:
+    def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyCost:
         """Return the budget of everything, given what the fits took of delta."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
         return inner.capacity(ledger.epsilon, _delta_left(ledger, fits))

@@ -25,7 +25,7 @@ from dpboost.recipes.single_tree.noisy_counts import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpboost.privacy.exact_arithmetic import Budget
+    from dpboost.privacy.exact_arithmetic import Epsilon
     from dpboost.privacy.ledger import Ledger
     from dpboost.privacy.neighbours import Neighbours
     from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -89,7 +89,7 @@ class TableFinder(HistogramFinder):
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""

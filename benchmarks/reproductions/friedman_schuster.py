@@ -21,7 +21,7 @@ from benchmarks.reproductions.synthetic import (
     single_split,
 )
 from dpboost.growing.class_selectors import SplitSelector
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.single_tree import friedman_schuster as ours
 from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters, TreeRecipe
@@ -68,7 +68,7 @@ class PaperChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""

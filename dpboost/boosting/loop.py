@@ -9,7 +9,7 @@ from typing import Protocol
 from dpboost.boosting.schedule import Schedule
 from dpboost.boosting.training_rows import TrainingRows, TreeRows
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.trees.tree import Tree
 
@@ -22,7 +22,7 @@ class RoundLearner(Protocol):
         rows: TreeRows,
         index: int,
         *,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
         learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:
@@ -75,7 +75,7 @@ class BoostingLoop:
         self,
         rows: TrainingRows,
         *,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
         on_tree: Callable[[], None],
         watch: RoundCallback | None = None,

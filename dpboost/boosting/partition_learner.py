@@ -12,7 +12,7 @@ from dpboost.boosting.training_rows import TreeRows
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import Partition, PartitionGrid
@@ -72,7 +72,7 @@ class PartitionLearner:
         rows: TreeRows,
         index: int,
         *,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
         learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:

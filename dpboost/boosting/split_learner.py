@@ -8,7 +8,7 @@ from dpboost.boosting.training_rows import TreeRows
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.grower import LevelwiseGrower
 from dpboost.losses import SplitLoss
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.trees.tree import Tree
 
@@ -64,7 +64,7 @@ class SplitLearner:
         rows: TreeRows,
         index: int,
         *,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
         learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.rows.class_statistics import ClassStatistics
@@ -22,7 +22,7 @@ _LEAST_PROBABILITY = 1e-6
 
 
 def release_leaf_counts(
-    rows: ClassStatistics, leaves: NDArray[np.int32], *, epsilon: Budget, ledger: Ledger
+    rows: ClassStatistics, leaves: NDArray[np.int32], *, epsilon: Epsilon, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release the class counts of all leaves.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitive import Sensitive
@@ -24,7 +24,7 @@ _MARGIN = 2.0
 
 
 def release_sizes(
-    rows: ClassStatistics, nodes: NDArray[np.int32], *, epsilon: Budget, ledger: Ledger
+    rows: ClassStatistics, nodes: NDArray[np.int32], *, epsilon: Epsilon, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release the numbers of rows of some nodes.
 
@@ -65,7 +65,7 @@ class SplitSelector(Protocol):
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node; ``epsilon`` is that of one part."""
@@ -95,7 +95,7 @@ class JointChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
@@ -132,7 +132,7 @@ class ChoicePerFeature:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
@@ -188,7 +188,7 @@ class NoisyCountChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release histograms and return the best feature of each node."""

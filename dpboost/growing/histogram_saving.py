@@ -14,7 +14,7 @@ from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import branch_counts, split_purity, splits_of, worth_splitting
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
 from dpboost.privacy.queries import Query
@@ -55,7 +55,7 @@ class Node:
     """
 
     number: int
-    budget: Budget
+    budget: PrivacyCost
     branch: tuple[str, ...]
     path: tuple[str, ...]
     bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -96,7 +96,7 @@ class SavedHistograms:
     least_rows: int
     bounds_question: type[ImpurityBounds] = ImpurityBounds
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         shares = split_tree(budget, self.max_depth, self.leaf_share)
         per_level = shares.levels[0] if shares.levels else Fraction(0)
@@ -232,7 +232,7 @@ class SavedHistograms:
         enough = worth_splitting(np.stack(node.sums)[np.newaxis], self.least_rows)
         return bool(enough[0]) and node.best[2] >= 0
 
-    def _left_over(self, node: Node, n_features: int) -> Budget:
+    def _left_over(self, node: Node, n_features: int) -> PrivacyCost:
         """Return what a node has not spent of its budget."""
         if not node.bounds.size:
             return node.budget
@@ -258,7 +258,7 @@ class SavedHistograms:
         return np.stack(found).astype(np.float64), noise_stddev
 
 
-def _part(budget: Budget, share: Fraction | int) -> Budget:
+def _part(budget: PrivacyCost, share: Fraction | int) -> PrivacyCost:
     """Return a part of a budget; nothing of an infinite one is nothing."""
     return budget * share if share else Fraction(0)
 
@@ -269,7 +269,7 @@ def _numbers(nodes: Sequence[Node]) -> NDArray[np.int32]:
 
 def _release(
     rows: ClassStatistics,
-    asked: Sequence[tuple[Node, Budget, int]],
+    asked: Sequence[tuple[Node, PrivacyCost, int]],
     question_of: Callable[[list[Node], tuple[str, ...]], Query],
     ledger: Ledger,
     label: str,
@@ -282,7 +282,7 @@ def _release(
     Parameters
     ----------
     rows : ClassStatistics
-    asked : sequence of (Node, Budget, int)
+    asked : sequence of (Node, PrivacyCost, int)
         Node, budget, and a number in which releases must agree that are made together.
     question_of : callable
         ``question_of(nodes, branch)``

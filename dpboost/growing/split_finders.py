@@ -13,7 +13,7 @@ from dpboost.growing.released_splits import best_candidates, split_gain
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.growing.split_tables import SplitTables
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -34,7 +34,7 @@ class SplitFinder(Protocol):
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
@@ -61,7 +61,7 @@ class HistogramFinder:
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
@@ -98,7 +98,7 @@ class LocalChoiceFinder:
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""

@@ -14,7 +14,7 @@ from dpboost._kernels import local_reports
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
 from dpboost.local.labels import POSITION_BITS, Labels
 from dpboost.local.randomizer import Noise, Randomiser
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -65,7 +65,7 @@ class CellReports(Randomiser):
         return f"{self.oracle.name} of (cell, label level)"
 
     @property
-    def epsilon(self) -> Budget:
+    def epsilon(self) -> Epsilon:
         """Epsilon of a report."""
         return self.oracle.epsilon
 

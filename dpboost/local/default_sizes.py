@@ -23,7 +23,7 @@ from dpboost.local.labels import ClassLabels, Labels
 from dpboost.local.randomizer import Noise
 from dpboost.local.registry import find_randomiser
 from dpboost.local.tree_growth import Growth, Rule
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 
 #: Deepest tree that a default has.
 LARGEST_DEPTH = 8
@@ -50,7 +50,7 @@ class Collection:
     """
 
     n_reports: int
-    epsilon: Budget
+    epsilon: Epsilon
     mechanism: str
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpboost._utils.validation import check_real
-from dpboost.privacy.exact_arithmetic import Budget, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, as_fraction
 
 #: A probability of 1.
 ONE = 1 << 64
@@ -22,7 +22,7 @@ LEAST_EPSILON = 1e-6
 _SERIES_BITS = 192
 
 
-def check_epsilon(owner: str, epsilon: Any) -> Budget:
+def check_epsilon(owner: str, epsilon: Any) -> Epsilon:
     """Return the epsilon of a report as a fraction, or infinity.
 
     Parameters

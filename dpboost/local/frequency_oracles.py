@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpboost._kernels import local_reports
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.randomizer import MalformedReportError
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.randomness import Entropy
 
 
@@ -29,7 +29,7 @@ class _Oracle:
         At least 2.
     """
 
-    epsilon: Budget
+    epsilon: Epsilon
     n_symbols: int
 
     name: ClassVar[str]

@@ -16,7 +16,7 @@ from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
 from dpboost.local.labels import POSITION_BITS, NumericLabels
 from dpboost.local.randomizer import MalformedReportError, Noise, Randomiser
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -69,14 +69,14 @@ class PaperReports(Randomiser):
     variance of the label noise; labels are scaled to [-1, 1] and :math:`y^2` is taken for 1.
     """
 
-    budget: Budget
+    budget: Epsilon
     labels: NumericLabels
     n_cells: int
 
     name: ClassVar[str] = "randomised response of the cell and discrete Laplace of the label"
 
     @property
-    def epsilon(self) -> Budget:
+    def epsilon(self) -> Epsilon:
         """Epsilon of a report."""
         return self.budget
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 
@@ -89,11 +89,11 @@ class Randomiser(ABC):
 
     @property
     @abstractmethod
-    def epsilon(self) -> Budget:
+    def epsilon(self) -> Epsilon:
         """Epsilon of a report."""
 
     @property
-    def rho(self) -> Budget:
+    def rho(self) -> PrivacyCost:
         """Zero-concentrated cost of any epsilon-private mechanism."""
         return self.epsilon * self.epsilon / 2
 
@@ -103,7 +103,7 @@ class Randomiser(ABC):
         return self.name
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> Randomiser:
+    def of_rho(cls, rho: PrivacyCost) -> Randomiser:
         """Raise: local privacy is stated in epsilon alone."""
         raise InvalidParameterError(f"The {cls.name} mechanism is bought with epsilon, not rho.")
 

@@ -11,7 +11,7 @@ from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding
 from dpboost.local.labels import Labels, NumericLabels
 from dpboost.local.lpdt_mechanism import PaperReports
 from dpboost.local.randomizer import Randomiser
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon
 
 #: ``signed_cell`` is one of the next two; ``paper`` serves regressions only.
 MECHANISMS = ("signed_cell", "unary", "response", "paper")
@@ -60,7 +60,7 @@ def find_randomiser(
     )
 
 
-def response_is_better(n_symbols: int, epsilon: Budget) -> bool:
+def response_is_better(n_symbols: int, epsilon: Epsilon) -> bool:
     r"""Return whether generalised randomised response has the lower variance.
 
     Its variance :math:`(K - 2 + e^\varepsilon) / (e^\varepsilon - 1)^2` is below the

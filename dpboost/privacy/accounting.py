@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.exact_arithmetic import ZERO, Budget, shorten
+from dpboost.privacy.exact_arithmetic import ZERO, Epsilon, PrivacyCost, shorten
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -63,25 +63,25 @@ class Accountant(Protocol):
     def privacy_measure(self) -> str:
         """What costs are counted in."""
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return what a release costs, or raise :class:`UnsupportedReleaseError`."""
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism of this kind that costs at most ``budget``."""
 
-    def noise(self, budget: Budget) -> Noise:
+    def noise(self, budget: PrivacyCost) -> Noise:
         """Return the least noise that ``budget`` buys."""
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return a total that still guarantees (epsilon, delta)."""
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon that a total guarantees at ``delta``."""
 
     def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return what the release takes of :meth:`lattice_error_limit`."""
 
-    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return the largest sum of slacks under which :meth:`epsilon` holds."""
 
 
@@ -90,7 +90,7 @@ class _WithoutSlack:
         """Return zero: this accounting is exact on the integers."""
         return ZERO
 
-    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
         return ZERO
 
@@ -102,7 +102,7 @@ class PureAccountant(_WithoutSlack):
     name: ClassVar[str] = "pure"
     privacy_measure: ClassVar[str] = "epsilon"
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return the mechanism's epsilon."""
         if mechanism.epsilon is None:
             raise UnsupportedReleaseError(
@@ -111,21 +111,21 @@ class PureAccountant(_WithoutSlack):
             )
         return mechanism.epsilon
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism with epsilon ``budget``."""
         if getattr(kind, "needs", None) == "l2":
             raise UnsupportedReleaseError(f"The {kind.name} mechanism has no pure epsilon.")
         return kind(epsilon=budget)  # type: ignore[call-arg]
 
-    def noise(self, budget: Budget) -> DiscreteLaplace:
+    def noise(self, budget: PrivacyCost) -> DiscreteLaplace:
         """Return discrete Laplace noise."""
         return DiscreteLaplace(epsilon=budget)
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return ``epsilon``."""
         return epsilon
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the total, as the nearest float."""
         return float(total)
 
@@ -188,19 +188,19 @@ class ZCDPAccountant(_WithoutSlack):
     name: ClassVar[str] = "zCDP"
     privacy_measure: ClassVar[str] = "rho"
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return the mechanism's rho."""
         return mechanism.rho
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism that costs at most rho = ``budget``."""
         return kind.of_rho(budget)  # type: ignore[return-value]
 
-    def noise(self, budget: Budget) -> DiscreteGaussian:
+    def noise(self, budget: PrivacyCost) -> DiscreteGaussian:
         """Return discrete Gaussian noise."""
         return DiscreteGaussian(rho=budget)
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the largest rho found that is (epsilon, delta)-differentially private."""
         if isinstance(epsilon, float):
             return math.inf
@@ -208,7 +208,7 @@ class ZCDPAccountant(_WithoutSlack):
         target = float(epsilon) * (1 - _FLOAT_SLACK)
         return shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon of rho = ``total`` at ``delta``."""
         if isinstance(total, float):
             return math.inf
@@ -276,7 +276,7 @@ class GDPAccountant:
     name: ClassVar[str] = "GDP"
     privacy_measure: ClassVar[str] = "mu squared"
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return the mechanism's squared mu."""
         cost = mechanism.mu_squared
         if cost is None:
@@ -293,17 +293,17 @@ class GDPAccountant:
             )
         return cost
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism that costs at most mu squared = ``budget``."""
         if budget != math.inf and getattr(kind, "needs", None) != "l2":
             raise UnsupportedReleaseError(f"The {kind.name} mechanism is not Gaussian.")
         return kind.of_rho(budget / 2)  # type: ignore[return-value]
 
-    def noise(self, budget: Budget) -> DiscreteGaussian:
+    def noise(self, budget: PrivacyCost) -> DiscreteGaussian:
         """Return discrete Gaussian noise."""
         return DiscreteGaussian(rho=budget / 2)
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the largest squared mu found that is (epsilon, delta)-differentially private."""
         if isinstance(epsilon, float):
             return math.inf
@@ -314,7 +314,7 @@ class GDPAccountant:
         mu = _largest(lambda value: _log_delta_of_mu(value, target) <= log_delta)
         return shorten(Fraction(mu) ** 2)
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon of mu squared = ``total`` at ``delta``."""
         if isinstance(total, float):
             return math.inf
@@ -337,7 +337,7 @@ class GDPAccountant:
         touched = size if bound.coordinates is None else bound.coordinates
         return _lattice_slack(touched, parameters[0])
 
-    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return what 1e-6 leaves for the slacks once ``9 x / (8 sigma**2)`` is taken off."""
         excess = max(60, math.ceil(epsilon) + 47) if epsilon != math.inf else 60
         return LATTICE_EPSILON - Fraction(9 * excess, 8 * SMALLEST_SIGMA**2)
@@ -350,7 +350,7 @@ class GDPAccountant:
 
 
 def gaussian_accountant(
-    *, sigma: int, coordinates: int, epsilon: Budget
+    *, sigma: int, coordinates: int, epsilon: Epsilon
 ) -> GDPAccountant | ZCDPAccountant:
     """Choose the accountant of an all-Gaussian fit from public numbers, before it starts.
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpboost._utils.validation import check_integer, refuse
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 
 #: Part of the budget that goes to whatever public knowledge has to be learned instead.
 PREPARATION_SHARE = Fraction(1, 10)
@@ -20,7 +20,7 @@ PREPARATION_SHARE = Fraction(1, 10)
 LEAF_SHARE = Fraction(1, 2)
 
 
-def divide(total: Budget, weights: Sequence[int | Fraction]) -> tuple[Budget, ...]:
+def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[PrivacyCost, ...]:
     """Split a budget in proportion to weights, without a remainder.
 
     Parameters
@@ -58,12 +58,12 @@ class FitBudget:
         What is left for the trees.
     """
 
-    preparation: dict[str, Budget]
-    training: Budget
+    preparation: dict[str, PrivacyCost]
+    training: PrivacyCost
 
 
 def split_fit(
-    total: Budget, learned: Sequence[str], share: Fraction = PREPARATION_SHARE
+    total: PrivacyCost, learned: Sequence[str], share: Fraction = PREPARATION_SHARE
 ) -> FitBudget:
     """Set the preparation's share aside, in equal parts, when something has to be learned.
 
@@ -109,12 +109,12 @@ class TreeBudget:
         For the values of all leaves.
     """
 
-    levels: tuple[Budget, ...]
-    leaves: Budget
+    levels: tuple[PrivacyCost, ...]
+    leaves: PrivacyCost
 
 
 @lru_cache(maxsize=64)
-def split_tree(total: Budget, depth: int, leaf_share: Fraction = LEAF_SHARE) -> TreeBudget:
+def split_tree(total: PrivacyCost, depth: int, leaf_share: Fraction = LEAF_SHARE) -> TreeBudget:
     """Split a tree's budget: a share for the leaves, the rest equally over the levels.
 
     A row is in one node of each level and in one leaf, so levels and leaves add up while the

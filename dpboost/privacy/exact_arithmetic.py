@@ -9,8 +9,11 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 
-#: A budget is a fraction, or ``math.inf`` where no noise is wanted.
-Budget = Fraction | float
+#: The epsilon of a guarantee: a fraction, or ``math.inf`` where no noise is wanted.
+Epsilon = Fraction | float
+
+#: An amount in the unit of an accountant (epsilon, rho or mu squared), or ``math.inf``.
+PrivacyCost = Fraction | float
 
 #: The one zero of the books, by which they know that a part of a charge is none.
 ZERO = Fraction(0)
@@ -42,7 +45,7 @@ def as_fraction(name: str, owner: str, value: Any) -> Fraction:
     return Fraction(repr(number))
 
 
-def as_budget(name: str, owner: str, value: Any) -> Budget:
+def as_budget(name: str, owner: str, value: Any) -> Epsilon:
     """Return a positive fraction, or ``math.inf``, or raise."""
     if isinstance(value, float) and value == math.inf:
         return math.inf
@@ -109,7 +112,7 @@ def root_up(value: Fraction) -> int:
     return root if root * root == whole else root + 1
 
 
-def root_down(value: Budget) -> Budget:
+def root_down(value: PrivacyCost) -> PrivacyCost:
     """Return a fraction of about 32 significant bits just below the square root of ``value``."""
     if isinstance(value, float):
         return math.sqrt(value)

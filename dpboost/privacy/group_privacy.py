@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -51,23 +51,23 @@ class GroupAccountant:
         """What costs are counted in."""
         return self.inner.privacy_measure
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return what a release costs for one row."""
         return self.inner.cost(mechanism, bound)
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism of this kind that costs at most ``budget`` for one row."""
         return self.inner.calibrate(kind, budget)
 
-    def noise(self, budget: Budget) -> Noise:
+    def noise(self, budget: PrivacyCost) -> Noise:
         """Return the least noise that ``budget`` buys."""
         return self.inner.noise(budget)
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return a total for one row that guarantees (epsilon, delta) for all."""
         return self.inner.capacity(epsilon, self._left(delta)) / self.factor
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon that a total for one row guarantees for all at ``delta``."""
         return self.inner.epsilon(total * self.factor, self._left(delta))
 
@@ -75,7 +75,7 @@ class GroupAccountant:
         """Return what the release takes of the limit, for all entries that may differ."""
         return self.inner.lattice_error(mechanism, bound, size) * self.coordinates
 
-    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return the limit of the inner accountant."""
         return self.inner.lattice_error_limit(epsilon)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
-from dpboost.privacy.exact_arithmetic import Budget, as_budget, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as_fraction
 from dpboost.privacy.ledger_records import NO_CHARGE, Charge, LedgerEntry, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
@@ -76,7 +76,7 @@ class Ledger:
     def __init__(
         self,
         *,
-        epsilon: Budget,
+        epsilon: Epsilon,
         delta: Fraction | float,
         neighbours: Neighbours,
         accountant: Accountant,
@@ -95,14 +95,14 @@ class Ledger:
         self._entries: list[LedgerEntry] = []
         self._owner = threading.get_ident()
         self._broken = False
-        self._capacities: dict[tuple[int, int], Budget] = {}
+        self._capacities: dict[tuple[int, int], PrivacyCost] = {}
         self._capacity_after(NO_CHARGE.delta)
         self._lattice_error_limit = accountant.lattice_error_limit(self._epsilon)
 
     # -- what anybody may read -----------------------------------------------------------------
 
     @property
-    def epsilon(self) -> Budget:
+    def epsilon(self) -> Epsilon:
         """Epsilon asked for."""
         return self._epsilon
 
@@ -132,17 +132,17 @@ class Ledger:
         return tuple(self._entries)
 
     @property
-    def capacity(self) -> Budget:
+    def capacity(self) -> PrivacyCost:
         """Largest total that the budget allows, given the delta that is already spent."""
         return self._capacity_after(self.delta_spent)
 
     @property
-    def spent(self) -> Budget:
+    def spent(self) -> PrivacyCost:
         """Total cost so far, in the accountant's currency."""
         return self._root.total.cost
 
     @property
-    def remaining(self) -> Budget:
+    def remaining(self) -> PrivacyCost:
         """Capacity less what is spent."""
         return math.inf if self.capacity == math.inf else self.capacity - self.spent
 
@@ -436,7 +436,7 @@ class Ledger:
                 "proved right: " + GAUSSIAN_CURE
             )
 
-    def _capacity_after(self, delta_spent: Fraction) -> Budget:
+    def _capacity_after(self, delta_spent: Fraction) -> PrivacyCost:
         key = delta_spent.as_integer_ratio()  # looked up faster than a fraction
         if key not in self._capacities:
             left = self._delta - delta_spent

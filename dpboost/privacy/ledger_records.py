@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpboost.privacy.exact_arithmetic import ZERO, Budget
+from dpboost.privacy.exact_arithmetic import ZERO, PrivacyCost
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -24,7 +24,7 @@ class Charge(NamedTuple):
         Use of the accountant's own limit.
     """
 
-    cost: Budget
+    cost: PrivacyCost
     delta: Fraction
     lattice_error: Fraction
 

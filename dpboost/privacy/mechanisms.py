@@ -20,7 +20,8 @@ from dpboost._kernels import noise, runselection, selection
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.exact_arithmetic import (
     SIGMA_LIMIT,
-    Budget,
+    Epsilon,
+    PrivacyCost,
     as_budget,
     ratio_down,
     root_down,
@@ -55,19 +56,19 @@ class Mechanism(Protocol):
     needs: ClassVar[Norm]
 
     @property
-    def epsilon(self) -> Budget | None:
+    def epsilon(self) -> Epsilon | None:
         """Pure epsilon, or None."""
 
     @property
-    def rho(self) -> Budget:
+    def rho(self) -> PrivacyCost:
         """Zero-concentrated rho."""
 
     @property
-    def mu_squared(self) -> Budget | None:
+    def mu_squared(self) -> PrivacyCost | None:
         """Squared mu, or None."""
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> Mechanism:
+    def of_rho(cls, rho: PrivacyCost) -> Mechanism:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
 
     def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
@@ -105,7 +106,7 @@ def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
 class _PureMechanism:
     """The parts that mechanisms with a pure epsilon share."""
 
-    epsilon: Budget
+    epsilon: Epsilon
 
     mu_squared: ClassVar[None] = None
 
@@ -120,7 +121,7 @@ class _PureMechanism:
         return _rate(self.epsilon.numerator, self.epsilon.denominator, bound.constant)
 
     @property
-    def rho(self) -> Budget:
+    def rho(self) -> PrivacyCost:
         """Zero-concentrated cost of any epsilon-DP mechanism.
 
         Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 1.4.
@@ -185,7 +186,7 @@ class ExponentialMechanism(_Selection):
     name: ClassVar[str] = "exponential mechanism"
 
     @property
-    def rho(self) -> Budget:
+    def rho(self) -> PrivacyCost:
         """Zero-concentrated cost: an epsilon-bounded range costs epsilon^2 / 8.
 
         Cesar and Rogers, Bounding, Concentrating, and Truncating, ALT 2021.
@@ -193,7 +194,7 @@ class ExponentialMechanism(_Selection):
         return self.epsilon * self.epsilon / 8
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> ExponentialMechanism:
+    def of_rho(cls, rho: PrivacyCost) -> ExponentialMechanism:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=root_down(8 * rho))
 
@@ -248,7 +249,7 @@ class PermuteAndFlip(_Selection):
     name: ClassVar[str] = "permute-and-flip"
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> PermuteAndFlip:
+    def of_rho(cls, rho: PrivacyCost) -> PermuteAndFlip:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=root_down(2 * rho))
 
@@ -325,7 +326,7 @@ class DiscreteLaplace(_PureMechanism):
     needs: ClassVar[Norm] = "l1"
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> DiscreteLaplace:
+    def of_rho(cls, rho: PrivacyCost) -> DiscreteLaplace:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(epsilon=root_down(2 * rho))
 
@@ -396,7 +397,7 @@ class DiscreteGaussian:
         Zero-concentrated budget; ``inf`` adds nothing.
     """
 
-    rho: Budget
+    rho: PrivacyCost
 
     name: ClassVar[str] = "discrete Gaussian"
     needs: ClassVar[Norm] = "l2"
@@ -406,12 +407,12 @@ class DiscreteGaussian:
         object.__setattr__(self, "rho", as_budget("rho", "DiscreteGaussian", self.rho))
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> DiscreteGaussian:
+    def of_rho(cls, rho: PrivacyCost) -> DiscreteGaussian:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
         return cls(rho=rho)
 
     @property
-    def mu_squared(self) -> Budget:
+    def mu_squared(self) -> PrivacyCost:
         """Squared parameter of Gaussian differential privacy, up to the lattice."""
         return 2 * self.rho
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import noise, shares
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
-from dpboost.privacy.exact_arithmetic import SIGMA_LIMIT, Budget, root_up
+from dpboost.privacy.exact_arithmetic import SIGMA_LIMIT, Epsilon, PrivacyCost, root_up
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
@@ -100,22 +100,22 @@ class MaskedShare:
         return self.base.needs
 
     @property
-    def epsilon(self) -> Budget | None:
+    def epsilon(self) -> Epsilon | None:
         """Pure epsilon of the sum, or None."""
         return self.base.epsilon
 
     @property
-    def rho(self) -> Budget:
+    def rho(self) -> PrivacyCost:
         """Zero-concentrated rho of the sum."""
         return self.base.rho
 
     @property
-    def mu_squared(self) -> Budget | None:
+    def mu_squared(self) -> PrivacyCost | None:
         """Squared mu of the sum, or None."""
         return self.base.mu_squared
 
     @classmethod
-    def of_rho(cls, rho: Budget) -> MaskedShare:
+    def of_rho(cls, rho: PrivacyCost) -> MaskedShare:
         """Raise: a share belongs to a sum."""
         raise InvalidParameterError("A share of noise is made from the noise of its sum.")
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.accounting import SMALLEST_SIGMA
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
@@ -148,13 +148,15 @@ class Magnitudes:
         return counts(neighbours, self.units)
 
 
-def magnitudes(ledger: Ledger, columns: int | tuple[int, ...] | None, budget: Budget) -> Magnitudes:
+def magnitudes(
+    ledger: Ledger, columns: int | tuple[int, ...] | None, budget: PrivacyCost
+) -> Magnitudes:
     """Return the question of `release_bounds` or `release_magnitude`, for sources to prefetch."""
     return Magnitudes(columns=columns, units=_units(ledger, budget))
 
 
 def release_bounds(
-    ledger: Ledger, source: RowStore, column: int | None, *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, column: int | None, *, budget: PrivacyCost, label: str
 ) -> tuple[float, float] | None:
     """Release bounds that hold nearly all of the numbers of a column.
 
@@ -202,7 +204,7 @@ def release_bounds(
 
 
 def release_magnitude(
-    ledger: Ledger, source: RowStore, columns: Sequence[int], *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, columns: Sequence[int], *, budget: PrivacyCost, label: str
 ) -> float | None:
     """Release one bound of the absolute value of nearly all numbers of some columns.
 
@@ -281,7 +283,7 @@ class RangeCounts:
 
 
 def release_label_range(
-    ledger: Ledger, source: RowStore, low: float, high: float, *, budget: Budget, label: str
+    ledger: Ledger, source: RowStore, low: float, high: float, *, budget: PrivacyCost, label: str
 ) -> tuple[float, float] | None:
     """Release where nearly all labels lie inside public or released bounds.
 
@@ -365,7 +367,7 @@ def _occupied_range(
     return None
 
 
-def _units(ledger: Ledger, budget: Budget) -> int:
+def _units(ledger: Ledger, budget: PrivacyCost) -> int:
     """Return how many units a row is worth: Gaussian noise wants a fine lattice."""
     return SMALLEST_SIGMA if ledger.accountant.noise(budget).needs == "l2" else 1
 
@@ -374,7 +376,7 @@ def _occupied_cells(
     ledger: Ledger,
     source: RowStore,
     columns: int | tuple[int, ...] | None,
-    budget: Budget,
+    budget: PrivacyCost,
     label: str,
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import SMALLEST_SIGMA
-from dpboost.privacy.exact_arithmetic import Budget, as_fraction
+from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
@@ -26,7 +26,7 @@ def release_categories(
     ledger: Ledger,
     columns: Mapping[str, Counter[Key]],
     *,
-    budget: Budget,
+    budget: PrivacyCost,
     delta: Fraction | float,
     label: str = "categories",
 ) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from dpboost._utils.validation import refuse
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 
@@ -102,16 +102,16 @@ class PrivacyReport:
     assumed_public: tuple[str, ...]
     accountant: str
     privacy_measure: str
-    epsilon: Budget
+    epsilon: Epsilon
     delta: Fraction
     epsilon_spent: float
     delta_spent: Fraction
-    capacity: Budget
-    spent: Budget
+    capacity: PrivacyCost
+    spent: PrivacyCost
     releases: tuple[ReleaseSummary, ...]
     facts: dict[str, Fact] = field(default_factory=dict)
     rows_per_user: int | None = None
-    earlier_epsilon: Budget = Fraction(0)
+    earlier_epsilon: Epsilon = Fraction(0)
     earlier_delta: Fraction = Fraction(0)
 
     @classmethod
@@ -321,7 +321,7 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
     by_label: dict[str, list[LedgerEntry]] = {}
     for entry in ledger.entries:
         by_label.setdefault(entry.label, []).append(entry)
-    costs: dict[str, Budget] = {}
+    costs: dict[str, PrivacyCost] = {}
     _attribute(ledger.root, costs)
     capacity = ledger.capacity
     return tuple(
@@ -341,7 +341,7 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
     )
 
 
-def _attribute(scope: Scope, costs: dict[str, Budget]) -> None:
+def _attribute(scope: Scope, costs: dict[str, PrivacyCost]) -> None:
     """Add up by label what is spent along the costliest path."""
     for entry in scope.entries:
         costs[entry.label] = costs.get(entry.label, Fraction(0)) + entry.charge.cost
@@ -368,7 +368,7 @@ def _common_scope(paths: Sequence[tuple[str, ...]]) -> str:
     return "/".join(parts) or "-"
 
 
-def _number(value: Budget) -> str:
+def _number(value: PrivacyCost) -> str:
     return "inf" if value == math.inf else f"{float(value):.6g}"
 
 

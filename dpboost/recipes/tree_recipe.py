@@ -17,7 +17,7 @@ from dpboost._utils.validation import (
 from dpboost.data.binner import Binner
 from dpboost.growing.class_leaves import ClassProbability, GrownTree
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -163,7 +163,7 @@ class TreeFacts:
 class TreeLearner(Protocol):
     """Grows one tree through the gate."""
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree within the budget."""
 
 

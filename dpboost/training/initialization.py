@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import PublicFacts, Recipe
@@ -39,7 +39,7 @@ class Prepared:
 
     binner: Binner
     facts: PublicFacts
-    budget: Budget
+    budget: PrivacyCost
     weighting: Weighting | None
 
 

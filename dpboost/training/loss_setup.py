@@ -10,7 +10,7 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import ClassLoss, CustomLoss, Loss
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import Recipe
@@ -73,7 +73,7 @@ class LossSetup:
         return self.objective.init_score is not None
 
     def release(
-        self, source: RowStore, budget: Budget, ledger: Ledger
+        self, source: RowStore, budget: PrivacyCost, ledger: Ledger
     ) -> tuple[Loss, Weighting | None, SeenRows]:
         """Release a start value and a row count, or class sizes; return how rows are weighted."""
         objective, loss = self.objective, self.loss

@@ -16,7 +16,7 @@ from dpboost._utils.validation import (
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Budget, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_fraction
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -162,7 +162,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     warn_of_terms(privacy.epsilon, privacy.schema, task)
 
 
-def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
+def warn_of_terms(epsilon: Epsilon, schema: Schema, task: str) -> None:
     """Warn of a large epsilon, and of parts of a schema that mean nothing to the task.
 
     Parameters
@@ -184,7 +184,7 @@ def warn_of_terms(epsilon: Budget, schema: Schema, task: str) -> None:
         )
 
 
-def warn_of_epsilon(epsilon: Budget) -> None:
+def warn_of_epsilon(epsilon: Epsilon) -> None:
     """Warn of an epsilon that promises next to nothing."""
     if LARGE_EPSILON < epsilon < math.inf:
         warn_user(
@@ -215,7 +215,7 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
 
 
 def warn_of_budget(
-    privacy: PrivacyRequest, recipe: str, *, spent_on: Budget, needed: float
+    privacy: PrivacyRequest, recipe: str, *, spent_on: PrivacyCost, needed: float
 ) -> None:
     """Warn where noise drowns every leaf whatever the rows are, and name an epsilon that helps.
 

@@ -14,7 +14,7 @@ from dpboost._kernels import bin_merging, binning
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins
 from dpboost.data.table import Table
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
@@ -112,7 +112,7 @@ def release_bins(
     *,
     n_bins: int,
     n_rows: float,
-    budget: Budget,
+    budget: PrivacyCost,
     ledger: Ledger,
 ) -> Binner:
     """Merge fine cells into bins by the square root of their noisy mass.

@@ -14,7 +14,7 @@ from dpboost._utils.warnings import warn_user
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget import FitBudget, split_fit
-from dpboost.privacy.exact_arithmetic import ZERO, Budget
+from dpboost.privacy.exact_arithmetic import ZERO, PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.private_bounds import (
     magnitudes,
@@ -343,9 +343,9 @@ def _learn(
     n_bins: int,
     ledger: Ledger,
     nominal: frozenset[int],
-) -> tuple[ResolvedSchema, Budget]:
+) -> tuple[ResolvedSchema, PrivacyCost]:
     """Run the charged releases that fill the schema; return what they have left as well."""
-    left: Budget = ZERO
+    left: PrivacyCost = ZERO
     with ledger.sequential("preparation"):
         for name in steps:
             share = budget.preparation[name]
@@ -381,7 +381,7 @@ def _learn(
 
 
 def _learn_label_bounds(
-    declared: tuple[float, float] | None, source: RowStore, budget: Budget, ledger: Ledger
+    declared: tuple[float, float] | None, source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[float, float]:
     """Release where labels lie: inside declared bounds, or by their magnitudes.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.losses import ClassLoss, Loss
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import Query, RowStore
 from dpboost.rows.row_attributes import Weighting
@@ -63,7 +63,7 @@ def release_start(
     loss: Loss,
     source: RowStore,
     *,
-    budget: Budget,
+    budget: PrivacyCost,
     ledger: Ledger,
     weighting: Weighting | None = None,
     fixed: bool = False,
@@ -135,7 +135,7 @@ def release_class_sizes(
     n_classes: int,
     source: RowStore,
     *,
-    budget: Budget,
+    budget: PrivacyCost,
     ledger: Ledger,
     weighting: Weighting | None = None,
 ) -> SeenRows:
@@ -173,7 +173,7 @@ def release_class_sizes(
 
 
 def _release(
-    query: Query, source: RowStore, budget: Budget, ledger: Ledger
+    query: Query, source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release a vector in rows instead of units; with the deviation of its noise."""
     sensitive = source.sensitive(query, ledger.neighbours)

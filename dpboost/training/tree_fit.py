@@ -21,7 +21,7 @@ from dpboost.growing.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.growing.grower import binary_nodes
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import LocalRows
@@ -322,7 +322,7 @@ def _warn_of_classes(
         warn_of_empty([classes[place] for place in np.flatnonzero(sizes <= SURE * noise).tolist()])
 
 
-def _n_rows(rows: ClassStatistics, budget: Budget, ledger: Ledger) -> float:
+def _n_rows(rows: ClassStatistics, budget: PrivacyCost, ledger: Ledger) -> float:
     """Release the number of rows; under the replace relation it is public, and still paid."""
     root = np.zeros(1, dtype=np.int32)
     released = ledger.release(DiscreteLaplace(epsilon=budget), rows.sizes(root), label="row count")

@@ -16,7 +16,7 @@ from dpboost.growing.grower import binary_nodes, grow
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import RowStore
@@ -63,7 +63,7 @@ class HistogramLearner:
         rows: TreeRows,
         index: int,
         *,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
         learning_rate: float | None = None,
     ) -> tuple[Tree, ...]:

@@ -18,7 +18,7 @@ from dpboost.growing.class_selectors import JointChoice, SplitSelector
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
@@ -53,7 +53,7 @@ class DepthWiseBudgets:
     leaf_share: Fraction
     row_limit: int
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         shares = split_tree(budget, self.max_depth, self.leaf_share)
         levels = iter(shares.levels)

@@ -32,7 +32,7 @@ from dpboost.growing.frontier import BestFirst
 from dpboost.growing.grower import grow
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity import impurities
@@ -117,7 +117,7 @@ class TopDown:
     least_gain: float
     max_rows: int | None
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         leaf_budget, split_budget = divide(budget, (self.leaf_share, 1 - self.leaf_share))
         sizes: list[NDArray[np.float64]] = []
@@ -152,7 +152,7 @@ class TopDown:
         rows: ClassStatistics,
         nodes: NDArray[np.int32],
         root: NDArray[np.float64] | None,
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> tuple[NDArray[np.float64], Splits]:
         """Release sizes of nodes, and splits of those that are large enough."""

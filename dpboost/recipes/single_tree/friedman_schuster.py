@@ -39,7 +39,7 @@ from dpboost.growing.class_selectors import (
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.pruning import prune
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
@@ -84,7 +84,7 @@ class TopDownInduction:
     max_rows: int | None
     pruned: bool
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         part = budget / Fraction((1 + self.draws) * self.max_depth + 2)
         sizes: list[NDArray[np.float64]] = []
@@ -114,7 +114,7 @@ class TopDownInduction:
         growing: GrowingTree,
         sizes: NDArray[np.float64],
         noise_stddev: float,
-        part: Budget,
+        part: PrivacyCost,
         ledger: Ledger,
     ) -> Splits:
         """Release splits of the nodes that are large enough."""

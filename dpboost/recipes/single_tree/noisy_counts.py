@@ -45,7 +45,7 @@ from dpboost.growing.split_finders import (
     SplitFinder,
 )
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.single_tree.dp_topdown import DEFAULTS, DP_TOPDOWN, large_nodes, level_weights
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters
@@ -88,7 +88,7 @@ class SummedTopDown:
     least_gain: float
     max_rows: int | None
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         leaf_budget, split_budget = divide(budget, (self.leaf_share, 1 - self.leaf_share))
         sizes: list[NDArray[np.float64]] = []
@@ -119,7 +119,7 @@ class SummedTopDown:
         rows: ClassStatistics,
         nodes: NDArray[np.int32],
         sizes: list[NDArray[np.float64]],
-        budget: Budget,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> Splits:
         """Release sizes of nodes, and splits of those that are large enough."""

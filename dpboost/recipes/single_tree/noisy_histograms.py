@@ -40,7 +40,7 @@ from dpboost.growing.released_splits import (
     worth_splitting,
 )
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
@@ -74,7 +74,7 @@ class WholeHistograms:
     leaf_share: Fraction
     least_rows: int
 
-    def learn(self, rows: ClassStatistics, *, budget: Budget, ledger: Ledger) -> GrownTree:
+    def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         shares = split_tree(budget, self.max_depth, self.leaf_share)
         levels = iter(shares.levels)
