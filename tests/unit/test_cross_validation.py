@@ -194,7 +194,7 @@ def test_metrics_of_public_rows_come_for_every_round():
 
 def test_early_stopping_cuts_the_results():
     results = cv(
-        {"epsilon": 0.1, "early_stopping_round": 2},
+        {"epsilon": 0.1, "early_stopping_round": 2, "noise_seed": 2},
         n_rounds=40,
         public_sets=Dataset(X[:80], Y[:80]),
         return_cvbooster=True,

@@ -74,7 +74,7 @@ class Processes:
         return len(self.given)
 
     def exchange(self, message, to):
-        return {index: self.store(index).evaluate(self.party(index), message) for index in to}
+        return {index: self.store(index).answer(self.party(index), message) for index in to}
 
     def store(self, index):
         return PartyStore(self.folder / str(index))

@@ -44,7 +44,7 @@ import scipy.sparse
 import dpboost
 from dpboost._kernels import training_pass
 
-assert (pathlib.Path(rounds.__file__).parent == folder) == (sys.argv[2] == "baseline")
+assert (pathlib.Path(training_pass.__file__).parent == folder) == (sys.argv[2] == "baseline")
 warnings.simplefilter("ignore")
 random = np.random.default_rng(0)
 X = random.normal(size=(3_000, 7))

@@ -224,7 +224,7 @@ ASKED = ("fields", "asked", 0, "fields")
         ((*ASKED, "mechanism", "fields", "epsilon"), {"fraction": [2, 2]}),
         ((*ASKED, "mechanism", "fields", "epsilon"), {"fraction": [-1, 1]}),
         ((*ASKED, "mechanism", "fields", "epsilon"), 0),
-        ((*ASKED, "question"), {"array": "|b1", "shape": [1], "base64": "Ag=="}),
+        ((*ASKED, "query"), {"array": "|b1", "shape": [1], "base64": "Ag=="}),
     ],
 )
 def test_what_cannot_be_read_takes_no_turn_and_costs_nothing(number, path, value):
@@ -262,10 +262,10 @@ def test_a_question_whose_answer_is_too_long_costs_nothing():
 @pytest.mark.parametrize(
     "second",
     [
-        {"question": ClassCounts(n_classes=3, units=0)},
-        {"question": ClassCounts(n_classes=3, units=2**62)},
-        {"question": Keep(word="no question")},
-        {"question": OwnScores(n_candidates=3)},
+        {"query": ClassCounts(n_classes=3, units=0)},
+        {"query": ClassCounts(n_classes=3, units=2**62)},
+        {"query": Keep(word="no question")},
+        {"query": OwnScores(n_candidates=3)},
         {"mechanism": Keep(word="no mechanism")},
         {"mechanism": DiscreteLaplace(epsilon=Fraction(1, 10**30))},
         {"mechanism": DiscreteGaussian(rho=Fraction(1, 10**30))},
@@ -275,7 +275,7 @@ def test_a_question_whose_answer_is_too_long_costs_nothing():
 )
 def test_nothing_of_a_message_is_charged_when_a_part_of_it_is_none(second):
     parties, session, _ = session_of(agreement())
-    good = {"mechanism": ONE, "question": ClassCounts(n_classes=3), "label": "counts"}
+    good = {"mechanism": ONE, "query": ClassCounts(n_classes=3), "label": "counts"}
     asked = (m.Asked(**good), m.Asked(**(good | second)))
     turn = m.Step(session=session, number=0)
     message = wire.encode(m.Ask(turn=turn, orders=(), asked=asked))
@@ -335,9 +335,9 @@ def test_checks_the_budget_itself():
     [
         {"mechanism": Keep(word="no mechanism")},
         {"mechanism": PermuteAndFlip(epsilon=Fraction(1))},
-        {"question": Keep(word="no question")},
-        {"question": ClassCounts(n_classes=3, units=0)},
-        {"question": OwnScores(n_candidates=3)},
+        {"query": Keep(word="no question")},
+        {"query": ClassCounts(n_classes=3, units=0)},
+        {"query": OwnScores(n_candidates=3)},
     ],
 )
 def test_questions_that_cannot_be_answered_are_refused_without_a_charge(message):
