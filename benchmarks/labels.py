@@ -21,7 +21,7 @@ from benchmarks.files import write_atomically
 from dpboost import DPBoostRegressor
 
 RESULTS = Path(__file__).parent / "results"
-REPEATS = 5
+REPEATS = 3
 N_FEATURES = 5
 N_TEST = 10_000
 DELTA = 1e-5

@@ -17,9 +17,9 @@ from dpboost import _kernels
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
-# Whatever is not listed is of the tier `unit`.
+# Where a test has no marker of a tier itself: by folder or file, and otherwise `unit`.
 TIERS = {
-    "audit": ("audit/",),
+    "audit": ("audit/", "unit/privacy/test_local_likelihood.py"),
     "integration": ("integration/", "unit/dask/", "unit/federated/protocol/test_flower.py"),
     "benchmarks": ("benchmarks/",),
     "fuzz": ("fuzz/",),
@@ -60,21 +60,22 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def tier_of(path: Path) -> str:
-    """Return the tier of a test by its folder or file."""
+    """Return the tier of the tests of a file."""
     place = path.relative_to(TESTS).as_posix()
     return next((name for name, places in TIERS.items() if place.startswith(places)), "unit")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by its tier, and the first of a file outside of `unit` as its smoke."""
+    """Mark each test by its tier, and the first of a file of another tier as its smoke."""
     seen = set()
     for item in items:
         if " at 0x" in item.nodeid:
             # Workers of pytest-xdist would disagree about the tests that there are.
             raise pytest.UsageError(f"{item.nodeid}: its name is an address; give it an id")
         tier = tier_of(item.path)
-        item.add_marker(tier)
+        if not any(item.get_closest_marker(name) for name in TIERS):
+            item.add_marker(tier)
         if tier not in ("unit", "install") and item.path not in seen:
             seen.add(item.path)
             item.add_marker("smoke")

@@ -21,10 +21,10 @@ LARGEST_WIDTH = 2.0
 TYPICAL_STEP = 0.04
 # Of the absolute and the quantile loss: a step where all gradients are the largest, in half-widths
 # of the label range; residuals that take the place of the kink, and typical steps, in such steps.
-LARGEST_STEP = 1 / 16
-KINK_PART = 1 / 8
+LARGEST_STEP = 3 / 32
+KINK_PART = 1 / 12
 KINK_NODES_BITS = 3
-TYPICAL_PART = 0.07
+TYPICAL_PART = 0.047
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class RobustLoss(TabulatedLoss):
 
     The hessian of huber and fair is the weight :math:`g(r) / r` of iteratively reweighted least
     squares, at most 1: with it a step is a weighted mean of residuals. That of the other two is 1,
-    as LightGBM's, and a step of 1 is 1/16 of the half-width: gradients are zero on average where
+    as LightGBM's, and a step of 1 is 3/32 of the half-width: gradients are zero on average where
     the predictions are quantiles of labels that are blurred evenly over the width, whatever the
     size of other residuals. The width has to be small beside the spread of labels around
     predictions; training on these two losses therefore releases first where labels lie inside

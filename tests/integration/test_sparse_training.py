@@ -102,6 +102,7 @@ print((after - before) * (1 if sys.platform == "darwin" else 1024), n_rows * n_f
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="no module resource on Windows")
 @pytest.mark.parametrize(("recipe", "trees"), [("best", 1), ("dpboost", 2)])
 def test_the_bins_of_a_sparse_table_never_fill_a_matrix(recipe, trees):

@@ -82,6 +82,7 @@ def _models(build):
     ).stdout
 
 
+@pytest.mark.integration
 @needs_both
 def test_both_builds_give_the_same_models():
     found = {build: _models(build) for build in ("baseline", "v3")}

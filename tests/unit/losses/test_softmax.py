@@ -136,6 +136,7 @@ def largest_change(loss, scale, neighbours, order):
     return np.linalg.norm(changes.reshape(len(changes), -1), order, axis=1).max()
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("clip", [1.0, 0.5])
 @pytest.mark.parametrize("n_classes", [3, 4, 10])
