@@ -39,7 +39,11 @@ def test_only_the_mechanisms_draw_reports():
         and node.module == "dpboost._kernels"
         and any(alias.name == "local_reports" for alias in node.names)
     }
-    assert found == {"local/cell_mechanism.py", "local/frequency_oracles.py", "local/lpdt_mechanism.py"}
+    assert found == {
+        "local/cell_mechanism.py",
+        "local/frequency_oracles.py",
+        "local/lpdt_mechanism.py",
+    }
 
 
 @pytest.mark.parametrize("mechanism", ["signed_cell", "unary", "response", "paper"])
