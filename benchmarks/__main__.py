@@ -34,7 +34,7 @@ def run_and_write(experiment: Experiment, folder: Path, bench: Bench, *, fresh: 
     """Run an experiment, write its result files into ``folder``, return the Markdown one.
 
     The rows of a run that is stopped wait in a file named ``.partial.csv``; a run that ends
-    removes it, so that the next one measures everything anew.
+    removes it, so that the next one measures everything again.
     """
     partial_path = folder / f"{experiment.name}.partial.csv"
     if fresh:

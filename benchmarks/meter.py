@@ -48,7 +48,7 @@ class Meter:
 
 
 def _forget_the_peak() -> None:
-    """Let the high-water mark start anew: reading the data may have risen higher than the fit."""
+    """Let the high-water mark start again: reading the data may have risen higher than the fit."""
     try:
         _RESET.write_text("5")
     except OSError:

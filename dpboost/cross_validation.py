@@ -238,7 +238,7 @@ class _Run:
         return results
 
     def _ledger(self, share: Fraction) -> Ledger:
-        """Open the books of the metrics, whose entropy also deals the rows."""
+        """Open the ledger of the metrics, whose entropy also deals the rows."""
         request = replace(self.privacy, part=(share or Fraction(1), self.n_folds))
         return request.ledger(request.accountant(self.recipe))
 

@@ -220,7 +220,7 @@ class Grower:
 
 
 def _from_start(values: NDArray, starts: Integers) -> Floats:
-    """Return cumulative sums that begin anew at every start."""
+    """Return cumulative sums that begin again at every start."""
     sums = np.cumsum(values, dtype=np.float64)
     before = np.concatenate([[0.0], sums])[starts]
     return sums - np.repeat(before, np.diff(np.append(starts, len(values))))

@@ -63,7 +63,7 @@ READINGS: tuple[Reading, ...] = (
             "has as many is decided by its exact weight.",
             "Rows with large gradients are left out of the histograms but not of the totals of "
             "the nodes, from which the right-hand sums follow.",
-            "The share of the budget for the histograms is spent anew at every depth.",
+            "The share of the budget for the histograms is spent again at every depth.",
             "The rows of each tree are drawn with seed 0 unless another is given: the gain from "
             "sampling needs a secret sample.",
         ),

@@ -61,7 +61,7 @@ class DataDictionary:
 
 
 def take(X: Table, rows: np.ndarray) -> Table:
-    """Return some rows of a table, numbered anew."""
+    """Return some rows of a table, numbered again."""
     if hasattr(X, "iloc"):
         return X.iloc[rows].reset_index(drop=True)
     return X[rows]

@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     top = argparse.ArgumentParser(
         prog="python -m benchmarks.reproductions",
-        description="Measure the figures of the papers of the single trees anew.",
+        description="Measure the figures of the papers of the single trees again.",
     )
     top.add_argument("paper", choices=NAMES)
     top.add_argument("--quick", action="store_true", help="fewer repeats and points")

@@ -58,17 +58,17 @@ def _checked(X: Any) -> Any:
     if X is None:
         return None
     kind = "array" if isinstance(X, scipy.sparse.sparray) else "matrix"
-    anew = getattr(scipy.sparse, f"{X.format}_{kind}")
+    again = getattr(scipy.sparse, f"{X.format}_{kind}")
     n_rows, n_columns = X.shape
     if X.format == "coo":
         if not (_within(X.row, n_rows, X.data) and _within(X.col, n_columns, X.data)):
             return None
-        return anew((X.data, (X.row, X.col)), shape=X.shape)
+        return again((X.data, (X.row, X.col)), shape=X.shape)
     if X.format == "dia":
         if X.offsets.dtype.kind not in "iu" or len(X.offsets) != len(X.data):
             return None
         inside = (X.offsets > -n_rows) & (X.offsets < n_columns)
-        return anew((X.data[inside], X.offsets[inside]), shape=X.shape)
+        return again((X.data[inside], X.offsets[inside]), shape=X.shape)
     if X.format == "bsr":
         height, width = X.data.shape[1:]
         if n_rows % height or n_columns % width:
@@ -82,7 +82,7 @@ def _checked(X: Any) -> Any:
         return None
     if not _within(X.indices, length, X.data):
         return None
-    return anew((X.data, X.indices, starts), shape=X.shape)
+    return again((X.data, X.indices, starts), shape=X.shape)
 
 
 def _within(indices: NDArray[Any], length: int, values: NDArray[Any]) -> bool:

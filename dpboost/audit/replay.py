@@ -36,9 +36,9 @@ class EntryLoss:
     label : str
     scope : tuple of str
     charge : float
-        Booked, in the currency of the accountant.
+        Booked, in the unit of the accountant.
     cost : float
-        Measured, in the same currency, over all outcomes.
+        Measured, in the same unit, over all outcomes.
     loss : float
         log P(outcome | first table) - log P(outcome | second table) of this outcome.
     """
@@ -187,7 +187,7 @@ def _weigh(
 
 
 def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float:
-    r"""Return what a release costs on this pair, in the currency of the accountant.
+    r"""Return what a release costs on this pair, in the unit of the accountant.
 
     Pure epsilon is the largest absolute loss. Under concentrated privacy Gaussian noise costs
     half the squared shift, a mechanism whose losses lie in an interval of length :math:`\eta`

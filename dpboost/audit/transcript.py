@@ -1,7 +1,7 @@
 """A fit that is written down, and the same fit on another table with its outcomes forced.
 
 The ledger says what was released, the kernels say what was really drawn: the auditor listens at
-both places and believes neither the mechanism objects nor the books.
+both places and believes neither the mechanism objects nor the ledger.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class KernelCall:
 
 @dataclass(eq=False)
 class Line:
-    """One release: its entry in the books, the calls that drew it, and what came out."""
+    """One release: its entry in the ledger, the calls that drew it, and what came out."""
 
     entry: LedgerEntry
     calls: list[KernelCall] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Transcript:
         For each request for row coins, the words by id.
     violations : list of Violation
     ledger : Ledger or None
-        The books of the run.
+        The ledger of the run.
     """
 
     ids: NDArray[np.int64]
@@ -322,7 +322,7 @@ class Recorder:
         integers = tuple(int(part) for part in arguments if isinstance(part, (int, np.integer)))
         line = self._line
         if line is None:
-            self._note("noise outside the ledger", name, "drawn without an entry in the books")
+            self._note("noise outside the ledger", name, "drawn without an entry in the ledger")
             function(*arguments)
             return
         alignment = None

@@ -87,7 +87,7 @@ class BoostingLoop:
         rows : TrainingRows
             Private rows.
         budget : Fraction or inf
-            Budget of the loop, in the currency of the ledger's accountant.
+            Budget of the loop, in the unit of the ledger's accountant.
         ledger : Ledger
             The gate.
         on_tree : callable

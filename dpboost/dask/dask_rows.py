@@ -32,12 +32,12 @@ from dpboost.rows.encoded_rows import BinRows
 
 # Partial sums that are added up in one task.
 FAN_IN = 16
-# So often a question is put to partitions that had to be computed anew since.
+# So often a question is put to partitions that had to be computed again since.
 ATTEMPTS = 10
 
 
 class FitFailedError(RuntimeError):
-    """Workers were lost faster than their partitions could be computed anew.
+    """Workers were lost faster than their partitions could be computed again.
 
     What the fit has released stays charged; there is no model.
     """
@@ -46,9 +46,9 @@ class FitFailedError(RuntimeError):
 class DaskRows:
     """Rows in partitions; it is trusted, so exact sums come to the client.
 
-    Before they are binned, rows are read anew for each question, by one task a partition, and
+    Before they are binned, rows are read again for each question, by one task a partition, and
     dropped. Binned rows stay on their workers as `Cell` objects, which are results of Dask tasks:
-    those of a lost worker are computed anew by Dask from their partition, and told all orders
+    those of a lost worker are computed again by Dask from their partition, and told all orders
     again. A question then is one task a worker, and one sum of integers.
 
     Parameters
@@ -168,7 +168,7 @@ class DaskRows:
         self._groups = groups
 
     def _ask(self, query: SumQuery) -> NDArray[np.int64]:
-        """Put a question to the workers, and again to partitions that were computed anew."""
+        """Put a question to the workers, and again to partitions that were computed again."""
         release, self._release = self._release, self._release + 1
         # Rows note the leaves they are in when they are asked for the sums of a partition.
         remembered = isinstance(query, LeafSums)
@@ -212,7 +212,7 @@ class DaskRows:
                     remembered=remembered,
                 ).pack()
             cells = [self._cells[partition] for partition in own]
-            # Where the worker is gone the task runs where its partitions were computed anew.
+            # Where the worker is gone the task runs where its partitions were computed again.
             futures.append(
                 self._client.submit(
                     ask,

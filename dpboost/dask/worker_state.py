@@ -47,7 +47,7 @@ class DealByKey:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """A question that rows prepare for in answering it; asked again of those that start anew."""
+    """A question that rows prepare for in answering it; asked again of those that start again."""
 
     query: SumQuery
 
@@ -94,7 +94,7 @@ class Message:
 class Cell:
     """The rows of a partition once they are binned, and how many orders they have carried out.
 
-    Dask may compute it anew on another worker, or send a copy there: whatever becomes of it, it
+    Dask may compute it again on another worker, or send a copy there: whatever becomes of it, it
     knows which orders it has not heard of yet.
 
     Parameters

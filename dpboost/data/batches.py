@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 1 << 16
 READ_ONCE = (
     "The batches of X come from an iterator, which gives its rows once, and this fit reads them "
     "more often: {reason}. Pass a source that can be read again: a lightgbm.Sequence, a list of "
-    "batches, a pyarrow.dataset.Dataset, or an object whose __iter__ starts anew."
+    "batches, a pyarrow.dataset.Dataset, or an object whose __iter__ starts again."
 )
 
 

@@ -194,7 +194,7 @@ class SparseBins:
         return out
 
     def take(self, rows: NDArray[np.int32]) -> SparseBins:
-        """Return the bins of some rows, each listed once, which count from 0 anew."""
+        """Return the bins of some rows, each listed once, which count from 0 again."""
         if isinstance(self._rows, RowIndex):
             if not self._by_row:
                 self._bins, self._by_row = self._rows.bins_by_row(self._bins), True

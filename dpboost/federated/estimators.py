@@ -25,7 +25,7 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 _DOCUMENTATION = """    Parameters
     ----------
     epsilon, delta : float
-        Budget of the fit, which every party charges to its own books.
+        Budget of the fit, which every party charges to its own ledger.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         ``best`` is the same algorithm as for one table. The others choose splits from noisy
         histograms of all features instead of exact gains, which nobody has; the report says so.
@@ -55,7 +55,7 @@ features_per_tree, gradient_clip, step_prior, hessian_share : optional
     privacy_report_ : PrivacyReport
         What holds against the coordinator, against other parties, and against several of them.
     party_reports_ : tuple of PrivacyReport
-        After `fit`: that of every party of the simulation, from its own books.
+        After `fit`: that of every party of the simulation, from its own ledger.
 """
 
 

@@ -31,7 +31,7 @@ _DECIDED = tuple(name for name in DECIDED_BY_RECIPE if name not in _CENTRAL_ALON
 class FederatedTreeClassifier(TreeClassifier):
     """Differentially private decision tree over parties that keep their rows.
 
-    ``fit`` runs all parties in this process, each with its own rows, books and keys, and a
+    ``fit`` runs all parties in this process, each with its own rows, ledger and keys, and a
     coordinator that sees masked or released numbers only. The same parties run as processes of
     their own on a network; see ``dpboost.federated``.
 
@@ -95,7 +95,7 @@ default="histograms"
     tree_ : ReleasedTree
         The tree with its released counts; see also :meth:`export_text`.
     privacy_report_ : PrivacyReport
-        Every release and its charge, by the coordinator's books.
+        Every release and its charge, by the coordinator's ledger.
     party_reports_ : tuple of PrivacyReport
         After ``fit``: what each party has booked itself, and what holds against whom; nothing
         there depends on its rows.

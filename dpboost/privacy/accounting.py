@@ -1,6 +1,6 @@
-"""Accountants: what releases cost in one currency, and what a total means in (epsilon, delta).
+"""Accountants: what releases cost in one unit, and what a total means in (epsilon, delta).
 
-An accountant has no state: the ledger holds the books. Costs are fractions that add up exactly,
+An accountant has no state: the ledger holds the totals. Costs are fractions that add up exactly,
 also when later budgets depend on earlier outputs (pure and concentrated privacy: Rogers et al.,
 NeurIPS 2016, Whitehouse et al., ICML 2023; Gaussian: Smith and Thakurta, COLT 2022). Capacities
 come out of floating-point searches, on the safe side of their rounding, and are rounded down.

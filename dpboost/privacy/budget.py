@@ -1,6 +1,6 @@
 """How the budget of a fit is split: exact parts that add up to the whole.
 
-Budgets are in the currency of the accountant. A part of infinity is infinity.
+Budgets are in the unit of the accountant. A part of infinity is infinity.
 """
 
 from __future__ import annotations

@@ -109,15 +109,15 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     Parameters
     ----------
     ledger : Ledger
-        The books of the fit, or of a party.
+        The ledger of the fit, or of a party.
     n_parties, colluding, honest : int
         As of :func:`effective_epsilon`.
 
     Returns
     -------
     float
-        What is asked for in the books where ``colluding`` parties leave all of the noise. Else an
-        upper bound, by the scopes of the books; infinite where there is none.
+        What is asked for in the ledger where ``colluding`` parties leave all of the noise. Else an
+        upper bound, by the scopes of the ledger; infinite where there is none.
     """
     if n_parties - colluding >= honest:
         return float(ledger.epsilon)

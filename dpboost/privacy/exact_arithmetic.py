@@ -15,7 +15,7 @@ Epsilon = Fraction | float
 #: An amount in the unit of an accountant (epsilon, rho or mu squared), or ``math.inf``.
 PrivacyCost = Fraction | float
 
-#: The one zero of the books, by which they know that a part of a charge is none.
+#: The one zero of ledgers, by which they know that a part of a charge is none.
 ZERO = Fraction(0)
 
 #: The kernels of noise take numerators and denominators below this limit.

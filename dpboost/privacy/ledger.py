@@ -1,4 +1,4 @@
-"""The books of a fit, and the one way out of a sensitive value."""
+"""The ledger of a fit, and the one way out of a sensitive value."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Ledger:
 
     @property
     def spent(self) -> PrivacyCost:
-        """Total cost so far, in the accountant's currency."""
+        """Total cost so far, in the accountant's unit."""
         return self._root.total.cost
 
     @property
@@ -363,7 +363,7 @@ class Ledger:
         )
 
     def resume(self, root: Scope) -> None:
-        """Go on with the books of an earlier process, which `root` returned there.
+        """Go on with the ledger of an earlier process, which `root` returned there.
 
         Parameters
         ----------
@@ -377,7 +377,7 @@ class Ledger:
         """
         self._check_usable()
         if self._entries or self._root.children:
-            raise ScopeError("Only new books can be resumed.")
+            raise ScopeError("Only a new ledger can be resumed.")
         self._root = self._scope = root
         waiting = [root]
         for scope in waiting:
@@ -393,7 +393,7 @@ class Ledger:
         """Draw the outcome of a booked entry. An auditor overrides this to replay outcomes."""
         return entry.mechanism.draw(value, entry.bound, self._entropy)
 
-    # -- the books -----------------------------------------------------------------------------
+    # -- the entries ---------------------------------------------------------------------------
 
     def _book(self, entry: LedgerEntry) -> None:
         """Check the totals up to the root, then write them all; the check changes nothing."""

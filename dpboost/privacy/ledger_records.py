@@ -1,4 +1,4 @@
-"""The books of a fit: charges, the entries they belong to, and the scopes that add them up."""
+"""The ledger of a fit: charges, the entries they belong to, and the scopes that add them up."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 class Charge(NamedTuple):
-    """An amount in the books.
+    """An amount in the ledger.
 
     Parameters
     ----------
     cost : Fraction or inf
-        In the accountant's currency.
+        In the accountant's unit.
     delta : Fraction
         Probability of failure, as of stability histograms.
     lattice_error : Fraction
@@ -68,7 +68,7 @@ def growth(old: Charge, child: Charge) -> Charge:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
-    """One line of the books: public, and written before anything was drawn.
+    """One line of the ledger: public, and written before anything was drawn.
 
     Parameters
     ----------

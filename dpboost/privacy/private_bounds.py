@@ -169,7 +169,7 @@ def release_bounds(
     column : int or None
         The private column; None for the labels.
     budget : Fraction or inf
-        In the currency of the ledger's accountant.
+        In the unit of the ledger's accountant.
     label : str
         Kind of release, for the report.
 
@@ -296,7 +296,7 @@ def release_label_range(
     low, high : float
         The bounds, ``low < high``.
     budget : Fraction or inf
-        Of each histogram, in the currency of the ledger's accountant.
+        Of each histogram, in the unit of the ledger's accountant.
     label : str
         Kind of release, for the report.
 

@@ -40,7 +40,7 @@ def release_categories(
         Private counts of the values of each column by name, :math:`q` of them, from
         `count_values` or `count_codes`. Only values that occur are in it.
     budget : Fraction or inf
-        In the currency of the ledger's accountant; shared by the columns.
+        In the unit of the ledger's accountant; shared by the columns.
     delta : Fraction or float
         Probability of failure, shared by the columns; positive.
     label : str, default="categories"

@@ -132,7 +132,7 @@ def wrapped(source: RowStore, query: Query, neighbours: Neighbours) -> Sensitive
 def prefetch(source: RowStore, queries: Sequence[SumQuery]) -> None:
     """Say which questions come next, one by one.
 
-    A source that reads its rows anew for each question, and therefore has a method of this name,
+    A source that reads its rows again for each question, and therefore has a method of this name,
     answers all of them in one reading. To the others it makes no difference.
 
     Parameters

@@ -83,7 +83,7 @@ class PrivacyReport:
     delta_spent : Fraction
         Delta at which ``epsilon_spent`` holds.
     capacity, spent : Fraction or inf
-        In the currency of the accountant.
+        In the unit of the accountant.
     releases : tuple of ReleaseSummary
         In the order of their first booking.
     facts : dict
@@ -126,12 +126,12 @@ class PrivacyReport:
         continues: bool = False,
         earlier: PrivacyReport | None = None,
     ) -> PrivacyReport:
-        """Read the books of a fit.
+        """Read the ledger of a fit.
 
         Parameters
         ----------
         ledger : Ledger
-            The books; they are only read.
+            The ledger; it is only read.
         assumed_public : sequence of str
             What the guarantee takes as public by assumption.
         facts : mapping of str to bool, int, float or str, optional
@@ -139,7 +139,7 @@ class PrivacyReport:
         not_private : sequence of str
             Reasons, beyond those of the ledger, why the guarantee does not hold.
         rows_per_user : int, optional
-            Where the books are those of users, each with at most so many rows.
+            Where the ledger is that of users, each with at most so many rows.
         continues : bool, default=False
             Whether the fit continues a released model: budgets add up.
         earlier : PrivacyReport, optional

@@ -37,7 +37,7 @@ class LevelHistograms:
         """Return the histograms of a level.
 
         Below the root only left children are built from rows; their siblings are the parents
-        minus them. Always the left child, never the smaller one: no choice hangs on a size.
+        minus them. Always the left child, never the smaller one: no choice depends on a size.
 
         Parameters
         ----------

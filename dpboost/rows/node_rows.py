@@ -163,7 +163,7 @@ def whole_rows(
 
     Privacy
     -------
-    The choice hangs on the private number of rows. Both give the same scores and totals: time and
+    The choice depends on the private number of rows. Both give the same scores and totals: time and
     memory are all that shows it.
     """
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:

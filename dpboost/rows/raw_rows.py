@@ -67,7 +67,7 @@ class RawRows:
         return self.table.largest(features)
 
     def answers(self, queries: Sequence[SumQuery]) -> list[NDArray[np.int64]] | None:
-        """Answer questions in one reading, where the table is read anew by each of them.
+        """Answer questions in one reading, where the table is read again by each of them.
 
         Returns
         -------

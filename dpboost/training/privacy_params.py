@@ -131,7 +131,7 @@ class PrivacyRequest:
         return ", ".join(given) or "nothing"
 
     def ledger(self, accountant: Accountant) -> Ledger:
-        """Open the books: the only way from private to released numbers."""
+        """Open the ledger: the only way from private to released numbers."""
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,

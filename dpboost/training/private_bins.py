@@ -128,7 +128,7 @@ def release_bins(
     n_rows : float
         Released number of rows.
     budget : Fraction or inf
-        In the currency of the ledger's accountant.
+        In the unit of the ledger's accountant.
     ledger : Ledger
         The gate.
 

@@ -32,8 +32,8 @@ ASSUMPTIONS = ("column_types", "classes", "categories")
 ASSUMED_BY_DEFAULT = ("column_types", "classes")
 # A warning names so many labels or columns.
 MOST_NAMED = 20
-# Smallest budget that is worth spending on the bounds of one column, by currency: the noise of a
-# magnitude cell then has a scale of 100 rows.
+# Smallest budget that is worth spending on the bounds of one column, by privacy measure: the noise
+# of a magnitude cell then has a scale of 100 rows.
 LEAST_PER_COLUMN = {
     "epsilon": Fraction(1, 100),
     "rho": Fraction(1, 20_000),

@@ -78,7 +78,7 @@ def release_start(
     source : RowStore
         Of ``EncodedRows``.
     budget : Fraction or inf
-        In the currency of the ledger's accountant.
+        In the unit of the ledger's accountant.
     ledger : Ledger
         The gate.
     weighting : Weighting, optional
@@ -147,7 +147,7 @@ def release_class_sizes(
     source : RowStore
         Of ``EncodedRows``.
     budget : Fraction or inf
-        In the currency of the ledger's accountant.
+        In the unit of the ledger's accountant.
     ledger : Ledger
         The gate.
     weighting : Weighting, optional

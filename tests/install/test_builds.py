@@ -1,4 +1,4 @@
-"""Wheels: small, always the same bytes, from the source distribution alone, and anew in part."""
+"""Wheels: small, always the same bytes, from the source distribution alone, and again in part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data holder: its rows, its own books, and what it sends."""
+"""A data holder: its rows, its own ledger, and what it sends."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Party:
 
     @property
     def ledger(self) -> Ledger:
-        """Its own books: everything that was charged, whether or not it arrived."""
+        """Its own ledger: everything that was charged, whether or not it arrived."""
         return self._ledger
 
     @property
@@ -244,7 +244,7 @@ class Party:
         if invite.terms != self._agreement.digest:
             raise _RefusalError(m.OTHER_TERMS)
         if self._turn is not None:
-            # Rows, books and masks belong to one session: its budget is not given twice.
+            # Rows, ledger and masks belong to one session: its budget is not given twice.
             raise _RefusalError(m.OTHER_SESSION)
         self._session, self._pairs = invite.session, None
         self._key = SessionKey(self._index, invite.terms + invite.session, self._identity)

@@ -51,7 +51,7 @@ class PartyStore:
         Returns
         -------
         bytes
-            The reply; state and books are on disk before it is returned.
+            The reply; state and ledger are on disk before it is returned.
         """
         with self._locked():
             state = self._load(party)

@@ -181,7 +181,7 @@ class Agreement:
         return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
 
     def ledger(self, entropy: Entropy | None = None) -> Ledger:
-        """Open books with the whole budget."""
+        """Open a ledger with the whole budget."""
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,

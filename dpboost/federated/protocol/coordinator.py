@@ -95,7 +95,7 @@ class Coordinator:
 
     @property
     def ledger(self) -> Ledger:
-        """The coordinator's books."""
+        """The coordinator's ledger."""
         return self._ledger
 
     @property

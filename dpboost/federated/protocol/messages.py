@@ -23,7 +23,7 @@ QUESTION = "question"
 CODES = (MALFORMED, OTHER_TERMS, OTHER_SESSION, LATE, EARLY, CHANGED, KEYS, BUDGET, QUESTION)
 
 
-# Characters of the name of a release, which a party keeps in its books.
+# Characters of the name of a release, which a party keeps in its ledger.
 _MOST_LABEL = 1000
 
 

@@ -10,14 +10,14 @@ A question may have
 * ``branch``: tuple of str. Names of the nested parts of the rows that it is about, from the
   outside; all rows without it. Parts with different names inside one part must hold disjoint
   rows whatever was told before: each party's ledger charges by these names, and only the code of
-  ``answer`` makes them true. An order must therefore never move rows into a part anew.
+  ``answer`` makes them true. An order must therefore never move rows into a part again.
 * ``at``: ``at(rows)`` returns the question that is meant, once the rows' own public state is
   known.
 
 The first order finds the rows as `HeldRows`. The state that an order returns may have
 
 * ``stage``: str. Releases of different stages add up in the party's ledger, as those of one stage
-  do; the state itself must give a new name whenever rows are divided anew.
+  do; the state itself must give a new name whenever rows are divided again.
 * ``branch``: tuple of str. The part of the rows that is taken up, as of questions.
 """
 

@@ -144,7 +144,7 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
     Returns
     -------
     FittedTree
-        With the report of the coordinator's books.
+        With the report of the coordinator's ledger.
 
     Raises
     ------

@@ -19,7 +19,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
     agreement : Agreement
         The terms.
     ledger : Ledger
-        The books of the coordinator, or of one party: all parties have the same shares.
+        The ledger of the coordinator, or of one party: all parties have the same shares.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
 
 
 def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:
-    """Return the report of one party, from its own books."""
+    """Return the report of one party, from its own ledger."""
     return PrivacyReport.from_ledger(ledger, facts=facts(agreement, ledger))
 
 

@@ -28,7 +28,7 @@ class Rows(lightgbm.Sequence):
 
 
 class Again:
-    """An object that starts anew each time."""
+    """An object that starts again each time."""
 
     def __init__(self, *parts):
         self.parts = parts

@@ -288,7 +288,7 @@ def test_parts_that_are_not_paths_are_refused(branch):
 
 @pytest.mark.parametrize("recipe", ["local_rnm", "histograms_saving"])
 def test_parties_that_start_anew_for_every_message_give_the_same_tree(recipe, tmp_path):
-    """As on a network: the rows and the books of each party wait on its holder's disk."""
+    """As on a network: the rows and the ledger of each party wait on its holder's disk."""
     model = FederatedTreeClassifier(
         epsilon=5.0, recipe=recipe, max_depth=2, schema=SCHEMA, noise_seed=3
     )

@@ -53,7 +53,7 @@ def tasks():
     return (DPBoostRegressor, X, y), (DPBoostClassifier, X, (y > 0).astype(int))
 
 
-# -- the books ------------------------------------------------------------------------------------
+# -- the entries ----------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")

@@ -392,7 +392,7 @@ def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
 @pytest.mark.parametrize("others", [[], [2], [2.0], [True], [7.0], [-(2**62)]], ids=str)
 @pytest.mark.parametrize("frequent", [[0, 1], [False, True]], ids=str)
 def test_the_type_of_learned_classes_does_not_tell_about_one_row(frequent, others):
-    """Lists of mixed numbers become arrays whose type hangs on every single one of them."""
+    """Lists of mixed numbers become arrays whose type depends on every single one of them."""
     labels = np.asarray(frequent * 1500 + others)
     completed = complete(
         numeric(len(labels)), labels, ledger(epsilon=Fraction(2)), task="binary", assume_public=()
