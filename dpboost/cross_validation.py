@@ -46,13 +46,13 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
+from dpboost.rows.start_queries import ROW_UNITS
 from dpboost.schema import Schema
 from dpboost.training.inputs import Reading, nominal_columns, read
 from dpboost.training.metrics import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.training.objective import read_weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import DELTA_SHARE, check_learnable
-from dpboost.training.start_value import ROW_UNITS
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)

@@ -157,7 +157,8 @@ class _Selection(_PureMechanism):
         value = _written_out(value)
         numerator, denominator = self.parameters(bound)
         gaps = (value - value.max(axis=1, keepdims=True)).astype(np.float64)
-        return gaps * (numerator / denominator)
+        scaled: NDArray[np.float64] = gaps * (numerator / denominator)
+        return scaled
 
     def _exact_log_probability(
         self, output: NDArray[Any], value: NDArray[np.int64] | ScoreRuns
@@ -338,7 +339,7 @@ class DiscreteLaplace(_PureMechanism):
     ) -> NDArray[np.int64]:
         """Return the value with fresh noise on every entry."""
         if isinstance(self.epsilon, float):
-            return value.copy()
+            return np.array(value)
         out = np.empty(value.size, dtype=np.int64)
         rate = self.parameters(bound)
         noise.discrete_laplace(entropy.bit_generator, value.reshape(-1), rate[0], rate[1], out)
@@ -437,7 +438,7 @@ class DiscreteGaussian:
     ) -> NDArray[np.int64]:
         """Return the value with fresh noise on every entry."""
         if isinstance(self.rho, float):
-            return value.copy()
+            return np.array(value)
         out = np.empty(value.size, dtype=np.int64)
         (sigma,) = self.parameters(bound)
         noise.discrete_gaussian(entropy.bit_generator, value.reshape(-1), sigma, out)

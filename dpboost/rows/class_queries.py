@@ -144,7 +144,7 @@ class CellSizes(ClassHistograms):
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
-        return super().evaluate(rows).sum(axis=2)
+        return np.asarray(super().evaluate(rows).sum(axis=2))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -133,7 +133,8 @@ class ClassStatistics:
         """
         together = getattr(self._source, "release", None)
         if together is not None:
-            return together(asked, label=label)
+            released: list[NDArray[Any]] = together(asked, label=label)
+            return released
         outcomes = []
         for mechanism, query in asked:
             with ledger.branch(branch_of(query)):

@@ -14,7 +14,7 @@ from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import newton_sums
-from dpboost.training.start_value import ROW_UNITS
+from dpboost.rows.start_queries import ROW_UNITS
 
 #: A row's log loss counts at most this much: that of a probability of one in a thousand.
 LARGEST_LOG_LOSS = math.log(1000.0)
@@ -67,7 +67,8 @@ class RowLoss:
                 losses = (own < probability.max(axis=1)).astype(np.float64)
             else:
                 losses = -np.log(np.maximum(own, 1e-15))
-        return np.clip(np.nan_to_num(losses, nan=self.bound) / self.bound, 0.0, 1.0)
+        bounded: NDArray[np.float64] = np.nan_to_num(losses, nan=self.bound) / self.bound
+        return np.clip(bounded, 0.0, 1.0)
 
     def value(self, mean: float) -> float:
         """Return the metric of a released mean of ``of_rows``."""
