@@ -8,6 +8,7 @@ from typing import Any
 from lightgbm import Sequence, register_logger
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting import EpsilonExplanation, explain_epsilon
 from dpboost.callback import (
     EarlyStopException,
     early_stopping,
@@ -82,6 +83,7 @@ __all__ = [
     "DPTreeClassifier",
     "Dataset",
     "EarlyStopException",
+    "EpsilonExplanation",
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMRegressor",
@@ -100,6 +102,7 @@ __all__ = [
     "create_tree_digraph",
     "cv",
     "early_stopping",
+    "explain_epsilon",
     "log_evaluation",
     "plot_importance",
     "plot_metric",

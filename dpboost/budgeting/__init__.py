@@ -1,0 +1,7 @@
+"""What a guarantee means, and one budget for everything that is released of a table."""
+
+from __future__ import annotations
+
+from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
+
+__all__ = ["EpsilonExplanation", "explain_epsilon"]

@@ -1,0 +1,265 @@
+"""What a guarantee leaves to an attacker who wants to tell two neighbouring tables apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from dpboost._utils.validation import InvalidParameterError, check_real
+
+#: The rate of wrong accusations at which the sentence tells how many are right.
+FALSE_POSITIVES = 0.01
+
+_RATES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
+_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonExplanation:
+    r"""A guarantee in the words of an attacker; made by `explain_epsilon`.
+
+    The attacker knows all other rows, sees everything that was released, and accuses the row of
+    being in the table, or not. True positives are accusations where it is, false positives where
+    it is not. Every bound holds for every attacker.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        None where the guarantee is Gaussian.
+    delta : float
+    mu : float or None
+        Of the Gaussian guarantee; None where it is (epsilon, delta).
+    """
+
+    epsilon: float | None
+    delta: float
+    mu: float | None
+
+    @property
+    def advantage(self) -> float:
+        r"""Most that true positives can exceed false positives by.
+
+        Notes
+        -----
+        :math:`(e^\varepsilon - 1 + 2 \delta) / (e^\varepsilon + 1)` where the two sides of the
+        region of Kairouz, Oh and Viswanath (ICML 2015, Theorem 2.1) meet; :math:`2 \Phi(\mu / 2)
+        - 1` for a Gaussian guarantee (Dong, Roth, Su, JRSS B 2022, Section 2.2).
+        """
+        if self.mu is not None:
+            return float(2 * ndtr(self.mu / 2) - 1)
+        pure = math.tanh(self._epsilon / 2)
+        return pure + self.delta * (1 - pure)
+
+    def true_positives(self, false_positives: float) -> float:
+        r"""Return the largest rate of true positives at a rate of false positives.
+
+        Parameters
+        ----------
+        false_positives : float
+            In [0, 1].
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InvalidParameterError
+            If the rate is not in [0, 1].
+
+        Notes
+        -----
+        :math:`\min(1, \delta + e^\varepsilon \alpha, 1 - e^{-\varepsilon} (1 - \delta - \alpha))`
+        at the rate :math:`\alpha` (Kairouz, Oh, Viswanath, ICML 2015, Theorem 2.1), and
+        :math:`\Phi(\Phi^{-1}(\alpha) + \mu)` for a Gaussian guarantee (Dong, Roth, Su, JRSS B
+        2022, Section 2.2).
+        """
+        owner = "EpsilonExplanation.true_positives"
+        alpha = check_real("false_positives", owner, false_positives, low=0, high=1)
+        if self.mu is not None:
+            if math.isinf(self.mu):
+                return 1.0
+            return float(ndtr(ndtri(alpha) + self.mu))
+        if self._epsilon > 700:
+            return 1.0
+        few = self.delta + math.exp(self._epsilon) * alpha
+        many = 1 - math.exp(-self._epsilon) * (1 - self.delta - alpha)
+        return min(1.0, few, many)
+
+    def posterior(self, prior: float, false_positives: float = FALSE_POSITIVES) -> float:
+        r"""Return how sure an attacker may be of an accusation.
+
+        Parameters
+        ----------
+        prior : float
+            Probability that the attacker gave it before, in [0, 1].
+        false_positives : float, default=0.01
+            Least rate of false positives of the attacker's test, in [0, 1]. At 0 the bound is
+            over all single outcomes: that is below 1 for pure epsilon only.
+
+        Returns
+        -------
+        float
+            By Bayes' rule from :meth:`true_positives`. Rarer true accusations are surer ones, so
+            that the bound holds for all larger rates of false positives as well.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a rate or the prior is not in [0, 1].
+        """
+        owner = "EpsilonExplanation.posterior"
+        before = check_real("prior", owner, prior, low=0, high=1)
+        alpha = check_real("false_positives", owner, false_positives, low=0, high=1)
+        if before in (0.0, 1.0):
+            return before
+        true = self.true_positives(alpha)
+        if alpha > 0:
+            return before * true / (before * true + (1 - before) * alpha)
+        if self.mu == 0:
+            return before
+        if true > 0 or self.mu is not None:
+            return 1.0
+        return before / (before + (1 - before) * math.exp(-self._epsilon))
+
+    def __str__(self) -> str:
+        rate = FALSE_POSITIVES
+        return (
+            f"{self._name}: whoever knows all other rows and sees everything released tells "
+            "whether one row was in the table with an advantage of at most "
+            f"{_up(self.advantage)} over guessing (true less false positives). Accusing "
+            f"{100 * rate:g} % of the rows that were not in it finds at most "
+            f"{_up(100 * self.true_positives(rate))} % of those that were, and turns even odds "
+            f"into at most {_up(100 * self.posterior(0.5))} %."
+        )
+
+    def table(self) -> str:
+        """Return the bounds at a few rates of false positives and a few priors, as text."""
+        lines = [self._name, "", "false positives   true positives at most"]
+        lines += [
+            f"{100 * rate:13g} %   {_up(100 * self.true_positives(rate))} %" for rate in _RATES
+        ]
+        lines += [
+            "",
+            f"sure before   sure after, at {100 * FALSE_POSITIVES:g} % false positives, at most",
+        ]
+        lines += [f"{100 * prior:9g} %   {_up(100 * self.posterior(prior))} %" for prior in _PRIORS]
+        return "\n".join([*lines, "", f"advantage at most {_up(self.advantage)}"])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the largest true positives against false positives.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            Where matplotlib is not installed.
+        """
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError(
+                    "plot() needs matplotlib: pip install 'dpboost[plot]', or use table()."
+                ) from error
+            ax = pyplot.subplots()[1]
+        # Corners of the bound lie anywhere, small rates matter most.
+        rates = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 400)))
+        ax.plot(rates, [self.true_positives(rate) for rate in rates.tolist()], label=self._name)
+        ax.plot([0, 1], [0, 1], linestyle=":", color="gray", label="guessing")
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="false positives", ylabel="true positives at most")
+        ax.legend(loc="lower right")
+        return ax
+
+    @property
+    def _epsilon(self) -> float:
+        return math.inf if self.epsilon is None else self.epsilon
+
+    @property
+    def _name(self) -> str:
+        if self.mu is not None:
+            return f"mu = {self.mu:g}"
+        return f"epsilon = {self._epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+
+
+def explain_epsilon(
+    epsilon: float | None = None, delta: float = 0.0, *, mu: float | None = None
+) -> EpsilonExplanation:
+    """Say what a guarantee means to somebody who wants to know whether a row was there.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        Of a pure or an (epsilon, delta) guarantee, not negative; ``inf`` promises nothing.
+    delta : float, default=0.0
+        In [0, 1).
+    mu : float, optional
+        Of a Gaussian guarantee, instead of ``epsilon``: it says more than any one pair of
+        epsilon and delta that follows from it.
+
+    Returns
+    -------
+    EpsilonExplanation
+        A sentence as text, numbers by its methods, ``table()`` and ``plot()``.
+
+    Raises
+    ------
+    InvalidParameterError
+        If not exactly one of epsilon and mu is given, delta is given with mu, or a number is
+        outside its domain.
+
+    Privacy
+    -------
+    Looks at no row.
+
+    References
+    ----------
+    P. Kairouz, S. Oh, P. Viswanath, The Composition Theorem for Differential Privacy, ICML 2015.
+
+    J. Dong, A. Roth, W. J. Su, Gaussian Differential Privacy, Journal of the Royal Statistical
+    Society B 84, 2022.
+
+    Examples
+    --------
+    >>> from dpboost import explain_epsilon
+    >>> round(explain_epsilon(1.0).advantage, 3)
+    0.462
+    """
+    owner = "explain_epsilon"
+    if (epsilon is None) == (mu is None):
+        raise InvalidParameterError(
+            f"{owner} takes either epsilon, with or without delta, or mu. "
+            f"Got epsilon={epsilon!r} and mu={mu!r} instead."
+        )
+    failure = check_real("delta", owner, delta, low=0, high=1, high_open=True)
+    if mu is None:
+        number = check_real("epsilon", owner, epsilon, low=0, infinite=True)
+        return EpsilonExplanation(epsilon=number, delta=failure, mu=None)
+    if failure:
+        raise InvalidParameterError(
+            f"{owner} takes no delta together with mu, which promises something at every delta. "
+            f"Got delta={delta!r} instead."
+        )
+    number = check_real("mu", owner, mu, low=0, infinite=True)
+    return EpsilonExplanation(epsilon=None, delta=0.0, mu=number)
+
+
+def _up(value: float) -> str:
+    """Write a bound with three digits, rounded up; a 1 that rounding made stays below 1."""
+    if value <= 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(value)))
+    rounded = math.ceil(value * 10**digits * (1 - 1e-12)) / 10**digits
+    return f"{rounded:.{digits}f}"
