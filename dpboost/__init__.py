@@ -8,7 +8,7 @@ from typing import Any
 from lightgbm import Sequence, register_logger
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.budgeting import EpsilonExplanation, explain_epsilon
+from dpboost.budgeting import Budget, BudgetWarning, EpsilonExplanation, explain_epsilon
 from dpboost.callback import (
     EarlyStopException,
     early_stopping,
@@ -75,7 +75,9 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "AssumedPublicWarning",
     "Booster",
+    "Budget",
     "BudgetExceededError",
+    "BudgetWarning",
     "CVBooster",
     "CVResults",
     "DPBoostClassifier",

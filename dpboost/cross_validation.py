@@ -26,6 +26,7 @@ from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.labels import read_class_labels, read_regression_labels
@@ -41,7 +42,7 @@ from dpboost.lightgbm.cv_callbacks import (
     without_early_stopping,
 )
 from dpboost.lightgbm.parameters import canonical_names, value_of
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget import DELTA_SHARE, divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
@@ -52,7 +53,7 @@ from dpboost.training.inputs import Reading, nominal_columns, read
 from dpboost.training.metrics import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.training.objective import read_weights
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import DELTA_SHARE, check_learnable
+from dpboost.training.public_schema import check_learnable
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)
@@ -135,6 +136,7 @@ def cv(
     Spends ``epsilon`` once, for everything: what it returns, models included, satisfies the
     guarantee that ``privacy_report`` states.
     """
+    refuse_budget("cv")
     _refuse_what_tells(folds, fpreproc, eval_train_metric)
     check_integer("nfold", "cv", nfold, low=2, high=100)
     chosen = dict(params)

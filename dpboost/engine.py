@@ -11,6 +11,7 @@ import lightgbm
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
@@ -78,6 +79,7 @@ def train(
     -------
     Spends ``epsilon`` once, 1 by default; see ``booster.privacy_report``.
     """
+    refuse_budget("train")
     estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")
     sets = listed(valid_sets)
     names = listed(valid_names)

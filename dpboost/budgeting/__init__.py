@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpboost.budgeting.budget import Budget, BudgetWarning
 from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
 
-__all__ = ["EpsilonExplanation", "explain_epsilon"]
+__all__ = ["Budget", "BudgetWarning", "EpsilonExplanation", "explain_epsilon"]

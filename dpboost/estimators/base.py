@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import check_integer, refuse
+from dpboost.budgeting.budget import Budget, claim
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -115,6 +116,8 @@ class PrivateEstimator(FittedModel, BaseEstimator):
         eval_y: Any = None,
         init_model: Any = None,
         user_ids: Any = None,
+        budget: Budget | None = None,
+        fraction: Any = None,
     ) -> Any:
         """Train privately.
 
@@ -157,6 +160,12 @@ class PrivateEstimator(FittedModel, BaseEstimator):
             trees, ``booster_`` all.
         user_ids : array-like of shape (n_rows,), optional
             Whose row each one is, where ``rows_per_user`` protects users.
+        budget : Budget, optional
+            Whose books the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            ``with Budget(...)`` that budget by default.
+        fraction : float or Fraction, optional
+            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
+            does not spend is not given back.
 
         Returns
         -------
@@ -168,9 +177,13 @@ class PrivateEstimator(FittedModel, BaseEstimator):
         InvalidParameterError
             For bad parameters or shapes, before anything is drawn or charged; and where the
             training rows are among the evaluation sets.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
 
         Warns
         -----
+        BudgetWarning
+            Where a fit without a budget has a table or estimator that belongs to one.
         PublicRowsWarning
             Where evaluation sets are given.
         ParameterWarning
@@ -181,7 +194,8 @@ class PrivateEstimator(FittedModel, BaseEstimator):
 
         Privacy
         -------
-        Spends ``epsilon`` once; see ``privacy_report_``. Evaluation sets are not protected.
+        Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
+        Evaluation sets are not protected.
         """
         self._fit(
             X,
@@ -199,6 +213,7 @@ class PrivateEstimator(FittedModel, BaseEstimator):
                 eval_X=eval_X,
                 eval_y=eval_y,
                 user_ids=user_ids,
+                claim=claim(budget, fraction, what=type(self).__name__, belongs=(X, self)),
             ),
             RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
         )
@@ -220,9 +235,10 @@ class PrivateEstimator(FittedModel, BaseEstimator):
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
         check_integer("verbosity", owner, parameters["verbosity"])
-        privacy = PrivacyRequest.validated(
-            owner, part=self._part, **{name: parameters[name] for name in PRIVACY_PARAMETERS}
-        )
+        asked = {name: parameters[name] for name in PRIVACY_PARAMETERS}
+        if options.claim is not None:
+            asked |= options.claim.terms(asked)
+        privacy = PrivacyRequest.validated(owner, part=self._part, claim=options.claim, **asked)
         names = ("n_estimators", *DECIDED_BY_RECIPE)
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
         # Folds of cv are dealt by secret coins: an error about an empty one would tell.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.compat import metric_function
 from dpboost.lightgbm.evaluation import Evaluator, PublicSet
 from dpboost.training.inputs import Reading
@@ -51,6 +52,8 @@ class FitOptions:
     eval_X, eval_y : optional
         Another way to give ``eval_set``, as LightGBM 4.7 has it.
     user_ids : array-like of shape (n_rows,), optional
+    claim : Claim, optional
+        What the fit takes of a budget.
     """
 
     eval_set: Any = None
@@ -65,6 +68,7 @@ class FitOptions:
     eval_X: Any = None  # noqa: N815 - the name in LightGBM
     eval_y: Any = None
     user_ids: Any = None
+    claim: Claim | None = None
 
     def reading(self, fit: Mapping[str, Any]) -> Reading:
         """Return how the table is to be read."""

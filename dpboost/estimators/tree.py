@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._utils.validation import check_integer
+from dpboost.budgeting.budget import Budget, claim
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.recipes.tree_recipe import TreeHyperparameters
 from dpboost.training.privacy_params import PrivacyRequest
@@ -167,7 +168,9 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
 
-    def fit(self, X: Any, y: Any) -> DPTreeClassifier:
+    def fit(
+        self, X: Any, y: Any, *, budget: Budget | None = None, fraction: Any = None
+    ) -> DPTreeClassifier:
         """Train privately.
 
         Parameters
@@ -176,6 +179,12 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
             Rows. Missing, infinite and out-of-bounds values are no errors.
         y : array-like of shape (n_rows,)
             Labels. Rows whose label is not among the declared classes take no part.
+        budget : Budget, optional
+            Whose books the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            ``with Budget(...)`` that budget by default.
+        fraction : float or Fraction, optional
+            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
+            does not spend is not given back.
 
         Returns
         -------
@@ -186,23 +195,27 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         ------
         InvalidParameterError
             For bad parameters or shapes, before anything is drawn or charged.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
+
+        Warns
+        -----
+        BudgetWarning
+            Where a fit without a budget has a table or estimator that belongs to one.
 
         Privacy
         -------
-        Spends ``epsilon`` once; see ``privacy_report_``.
+        Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         owner = type(self).__name__
         if self.n_jobs is not None:
             check_integer("n_jobs", owner, self.n_jobs)
-        privacy = PrivacyRequest.validated(
-            owner,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours,
-            schema=self.schema,
-            assume_public=self.assume_public,
-            noise_seed=self.noise_seed,
-        )
+        names = ("epsilon", "delta", "neighbours", "schema", "assume_public", "noise_seed")
+        asked = {name: getattr(self, name) for name in names}
+        taken = claim(budget, fraction, what=owner, belongs=(X, self))
+        if taken is not None:
+            asked |= taken.terms(asked)
+        privacy = PrivacyRequest.validated(owner, claim=taken, **asked)
         fitted = fit_tree(
             X,
             y,

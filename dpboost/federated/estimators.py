@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.validation import check_integer, refuse
+from dpboost.budgeting.budget import refuse_budget
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
@@ -140,7 +141,14 @@ class _FederatedEstimator(BaseEstimator):
         check_agreement(agreement)
         return agreement
 
-    def fit(self, parties: Sequence[tuple[Any, Any]], y: Any = None) -> Any:
+    def fit(
+        self,
+        parties: Sequence[tuple[Any, Any]],
+        y: Any = None,
+        *,
+        budget: None = None,
+        fraction: None = None,
+    ) -> Any:
         """Train with all parties in this process: a simulation.
 
         Parameters
@@ -150,6 +158,8 @@ class _FederatedEstimator(BaseEstimator):
             empty arrays of shape (0, n_features).
         y : None
             Not used.
+        budget, fraction : None
+            Refused: a budget has no books at parties.
 
         Returns
         -------
@@ -161,6 +171,7 @@ class _FederatedEstimator(BaseEstimator):
             For bad parameters or input, before anything is drawn or charged.
         """
         owner = type(self).__name__
+        refuse_budget(owner, budget, fraction)
         tables = party_tables(parties, y, owner)
         agreement = self.agreement(len(tables), party_columns(tables, owner))
         agreement.warn()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost.budgeting.budget import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
@@ -171,7 +172,14 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         self.bounds_share = bounds_share
         self.noise_seed = noise_seed
 
-    def fit(self, parties: Sequence[tuple[Any, Any]], y: None = None) -> FederatedTreeClassifier:
+    def fit(
+        self,
+        parties: Sequence[tuple[Any, Any]],
+        y: None = None,
+        *,
+        budget: None = None,
+        fraction: None = None,
+    ) -> FederatedTreeClassifier:
         """Train privately.
 
         Parameters
@@ -182,6 +190,8 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             outside the declared classes take no part.
         y : None
             Labels come with the rows.
+        budget, fraction : None
+            Refused: a budget has no books at parties.
 
         Returns
         -------
@@ -198,6 +208,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         -------
         Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
         """
+        refuse_budget(type(self).__name__, budget, fraction)
         tables = party_tables(parties, y, type(self).__name__)
         agreement = self.agreement(len(tables), party_columns(tables, type(self).__name__))
         agreement.warn()

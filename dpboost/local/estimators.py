@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster
@@ -225,6 +226,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         -------
         Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
         """
+        refuse_budget(type(self).__name__)
         self._fit(X, y, X_public, y_public, classes=None)
         return self
 
@@ -325,6 +327,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         -------
         Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
         """
+        refuse_budget(type(self).__name__)
         classes = self.classes
         if classes is None:
             classes = Schema.coerce(self.schema).classes

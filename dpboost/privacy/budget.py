@@ -19,6 +19,9 @@ PREPARATION_SHARE = Fraction(1, 10)
 #: Part of a tree's budget that goes to its leaves (Li et al., AAAI 2020, Algorithm 1).
 LEAF_SHARE = Fraction(1, 2)
 
+#: What a stability histogram may take of delta.
+DELTA_SHARE = Fraction(1, 10)
+
 
 def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[PrivacyCost, ...]:
     """Split a budget in proportion to weights, without a remainder.

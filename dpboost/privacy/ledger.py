@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
+from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as_fraction
 from dpboost.privacy.ledger_records import NO_CHARGE, Charge, LedgerEntry, Scope, added, growth
 from dpboost.privacy.mechanisms import Mechanism
@@ -60,6 +61,8 @@ class Ledger:
         Currency of the costs.
     entropy : Entropy
         Source of all secret bits.
+    histogram_delta : Fraction, optional
+        What one stability histogram may take of delta; a tenth by default.
 
     Raises
     ------
@@ -81,11 +84,15 @@ class Ledger:
         neighbours: Neighbours,
         accountant: Accountant,
         entropy: Entropy,
+        histogram_delta: Fraction | None = None,
     ) -> None:
         self._epsilon = as_budget("epsilon", "Ledger", epsilon)
         self._delta = as_fraction("delta", "Ledger", delta)
         if not 0 <= self._delta < 1:
             raise refuse("delta", "Ledger", "in [0, 1)", delta)
+        self._histogram_delta = self._delta * DELTA_SHARE
+        if histogram_delta is not None:
+            self._histogram_delta = histogram_delta
         choices = tuple(relation.value for relation in Neighbours)
         self._neighbours = Neighbours(check_choice("neighbours", "Ledger", neighbours, choices))
         self._accountant = accountant
@@ -110,6 +117,11 @@ class Ledger:
     def delta(self) -> Fraction:
         """Delta asked for."""
         return self._delta
+
+    @property
+    def histogram_delta(self) -> Fraction:
+        """What one stability histogram may take of delta."""
+        return self._histogram_delta
 
     @property
     def neighbours(self) -> Neighbours:

@@ -240,6 +240,7 @@ def _facts(
         **hyper.given(),
         "declared public": privacy.declared,
         "learned": ", ".join(completed.learned) or "nothing",
+        **privacy.facts,
     }
     declared = privacy.schema.classes is not None
     if task != "regression" and recipe.start_share is None and declared:

@@ -88,6 +88,8 @@ def fit_ensemble(
     ------
     InvalidParameterError
         For bad parameters or input, before anything is drawn or charged.
+    BudgetExceededError
+        If less is left of the budget than the fit is to take; nothing is drawn or charged.
 
     Privacy
     -------
@@ -195,16 +197,10 @@ def checked_request(
     objective.check_recipe(algorithm, owner)
     _check_unit(objective, privacy, owner)
     privacy = replace(privacy, schema=objective.completed(privacy.schema))
+    privacy = privacy.settled(algorithm.accountant)
     least = algorithm.least_epsilon(hyperparameters, privacy.delta, task, privacy.neighbours)
     if privacy.row_epsilon < least:
-        times = privacy.epsilon / privacy.row_epsilon
-        raise refuse(
-            "epsilon",
-            owner,
-            f"at least {least * times:.2g} for this recipe, depth and number of trees, so that "
-            "every release can be drawn exactly",
-            privacy.epsilon,
-        )
+        raise privacy.refuse_epsilon(owner, least, "recipe, depth and number of trees")
     return algorithm, privacy
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +13,10 @@ from dpboost._utils.validation import (
     check_choice,
     check_integer,
     check_real,
+    refuse,
 )
 from dpboost._utils.warnings import warn_user
+from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_fraction
@@ -57,6 +60,8 @@ class PrivacyRequest:
         Most rows of a user that take part; the guarantee is then for all rows of a user.
     part : (share, parts), optional
         The fit is one of so many that share the budget, and may spend this share of it.
+    claim : Claim, optional
+        The fit is in the books of a budget; epsilon and delta are those of the whole.
     """
 
     epsilon: float
@@ -67,6 +72,7 @@ class PrivacyRequest:
     noise_seed: int | None
     rows_per_user: int | None = None
     part: tuple[Fraction, int] | None = None
+    claim: Claim | None = None
 
     @classmethod
     def validated(
@@ -81,6 +87,7 @@ class PrivacyRequest:
         noise_seed: Any,
         rows_per_user: Any = None,
         part: tuple[Fraction, int] | None = None,
+        claim: Claim | None = None,
     ) -> PrivacyRequest:
         """Check every part, or raise ``InvalidParameterError``."""
         relation = check_choice(
@@ -105,17 +112,54 @@ class PrivacyRequest:
             noise_seed=noise_seed,
             rows_per_user=rows_per_user,
             part=part,
+            claim=claim,
         )
+
+    def settled(self, accountant: Callable[[float, float], Accountant]) -> PrivacyRequest:
+        """Return the request once the recipe is known, whose accountant a claim needs.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the budget has no account for the recipe.
+        """
+        return self if self.claim is None else replace(self, claim=self.claim.settled(accountant))
+
+    def refuse_epsilon(self, owner: str, least: float, what: str) -> InvalidParameterError:
+        """Build the error about an epsilon below the least that a fit can work with.
+
+        Parameters
+        ----------
+        owner : str
+        least : float
+            In the terms of `row_epsilon`.
+        what : str
+            On what it depends.
+        """
+        why = f"for this {what}, so that every release can be drawn exactly"
+        if self.claim is None:
+            least *= self.epsilon / self.row_epsilon
+            return refuse("epsilon", owner, f"at least {least:.2g} {why}", self.epsilon)
+        least *= self.rows_per_user or 1
+        must = f"so large a part of the budget that its epsilon is at least {least:.2g} {why}"
+        return refuse("fraction", owner, must, float(self.claim.fraction))
 
     @property
     def row_epsilon(self) -> float:
         """About the epsilon that one row of one fit may spend, for rules and limits."""
+        if self.claim is not None:
+            return self.claim.epsilon / (self.rows_per_user or 1)
         share = 1.0 if self.part is None else float(self.part[0])
         return self.epsilon * share / (self.rows_per_user or 1)
 
+    @property
+    def granted(self) -> Accountant | None:
+        """Accountant of the part of a budget that a settled claim may spend, for one row."""
+        return None if self.claim is None else self.claim.accountant
+
     def accountant(self, recipe: Recipe) -> Accountant:
         """Return the recipe's accountant, for the unit that is protected."""
-        accountant = recipe.accountant(self.epsilon, self.delta)
+        accountant = self.granted or recipe.accountant(self.epsilon, self.delta)
         if self.part is not None:
             accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
         return for_group(accountant, self.rows_per_user or 1)
@@ -130,17 +174,33 @@ class PrivacyRequest:
         ]
         return ", ".join(given) or "nothing"
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """Which budget the fit belongs to, for the report."""
+        return {} if self.claim is None else {"budget": self.claim.fact}
+
     def ledger(self, accountant: Accountant) -> Ledger:
-        """Open the ledger: the only way from private to released numbers."""
-        return Ledger(
-            epsilon=self.epsilon,
-            delta=self.delta,
+        """Open the ledger: the only way from private to released numbers.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the budget, where the fit takes a part of one, has less left.
+        """
+        ledger = Ledger(
+            epsilon=self.epsilon if self.claim is None else self.claim.budget.epsilon,
+            delta=self.delta if self.claim is None else self.claim.budget.delta,
             neighbours=self.neighbours,
             accountant=accountant,
             entropy=(
                 Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
             ),
+            histogram_delta=None if self.claim is None else self.claim.histogram_delta,
         )
+        if self.claim is not None:
+            # Last: a mistake above costs nothing, and nothing was drawn so far.
+            self.claim.book()
+        return ledger
 
 
 def warn_of_request(privacy: PrivacyRequest, task: str) -> None:

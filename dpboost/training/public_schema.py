@@ -39,8 +39,6 @@ LEAST_PER_COLUMN = {
     "rho": Fraction(1, 20_000),
     "mu squared": Fraction(1, 10_000),
 }
-# What a stability histogram may take of delta.
-DELTA_SHARE = Fraction(1, 10)
 # Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
 # histograms, four at most, that say where inside their bounds they are.
 MAGNITUDES_SHARE = Fraction(1, 2)
@@ -191,7 +189,7 @@ def complete_schema(
 def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
     """Return what the fit may spend once stability histograms have taken their part of delta."""
     n_histograms = sum(name in steps for name in ("classes", "categories"))
-    left = ledger.delta * (1 - n_histograms * DELTA_SHARE)
+    left = ledger.delta - n_histograms * ledger.histogram_delta
     return ledger.accountant.capacity(ledger.epsilon, left)
 
 
@@ -361,7 +359,7 @@ def _learn(
                     ledger,
                     {"label": counted},
                     budget=share,
-                    delta=ledger.delta * DELTA_SHARE,
+                    delta=ledger.histogram_delta,
                     label="class labels",
                 )
                 schema = replace(schema, classes=tuple(map(_whole, classes["label"])))
@@ -413,7 +411,7 @@ def _learn_categories(
     places = {str(place): place for place in tally.places}
     columns = dict(zip(places, source.tally(tally), strict=True))
     released = release_categories(
-        ledger, columns, budget=budget, delta=ledger.delta * DELTA_SHARE, label="categories"
+        ledger, columns, budget=budget, delta=ledger.histogram_delta, label="categories"
     )
     # Equal values of two types, from two places, are one category.
     return {

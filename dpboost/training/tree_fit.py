@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
@@ -123,12 +123,13 @@ def fit_tree(
     algorithm = find_tree_recipe(dict(TREE_ALGORITHMS), recipe, owner)
     hyperparameters.validate(owner)
     algorithm.check(hyperparameters, owner)
+    privacy = privacy.settled(lambda _epsilon, _delta: PureAccountant())
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, privacy)
     check_least_epsilon(algorithm, hyperparameters, table.n_features, privacy, owner)
     warn_of_request(privacy, "classification")
-    ledger = privacy.ledger(PureAccountant())
+    ledger = privacy.ledger(privacy.granted or PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
     assumed = "classes" in privacy.assume_public
     lists_assumed = "categories" in privacy.assume_public
@@ -174,14 +175,8 @@ def check_least_epsilon(
 ) -> None:
     """Raise where a release would get too little to be drawn exactly."""
     least = recipe.least_epsilon(hyperparameters, n_features, privacy.neighbours)
-    if privacy.epsilon < least:
-        raise refuse(
-            "epsilon",
-            owner,
-            f"at least {least:.2g} for this recipe and depth, so that every release can be drawn "
-            "exactly",
-            privacy.epsilon,
-        )
+    if privacy.row_epsilon < least:
+        raise privacy.refuse_epsilon(owner, least, "recipe and depth")
 
 
 def rows_of_tree(
@@ -300,7 +295,7 @@ def _grow(
     for_rows, budget = divide(completed.epsilon, (share, 1 - share))
     with ledger.sequential("training"):
         facts = TreeFacts(
-            epsilon=privacy.epsilon,
+            epsilon=privacy.row_epsilon,
             neighbours=privacy.neighbours,
             n_rows=_n_rows(rows, for_rows, ledger) if share else None,
             max_rows=completed.schema.max_rows,
@@ -416,4 +411,5 @@ def _facts(
         **hyper.given(),
         "declared public": privacy.declared,
         "learned": ", ".join(completed.learned) or "nothing",
+        **privacy.facts,
     }

@@ -21,7 +21,9 @@ def test_top_level_names():
     assert set(dpboost.__all__) == {
         "AssumedPublicWarning",
         "Booster",
+        "Budget",
         "BudgetExceededError",
+        "BudgetWarning",
         "CVBooster",
         "CVResults",
         "DPBoostClassifier",

@@ -1,0 +1,81 @@
+"""Accounting for a fit that may spend a part of one of the accounts of a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.mechanisms import Mechanism, Noise
+from dpboost.privacy.sensitivity.bound import Sensitivity
+
+M = TypeVar("M", bound=Mechanism)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FractionAccountant:
+    """An accountant with a fixed part of what another one may spend.
+
+    The parts of all fits of an account add up to at most 1, hence so do their costs, what they
+    take of the lattice's limit, and what their stability histograms take of delta.
+
+    Parameters
+    ----------
+    inner : Accountant
+        Accounts for everything on the account.
+    allowance : Fraction
+        Most that the fit may spend.
+    fraction : Fraction
+        Its part of the account.
+    account_epsilon : Fraction
+        Epsilon of the account.
+    least_delta : Fraction
+        What the fit's stability histograms leave of delta at least. The conversion of the account
+        counts on it.
+    """
+
+    inner: Accountant
+    allowance: Fraction
+    fraction: Fraction
+    account_epsilon: Fraction
+    least_delta: Fraction
+
+    @property
+    def name(self) -> str:
+        """Name for the report."""
+        return self.inner.name
+
+    @property
+    def privacy_measure(self) -> str:
+        """What costs are counted in."""
+        return self.inner.privacy_measure
+
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+        """Return what a release costs."""
+        return self.inner.cost(mechanism, bound)
+
+    def calibrate(self, kind: type[M], budget: Budget) -> M:
+        """Return the mechanism of this kind that costs at most ``budget``."""
+        return self.inner.calibrate(kind, budget)
+
+    def noise(self, budget: Budget) -> Noise:
+        """Return the least noise that ``budget`` buys."""
+        return self.inner.noise(budget)
+
+    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+        """Return the allowance, or nothing once delta is used up by what may fail."""
+        return self.allowance if delta >= self.least_delta else Fraction(0)
+
+    def epsilon(self, total: Budget, delta: Fraction) -> float:
+        """Return the epsilon that this fit's total guarantees alone at ``delta``."""
+        return self.inner.epsilon(total, delta)
+
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
+        """Return what the release takes of the limit."""
+        return self.inner.lattice_error(mechanism, bound, size)
+
+    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+        """Return the fit's part of the limit of the account."""
+        return self.inner.lattice_error_limit(self.account_epsilon) * self.fraction

@@ -1,0 +1,163 @@
+"""The lines of a budget, in memory or in a file that is written before anything is drawn."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from dpboost._utils.validation import InvalidParameterError
+
+_SECONDS_TO_WAIT = 60.0
+_FORMAT = "dpboost budget 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetLine:
+    """One fit in the books.
+
+    Parameters
+    ----------
+    what : str
+        Name of the estimator.
+    account : {"pure", "Gaussian"}
+    privacy_measure : str
+        What the accountant counts in.
+    fraction : Fraction
+        Part of the account; never refunded.
+    """
+
+    what: str
+    account: str
+    privacy_measure: str
+    fraction: Fraction
+
+
+class Books:
+    """The lines of a budget. Memory is what is on disk, where a file is attached."""
+
+    def __init__(self) -> None:
+        self.lines: list[BudgetLine] = []
+        self.path: Path | None = None
+
+    def add(self, line: BudgetLine, check: Callable[[list[BudgetLine]], None]) -> None:
+        """Write a line, on disk where there is a file, unless the check of all lines raises.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the file is not the one that these books are in.
+        sqlite3.Error
+            If the file cannot be written. The line may then be on disk, or not.
+        """
+        if self.path is None:
+            check(self.lines)
+            self.lines.append(line)
+            return
+        with closing(_open(self.path)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            lines = _lines(database)
+            if lines[: len(self.lines)] != self.lines:
+                raise InvalidParameterError(
+                    f"The file {os.fspath(self.path)!r} has lost lines of this budget: it was "
+                    "replaced by another or by an older copy. Bring the file back."
+                )
+            self.lines = lines
+            check(lines)
+            _insert(database, line)
+            database.execute("COMMIT")
+        self.lines = [*lines, line]
+
+    def read_again(self) -> None:
+        """Take over the lines that other processes have written."""
+        if self.path is not None:
+            with closing(_open(self.path)) as database:
+                self.lines = _lines(database)
+
+    def create(self, path: str | os.PathLike[str], terms: dict[str, Any]) -> None:
+        """Write everything to a new file, and go on there."""
+        target = Path(path).absolute()
+        try:
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            raise InvalidParameterError(
+                f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: give "
+                "a new file, or go on with an old budget by Budget.load."
+            ) from None
+        with closing(_open(target)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("CREATE TABLE terms (format TEXT NOT NULL, json TEXT NOT NULL)")
+            database.execute(
+                "CREATE TABLE lines (number INTEGER PRIMARY KEY, what TEXT NOT NULL, account TEXT"
+                " NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL)"
+            )
+            database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
+            for line in self.lines:
+                _insert(database, line)
+            database.execute("COMMIT")
+        self.path = target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> tuple[Books, dict[str, Any]]:
+        """Open the books in a file, and return them with the terms of the budget.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the file is not there or holds something else.
+        """
+        books = cls()
+        books.path = Path(path).absolute()
+        try:
+            with closing(_open(books.path)) as database:
+                ((kind, terms),) = database.execute("SELECT format, json FROM terms").fetchall()
+                books.lines = _lines(database)
+            if kind != _FORMAT:
+                raise ValueError(kind)
+            return books, dict(json.loads(terms))
+        except (sqlite3.DatabaseError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise InvalidParameterError(
+                f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which is no file of "
+                f"a budget ({error}). Give the file that Budget.save made."
+            ) from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    # A connection for each call: one that is open must not go through a fork. The file is not
+    # made: one that is gone was the only witness of what is spent.
+    database = sqlite3.connect(
+        f"file:{quote(os.fspath(path))}?mode=rw",
+        uri=True,
+        timeout=_SECONDS_TO_WAIT,
+        isolation_level=None,
+    )
+    # A commit returns when file and folder are on disk.
+    database.execute("PRAGMA synchronous = EXTRA")
+    return database
+
+
+def _insert(database: sqlite3.Connection, line: BudgetLine) -> None:
+    values = (line.what, line.account, line.privacy_measure, str(line.fraction))
+    database.execute(
+        "INSERT INTO lines (what, account, privacy_measure, fraction) VALUES (?, ?, ?, ?)", values
+    )
+
+
+def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
+    found = database.execute(
+        "SELECT what, account, privacy_measure, fraction FROM lines ORDER BY number"
+    )
+    lines = [
+        BudgetLine(what=what, account=account, privacy_measure=measure, fraction=Fraction(part))
+        for what, account, measure, part in found
+    ]
+    if any(line.fraction <= 0 for line in lines):
+        raise ValueError("a fraction is not positive")
+    return lines

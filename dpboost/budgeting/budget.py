@@ -1,0 +1,621 @@
+"""One budget for all fits on a table."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost._utils.warnings import warn_user
+from dpboost.budgeting.accounting import FractionAccountant
+from dpboost.budgeting.books import Books, BudgetLine
+from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
+from dpboost.privacy.budget import DELTA_SHARE
+from dpboost.privacy.exact_arithmetic import as_budget, as_fraction
+from dpboost.privacy.ledger import BudgetExceededError
+from dpboost.privacy.neighbours import Neighbours
+
+#: A fit learns at most so many lists, each with a stability histogram.
+MOST_HISTOGRAMS = 2
+
+_ACCOUNTANTS: dict[str, Accountant] = {
+    each.privacy_measure: each for each in (PureAccountant(), ZCDPAccountant(), GDPAccountant())
+}
+
+# Budgets whose `with` block is running, in any thread: helper threads of a search are inside too.
+_open: list[Budget] = []
+_known: weakref.WeakSet[Budget] = weakref.WeakSet()
+
+
+class BudgetWarning(UserWarning):
+    """A fit is in no books although its table or its estimator belongs to a budget."""
+
+
+class Budget:
+    r"""One budget for all fits on a table; its books know what every fit took.
+
+    ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
+    ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget stands in
+    for the ``epsilon`` and ``delta`` of the estimator.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        Of everything together; positive and finite. A float, here and below, is read as
+        the decimal that it prints.
+    delta : float or Fraction
+        Of everything together, in [0, 1). 0 for pure epsilon.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        The relation. Every fit has to name the same.
+    rows_per_user : int, optional
+        Where users are protected: every fit has to name the same.
+    pure_epsilon : float or Fraction, optional
+        Part of ``epsilon`` for fits that account in pure epsilon (``DPTreeClassifier``, and the
+        recipes of the papers), at most ``epsilon``; the rest is for Gaussian noise. All of it where
+        ``delta`` is 0, none otherwise.
+    table : str, optional
+        What the table is called in reports. No row is looked at.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is outside its domain.
+
+    Privacy
+    -------
+    Everything that was released under the budget is together (epsilon, delta)-differentially
+    private for the one table that the user applies it to. A fit books its whole fraction before
+    its first draw, and nothing is ever refunded: not what it did not use, and not after an error.
+    A budget cannot be copied or pickled, and works in no process but its own. With a file
+    (:meth:`save`) the line is on disk before the first draw. Copies of that file are as many
+    budgets, which nothing here can see.
+
+    Notes
+    -----
+    There are two accounts, fixed at the opening: pure, with :math:`\varepsilon_p`
+    (``pure_epsilon``), and Gaussian, with the largest :math:`\mu^2` of which
+    :math:`\varepsilon_G(\mu, \delta_G) \le \varepsilon - \varepsilon_p`. A fraction is one of the
+    account that the fit's recipe needs, in the unit in which costs add up there: five fits at a
+    fifth cost the whole. One at a fifth alone has an epsilon of more than a fifth where noise is
+    Gaussian, since :math:`\mu^2` adds and :math:`\varepsilon` does not.
+
+    Fits depend on what earlier ones released, on either account. Inside an account that is what a
+    privacy filter allows (Rogers et al., NeurIPS 2016; Smith and Thakurta, COLT 2022); the two
+    accounts are two interactive mechanisms with fixed parameters that run side by side, whose
+    guarantees add up (Vadhan and Zhang, STOC 2023). A split of epsilon that followed the releases
+    would have no such proof.
+
+    A fifth of delta is set aside for stability histograms (learned categories and classes), all of
+    it where the account is pure alone; a fit may use its fraction of that.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | Fraction,
+        delta: float | Fraction,
+        neighbours: str = "add_remove",
+        rows_per_user: int | None = None,
+        pure_epsilon: float | Fraction | None = None,
+        table: str | None = None,
+    ) -> None:
+        whole = as_budget("epsilon", "Budget", epsilon)
+        if not isinstance(whole, Fraction):
+            raise refuse("epsilon", "Budget", "positive and finite", epsilon)
+        self._epsilon = whole
+        self._delta = as_fraction("delta", "Budget", delta)
+        if not 0 <= self._delta < 1:
+            raise refuse("delta", "Budget", "in [0, 1)", delta)
+        choices = tuple(relation.value for relation in Neighbours)
+        self._neighbours = check_choice("neighbours", "Budget", neighbours, choices)
+        self._rows_per_user = rows_per_user
+        if rows_per_user is not None:
+            check_integer("rows_per_user", "Budget", rows_per_user, low=1)
+        self._pure = Fraction(0) if self._delta else whole
+        if pure_epsilon is not None:
+            self._pure = as_fraction("pure_epsilon", "Budget", pure_epsilon)
+            if not 0 <= self._pure <= whole:
+                raise refuse("pure_epsilon", "Budget", "in [0, epsilon]", pure_epsilon)
+            if self._delta == 0 and self._pure < whole:
+                raise refuse("pure_epsilon", "Budget", "epsilon where delta is 0", pure_epsilon)
+        if table is not None and (not isinstance(table, str) or not table):
+            raise refuse("table", "Budget", "a string that is not empty, or None", table)
+        self._table = table
+        self._books = Books()
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._seen: list[weakref.ref[Any]] = []
+        _known.add(self)
+
+    # -- what anybody may read -----------------------------------------------------------------
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon of everything together."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta of everything together."""
+        return self._delta
+
+    @property
+    def neighbours(self) -> str:
+        """The relation."""
+        return self._neighbours
+
+    @property
+    def rows_per_user(self) -> int | None:
+        """Most rows of a user, where users are protected."""
+        return self._rows_per_user
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """Part of epsilon that is for pure accounting."""
+        return self._pure
+
+    @property
+    def table(self) -> str | None:
+        """What the user calls the table."""
+        return self._table
+
+    @property
+    def lines(self) -> tuple[BudgetLine, ...]:
+        """What every fit took, in the order of booking."""
+        with self._lock:
+            self._books.read_again()
+            return tuple(self._books.lines)
+
+    @property
+    def left(self) -> dict[str, Fraction]:
+        """What is left of each account, as a fraction of it."""
+        spent = _spent(self.lines)
+        return {name: 1 - spent.get(name, Fraction(0)) for name in self._accounts()}
+
+    @property
+    def epsilon_spent(self) -> float:
+        """Epsilon at ``delta`` of all that was booked so far, used or not."""
+        epsilon = Fraction(0)
+        gaussian = 0.0
+        spent = _spent(lines := self.lines)
+        if "pure" in spent:
+            epsilon = spent["pure"] * self._pure
+        if "Gaussian" in spent:
+            accountant = _accountant_of(lines)
+            capacity = accountant.capacity(self._epsilon - self._pure, self._conversion_delta)
+            total = capacity * spent["Gaussian"]
+            gaussian = accountant.epsilon(total, self._conversion_delta)
+        return min(float(epsilon) + gaussian, float(self._epsilon))
+
+    def __str__(self) -> str:
+        unit = Neighbours(self._neighbours).sentence
+        if self._rows_per_user is not None:
+            unit = f"{self._rows_per_user} rows of one user at most"
+        lines = self.lines
+        text = [
+            f"Budget of {self._name}: epsilon = {float(self._epsilon):.6g}, "
+            f"delta = {float(self._delta):.6g} for everything, for tables that differ by {unit}; "
+            f"epsilon = {self.epsilon_spent:.6g} is booked.",
+        ]
+        text += [f"{name} account: {_part(left)} left" for name, left in self.left.items()]
+        text += [f"{line.what:<24} {_part(line.fraction)} of {line.account}" for line in lines]
+        return "\n".join(text)
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Move the books to a new file, where every later line is written before its fit draws.
+
+        Parameters
+        ----------
+        path : path
+            Must not exist. Readable by its owner alone. Locks need a local disk.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the file exists, or the budget is in another one already.
+        OSError
+            If it cannot be made.
+
+        Notes
+        -----
+        The file is an SQLite database. It is locked while a line is written and synced, so that
+        several processes may load it and share what it holds.
+        """
+        self._check_process()
+        with self._lock:
+            if self._books.path is not None:
+                raise InvalidParameterError(
+                    f"This budget lives in {os.fspath(self._books.path)!r} already: it cannot be "
+                    "in two files."
+                )
+            terms = {
+                "epsilon": str(self._epsilon),
+                "delta": str(self._delta),
+                "neighbours": self._neighbours,
+                "rows_per_user": self._rows_per_user,
+                "pure_epsilon": str(self._pure),
+                "table": self._table,
+            }
+            self._books.create(path, terms)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Budget:
+        """Go on with the budget in a file.
+
+        Parameters
+        ----------
+        path : path
+            That :meth:`save` made.
+
+        Returns
+        -------
+        Budget
+
+        Raises
+        ------
+        InvalidParameterError
+            If the file is not there or holds something else.
+        """
+        books, terms = Books.load(path)
+        try:
+            exact = ("epsilon", "delta", "pure_epsilon")
+            budget = cls(**terms | {name: Fraction(terms[name]) for name in exact})
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise InvalidParameterError(
+                f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
+                f"the terms of a budget ({error})."
+            ) from error
+        budget._books = books
+        return budget
+
+    # -- taking of it --------------------------------------------------------------------------
+
+    def __enter__(self) -> Budget:
+        self._check_process()
+        if self in _open:
+            raise InvalidParameterError("This budget is open already.")
+        _open.append(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _open.remove(self)
+
+    def account(self, accountant: Accountant, fraction: Fraction) -> FractionAccountant:
+        """Return the accountant of a fit that takes a fraction of the account it belongs to.
+
+        Parameters
+        ----------
+        accountant : Accountant
+            Of the fit's recipe.
+        fraction : Fraction
+
+        Returns
+        -------
+        FractionAccountant
+
+        Raises
+        ------
+        InvalidParameterError
+            If the budget has no such account.
+        """
+        name = _account(accountant.privacy_measure)
+        if name not in self._accounts():
+            cure = (
+                "reserve a part of epsilon for it, Budget(..., pure_epsilon=...)"
+                if name == "pure"
+                else "take delta > 0 and a pure_epsilon below epsilon"
+            )
+            raise InvalidParameterError(
+                f"The budget of {self._name} has no {name} account, which this recipe needs: "
+                f"{cure}."
+            )
+        epsilon = self._pure if name == "pure" else self._epsilon - self._pure
+        return FractionAccountant(
+            inner=accountant,
+            # Exact, as epsilon is finite.
+            allowance=Fraction(accountant.capacity(epsilon, self._conversion_delta)) * fraction,
+            fraction=fraction,
+            account_epsilon=epsilon,
+            least_delta=self._delta - self.failure_delta(fraction),
+        )
+
+    def failure_delta(self, fraction: Fraction) -> Fraction:
+        """Return what the stability histograms of a fit with this fraction may take of delta."""
+        return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
+
+    def book(self, what: str, privacy_measure: str, fraction: Fraction) -> None:
+        """Book a fraction for good, on disk first where the books are in a file.
+
+        Parameters
+        ----------
+        what : str
+            Name of the estimator.
+        privacy_measure : str
+            Of its accountant.
+        fraction : Fraction
+
+        Raises
+        ------
+        BudgetExceededError
+            If less is left; then nothing is booked.
+        InvalidParameterError
+            In another process than the one that opened the budget.
+        """
+        self._check_process()
+        account = _account(privacy_measure)
+        line = BudgetLine(
+            what=what, account=account, privacy_measure=privacy_measure, fraction=fraction
+        )
+
+        def check(lines: Sequence[BudgetLine]) -> None:
+            left = 1 - _spent(lines).get(account, Fraction(0))
+            if fraction > left:
+                raise BudgetExceededError(
+                    f"{what} would take {_part(fraction)} of the {account} account of the budget "
+                    f"of {self._name}; {_part(left)} is left."
+                )
+            measures = {each.privacy_measure for each in lines if each.account == account}
+            if measures - {privacy_measure}:
+                raise InvalidParameterError(
+                    f"The {account} account of the budget of {self._name} counts in "
+                    f"{', '.join(sorted(measures))}, and this recipe in {privacy_measure}: the "
+                    "two do not add up."
+                )
+
+        with self._lock:
+            self._books.add(line, check)
+
+    def remember(self, *objects: Any) -> None:
+        """Keep in mind objects that belong to the budget, as long as they exist."""
+        for each in objects:
+            with self._lock, suppress(TypeError):  # nothing refers weakly to a list
+                self._seen.append(weakref.ref(each))
+
+    def knows(self, thing: Any) -> bool:
+        """Tell whether this very object belongs to the budget; no cell is looked at."""
+        with self._lock:
+            self._seen = [ref for ref in self._seen if ref() is not None]
+            return any(ref() is thing for ref in self._seen)
+
+    @property
+    def _name(self) -> str:
+        return "a table without a name" if self._table is None else repr(self._table)
+
+    @property
+    def _conversion_delta(self) -> Fraction:
+        """What stability histograms leave of delta for Gaussian noise."""
+        gaussian = "Gaussian" in self._accounts()
+        return self._delta * (1 - MOST_HISTOGRAMS * DELTA_SHARE) if gaussian else Fraction(0)
+
+    def _accounts(self) -> tuple[str, ...]:
+        found = {"pure": self._pure > 0, "Gaussian": self._pure < self._epsilon}
+        return tuple(name for name, there in found.items() if there)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise InvalidParameterError(
+                "A budget works in the process that opened it: save it, and load its file here."
+            )
+
+    def _refusal(self, *args: Any) -> NoReturn:
+        raise TypeError(
+            "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
+            "and load that."
+        )
+
+    __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Claim:
+    """What a fit asks of a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+    fraction : Fraction
+    what : str
+        Name of the estimator.
+    accountant : FractionAccountant, optional
+        Of the fit's recipe, once that is known.
+    """
+
+    budget: Budget
+    fraction: Fraction
+    what: str
+    accountant: FractionAccountant | None = None
+
+    def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that the budget decides.
+
+        Parameters
+        ----------
+        given : mapping
+            Those of the estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the estimator protects something else, or draws from a seed.
+        """
+        for name in ("neighbours", "rows_per_user"):
+            agreed = getattr(self.budget, name)
+            if given.get(name) != agreed:
+                must = f"{agreed!r} as that of the budget, so that the fits add up"
+                raise refuse(name, self.what, must, given.get(name))
+        if given.get("noise_seed") is not None:
+            raise refuse(
+                "noise_seed",
+                self.what,
+                "None with a budget: whoever knows the seed could take the noise away",
+                given["noise_seed"],
+            )
+        return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
+
+    def settled(self, accountant: Callable[[float, float], Accountant]) -> Claim:
+        """Return the claim with the accountant of the fit.
+
+        Parameters
+        ----------
+        accountant : callable
+            ``accountant(epsilon, delta)`` of the recipe.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the budget has no account of the kind.
+        """
+        budget = self.budget
+        inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
+        return replace(self, accountant=budget.account(inner, self.fraction))
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon that the fit may spend alone, at the budget's delta."""
+        assert self.accountant is not None
+        return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
+
+    @property
+    def histogram_delta(self) -> Fraction:
+        """What one stability histogram may take of delta."""
+        return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
+
+    def book(self) -> None:
+        """Book it, which comes before the first draw."""
+        assert self.accountant is not None
+        self.budget.book(self.what, self.accountant.privacy_measure, self.fraction)
+
+    @property
+    def fact(self) -> str:
+        """What the fit's report says of the budget."""
+        return (
+            f"{_part(self.fraction)} of the budget of {self.budget._name}; epsilon and delta "
+            "asked are those of everything under it"
+        )
+
+
+def claim(
+    budget: Budget | None, fraction: Any, *, what: str, belongs: Sequence[Any] = ()
+) -> Claim | None:
+    """Return what a fit asks of the budget that it is given or that is open.
+
+    Parameters
+    ----------
+    budget : Budget or None
+        None for the open one, if there is one.
+    fraction : float, Fraction or None
+    what : str
+        Name of the estimator.
+    belongs : sequence
+        Objects that then belong to the budget: table and estimator.
+
+    Returns
+    -------
+    Claim or None
+        None where no budget is given or open.
+
+    Raises
+    ------
+    InvalidParameterError
+        If only one of the two is given, the fraction is not in (0, 1], several budgets are open,
+        or the budget is of another process.
+
+    Warns
+    -----
+    BudgetWarning
+        Where no budget is given or open, and one of the objects belongs to a budget.
+    """
+    if budget is None and fraction is None and not _open:
+        _warn_of_known(what, belongs)
+        return None
+    if budget is None:
+        budget = _innermost(what)
+    elif not isinstance(budget, Budget):
+        raise refuse("budget", f"{what}.fit", "a dpboost.Budget", budget)
+    budget._check_process()
+    if fraction is None:
+        raise InvalidParameterError(
+            f"{what}.fit needs the 'fraction' that it may take of the budget of {budget._name}: "
+            "fit(X, y, fraction=.5), a part of the whole."
+        )
+    part = as_fraction("fraction", f"{what}.fit", fraction)
+    if not 0 < part <= 1:
+        raise refuse("fraction", f"{what}.fit", "in (0, 1]", fraction)
+    budget.remember(*belongs)
+    return Claim(budget=budget, fraction=part, what=what)
+
+
+def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
+    """Raise where a budget is given, or open, to something that cannot book there.
+
+    Parameters
+    ----------
+    what : str
+        Its name.
+    budget, fraction : optional
+        As given by the user.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if budget is None and fraction is None and not _open:
+        return
+    raise InvalidParameterError(
+        f"{what} books nothing in a dpboost.Budget: call it outside of `with Budget(...)` and "
+        "without 'budget' and 'fraction'. It spends its own epsilon and delta, which add to those "
+        "of the budget."
+    )
+
+
+def _innermost(what: str) -> Budget:
+    if not _open:
+        raise InvalidParameterError(
+            f"The 'fraction' of {what}.fit is one of a budget: give it as budget=..., or open one "
+            "by `with Budget(...) as budget:`."
+        )
+    if len(_open) > 1:
+        raise InvalidParameterError(
+            f"Several budgets are open, maybe in other threads: give {what}.fit its budget=..."
+        )
+    return _open[0]
+
+
+def _warn_of_known(what: str, belongs: Sequence[Any]) -> None:
+    for budget in tuple(_known):
+        if any(budget.knows(each) for each in belongs):
+            warn_user(
+                f"This fit of {what} is not in the books of the budget of {budget._name}, to which "
+                "its table or estimator belongs: it spends its own epsilon on top. Give budget=... "
+                "and fraction=..., unless its rows are others.",
+                BudgetWarning,
+            )
+
+
+def _account(privacy_measure: str) -> str:
+    return "pure" if privacy_measure == PureAccountant.privacy_measure else "Gaussian"
+
+
+def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
+    """Return the accountant of the Gaussian account, of which all lines name one measure."""
+    (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
+    return _ACCOUNTANTS[measure]
+
+
+def _spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
+    spent: dict[str, Fraction] = {}
+    for line in lines:
+        spent[line.account] = spent.get(line.account, Fraction(0)) + line.fraction
+    return spent
+
+
+def _part(fraction: Fraction) -> str:
+    return f"{float(100 * fraction):.6g} %"
