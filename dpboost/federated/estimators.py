@@ -199,6 +199,7 @@ class _FederatedEstimator(BaseEstimator):
         PartyLostError, RefusedError
             If a party drops out or refuses.
         """
+        refuse_budget(type(self).__name__)
         if agreement.task != self._task:
             raise refuse("agreement", type(self).__name__, f"for {self._task}", agreement.task)
         check_agreement(agreement)

@@ -243,6 +243,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         PartyLostError, RefusedError
             If a party drops out or refuses.
         """
+        refuse_budget(type(self).__name__)
         check_agreement(agreement, type(self).__name__)
         agreement.warn()
         self._keep(Coordinator(agreement, channel), names=None)

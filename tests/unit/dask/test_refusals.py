@@ -12,7 +12,7 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not insta
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
-from dpboost import InvalidParameterError  # noqa: E402
+from dpboost import Budget, InvalidParameterError  # noqa: E402
 from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor  # noqa: E402
 from dpboost.training.public_schema import ASSUMPTIONS  # noqa: E402
 
@@ -135,3 +135,13 @@ def test_names_must_be_the_same_everywhere(client):
     frame = dd.from_delayed(parts, meta=pd.DataFrame(X[:0], columns=list("abc")), verify_meta=False)
     with pytest.raises(InvalidParameterError, match="same columns"):
         regress(client, frame, LABELS[:20])
+
+
+def test_a_budget_has_no_books_on_a_cluster(client):
+    budget = Budget(epsilon=1, delta=0)
+    message = "DaskDPBoostRegressor books nothing in a dpboost.Budget"
+    with pytest.raises(InvalidParameterError, match=message):
+        regress(client, ROWS, LABELS, {"budget": budget, "fraction": 0.5})
+    with budget, pytest.raises(InvalidParameterError, match=message):
+        regress(client, ROWS, LABELS, {"fraction": 0.5})
+    assert budget.lines == ()

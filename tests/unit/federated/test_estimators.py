@@ -3,10 +3,12 @@ import pytest
 from sklearn.base import clone
 
 import dpboost
+from dpboost import Budget
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
+    FederatedTreeClassifier,
     Identity,
     LocalChannel,
     Party,
@@ -127,3 +129,16 @@ def test_refuses_an_agreement_for_another_task():
     model = FederatedBoostingRegressor(schema={"label_bounds": (0, 1)}, **QUIET)
     with pytest.raises(InvalidParameterError, match="agreement"):
         model.fit_channel(LocalChannel([]), terms)
+
+
+@pytest.mark.parametrize("kind", [FederatedBoostingRegressor, FederatedTreeClassifier])
+def test_a_budget_has_no_books_at_parties(kind):
+    message = f"{kind.__name__} books nothing in a dpboost.Budget"
+    budget = Budget(epsilon=1, delta=0)
+    with pytest.raises(InvalidParameterError, match=message):
+        kind().fit([], budget=budget, fraction=0.5)
+    with budget:
+        with pytest.raises(InvalidParameterError, match=message):
+            kind().fit([])
+        with pytest.raises(InvalidParameterError, match=message):
+            kind().fit_channel(None, None)
