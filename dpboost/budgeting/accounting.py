@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -52,23 +51,23 @@ class FractionAccountant:
         """What costs are counted in."""
         return self.inner.privacy_measure
 
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> Budget:
+    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
         """Return what a release costs."""
         return self.inner.cost(mechanism, bound)
 
-    def calibrate(self, kind: type[M], budget: Budget) -> M:
+    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism of this kind that costs at most ``budget``."""
         return self.inner.calibrate(kind, budget)
 
-    def noise(self, budget: Budget) -> Noise:
+    def noise(self, budget: PrivacyCost) -> Noise:
         """Return the least noise that ``budget`` buys."""
         return self.inner.noise(budget)
 
-    def capacity(self, epsilon: Budget, delta: Fraction) -> Budget:
+    def capacity(self, epsilon: PrivacyCost, delta: Fraction) -> PrivacyCost:
         """Return the allowance, or nothing once delta is used up by what may fail."""
         return self.allowance if delta >= self.least_delta else Fraction(0)
 
-    def epsilon(self, total: Budget, delta: Fraction) -> float:
+    def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon that this fit's total guarantees alone at ``delta``."""
         return self.inner.epsilon(total, delta)
 
@@ -76,6 +75,6 @@ class FractionAccountant:
         """Return what the release takes of the limit."""
         return self.inner.lattice_error(mechanism, bound, size)
 
-    def lattice_error_limit(self, epsilon: Budget) -> Fraction:
+    def lattice_error_limit(self, epsilon: PrivacyCost) -> Fraction:
         """Return the fit's part of the limit of the account."""
         return self.inner.lattice_error_limit(self.account_epsilon) * self.fraction
