@@ -7,6 +7,8 @@ from typing import Any
 
 from lightgbm import Sequence, register_logger
 
+from dpboost import basic
+from dpboost import compat as compat
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget, BudgetWarning, EpsilonExplanation, explain_epsilon
 from dpboost.callback import (
@@ -34,36 +36,33 @@ from dpboost.plotting import (
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.sklearn import (
+    DPBoostClassifier,
+    DPBoostRegressor,
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+)
 from dpboost.training.privacy_params import NotPrivateWarning
 from dpboost.training.public_schema import AssumedPublicWarning, UndeclaredWarning
 
-LGBMRegressor = DPBoostRegressor
-LGBMClassifier = DPBoostClassifier
-
 __version__ = "0.1.0"
-
-_ABSENT = {
-    **dict.fromkeys(
-        ("LGBMRanker", "DaskLGBMRanker"),
-        "gradients of rankings mix rows, so that no bound of one row's part exists",
-    ),
-    "LGBMModel": "use DPBoostRegressor or DPBoostClassifier",
-    "EvalResult": "results of metrics are lightgbm.EvalResult where LightGBM has it",
-}
-
 
 # Names of `dpboost.dask`, which is imported when one of them is asked for: Dask is optional.
 _OF_CLUSTERS = (
     "DaskDPBoostClassifier",
     "DaskDPBoostRegressor",
     "DaskLGBMClassifier",
+    "DaskLGBMRanker",
     "DaskLGBMRegressor",
 )
 
 
 def __getattr__(name: str) -> Any:
-    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    reason = ""
+    if name == "EvalResult":  # of LightGBM 4.7
+        return getattr(basic, name)
     if name in _OF_CLUSTERS:
         try:
             return getattr(import_module("dpboost.dask"), name)
@@ -88,6 +87,8 @@ __all__ = [
     "EpsilonExplanation",
     "InvalidParameterError",
     "LGBMClassifier",
+    "LGBMModel",
+    "LGBMRanker",
     "LGBMRegressor",
     "LPDTAggregator",
     "LPDTClassifier",

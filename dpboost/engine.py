@@ -17,10 +17,13 @@ from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
 from dpboost.estimators.fit_arguments import Feval
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.cv_callbacks import CVBooster
 from dpboost.lightgbm.parameters import canonical_names, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.training.dataset_objective import DatasetObjective
+
+__all__ = ["CVBooster", "train"]
 
 _BINARY = ("binary",)
 _MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")

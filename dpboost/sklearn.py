@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.threads import effective_n_threads
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.estimators import docs
 from dpboost.estimators.base import PrivateEstimator, assign
 from dpboost.lightgbm.evaluation import Evaluator
@@ -17,10 +18,50 @@ from dpboost.recipes import ALGORITHMS
 from dpboost.training.fit import Fitted
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
-__all__ = ["DPBoostClassifier", "DPBoostRegressor"]
+__all__ = [
+    "DPBoostClassifier",
+    "DPBoostRegressor",
+    "LGBMClassifier",
+    "LGBMModel",
+    "LGBMRanker",
+    "LGBMRegressor",
+]
 
 
-class DPBoostRegressor(PrivateEstimator, lightgbm.LGBMRegressor):
+class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
+    """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise InvalidParameterError(
+            "LGBMModel leaves open whether labels are numbers or classes, and whether their "
+            "bounds or their names are public: use LGBMRegressor or LGBMClassifier."
+        )
+
+
+class LGBMRanker:
+    """A name of LightGBM that refuses: rankings have no private training.
+
+    Raises
+    ------
+    InvalidParameterError
+        In any case.
+
+    Privacy
+    -------
+    The gradient of a row in a ranking depends on the other rows of its query, so one row can move
+    all of them and no bound of its part exists.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise InvalidParameterError(
+            f"{type(self).__name__} is not available: gradients of rankings mix the rows of a "
+            "query, so that no bound of one row's part exists. Rank pointwise: fit LGBMRegressor "
+            "to the relevance of single rows with Schema(label_bounds=...), or LGBMClassifier to "
+            "clicks, and sort the rows of each query by what it predicts."
+        )
+
+
+class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     """Differentially private gradient boosting for regression.
 
     Replaces ``lightgbm.LGBMRegressor``: LightGBM's losses on labels inside public bounds, and a
@@ -119,7 +160,7 @@ class DPBoostRegressor(PrivateEstimator, lightgbm.LGBMRegressor):
         )
 
 
-class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
+class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
     """Differentially private gradient boosting for two and more classes.
 
     Replaces ``lightgbm.LGBMClassifier``: logistic loss of two classes, softmax loss or a logistic
@@ -231,6 +272,9 @@ class DPBoostClassifier(PrivateEstimator, lightgbm.LGBMClassifier):
         """Return raw scores: of two classes one a row, positive means the second class."""
         return self.predict_proba(X, raw_score=True, **options)
 
+
+LGBMRegressor = DPBoostRegressor
+LGBMClassifier = DPBoostClassifier
 
 _DOCUMENTED = {
     DPBoostRegressor: (

@@ -6,12 +6,15 @@ import math
 import numbers
 from typing import Any
 
+from lightgbm.basic import LightGBMError
 
-class InvalidParameterError(ValueError, TypeError):
+
+class InvalidParameterError(LightGBMError, ValueError, TypeError):
     """A parameter or an input is not what the function can work with.
 
-    The message names the parameter, its value and what to do. It never holds a cell, a row
-    number or a count of the private table.
+    It is a ``LightGBMError``, which LightGBM raises for such, and a ``ValueError``, which
+    scikit-learn expects. The message names the parameter, its value and what to do. It never
+    holds a cell, a row number or a count of the private table.
     """
 
 

@@ -18,14 +18,20 @@ except ImportError as error:
 
 from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.estimators import DaskDPBoostClassifier, DaskDPBoostRegressor
+from dpboost.sklearn import LGBMRanker
 
 __all__ = [
     "DaskDPBoostClassifier",
     "DaskDPBoostRegressor",
     "DaskLGBMClassifier",
+    "DaskLGBMRanker",
     "DaskLGBMRegressor",
     "FitFailedError",
 ]
 
 DaskLGBMClassifier = DaskDPBoostClassifier
 DaskLGBMRegressor = DaskDPBoostRegressor
+
+
+class DaskLGBMRanker(LGBMRanker):
+    """A name of LightGBM that refuses, as ``dpboost.LGBMRanker``."""

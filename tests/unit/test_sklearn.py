@@ -352,3 +352,17 @@ def test_an_evaluation_set_is_read_as_the_rows_are():
         model.fit(X, y, eval_set=[(X.copy(), y.copy())])
     error = np.mean((model.predict(X) - y) ** 2)
     assert model.evals_result_["valid_0"]["l2"][-1] == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("library", [lightgbm, dpboost])
+def test_both_estimators_are_models(library):
+    for kind in (library.LGBMRegressor, library.LGBMClassifier):
+        assert isinstance(kind(), library.LGBMModel)
+        assert isinstance(kind(), lightgbm.LGBMModel)
+
+
+def test_the_common_base_and_rankers_say_what_to_use():
+    with pytest.raises(dpboost.InvalidParameterError, match="LGBMRegressor or LGBMClassifier"):
+        dpboost.LGBMModel(objective="binary")
+    with pytest.raises(dpboost.InvalidParameterError, match=r"LGBMRanker .*mix .*Rank pointwise"):
+        dpboost.LGBMRanker(n_estimators=5)

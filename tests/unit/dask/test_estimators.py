@@ -290,7 +290,11 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         importlib.import_module("dpboost.dask")
     with pytest.raises(AttributeError, match=r"dpboost\[dask\]"):
         _ = dpboost.DaskLGBMRegressor
-    assert not hasattr(dpboost, "DaskLGBMRanker")
+
+
+def test_the_ranker_refuses():
+    with pytest.raises(dpboost.InvalidParameterError, match="DaskLGBMRanker .*pointwise"):
+        dpboost.DaskLGBMRanker()
 
 
 def test_the_client_is_a_parameter_that_is_not_stored(client):

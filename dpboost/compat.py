@@ -1,0 +1,14 @@
+"""``lightgbm.compat`` under our name: what is installed beside LightGBM.
+
+Which names there are depends on the installed LightGBM; all of them are its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm.compat
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(lightgbm.compat, name)
