@@ -7,14 +7,16 @@ from typing import Any, NoReturn
 
 import lightgbm
 import numpy as np
+import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.containers import unpack
 from dpboost.data.users import take_rows
+from dpboost.lightgbm.compat import UnbinnedDataset
 
 
-class Dataset(lightgbm.Dataset):
+class Dataset(UnbinnedDataset):
     """Rows with labels, weights and names: a ``lightgbm.Dataset`` that is never binned.
 
     Parameters
@@ -104,7 +106,23 @@ class Dataset(lightgbm.Dataset):
             )
 
     def construct(self) -> Dataset:
-        """Return this Dataset: bins are released by training and not made from rows."""
+        """Hand labels, weights and initial scores to LightGBM, for ``get_field`` and its like.
+
+        Rows are not binned: bins are released by training. Nothing happens where the rows are
+        given once, since they are for the fit.
+
+        Returns
+        -------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        LightGBMError
+            If a field has another length than the table.
+        """
+        if self._batches is None or not self._batches.once:
+            super().construct()
         return self
 
     def create_valid(
@@ -163,16 +181,51 @@ class Dataset(lightgbm.Dataset):
         return self.data
 
     def get_label(self) -> Any:
-        """Return the labels."""
-        return self.label
+        """Return the labels, of a constructed Dataset as LightGBM holds them."""
+        return self._field("label")
 
     def get_weight(self) -> Any:
-        """Return the weights."""
-        return self.weight
+        """Return the weights, of a constructed Dataset as LightGBM holds them."""
+        return self._field("weight")
 
     def get_init_score(self) -> Any:
-        """Return the offsets of raw scores."""
-        return self.init_score
+        """Return the offsets of raw scores, of a constructed Dataset as LightGBM holds them."""
+        return self._field("init_score")
+
+    def _field(self, name: str) -> Any:
+        given = getattr(self, name)
+        return given if self._held is None or isinstance(given, str) else self.get_field(name)
+
+    def add_features_from(self, other: lightgbm.Dataset) -> Dataset:
+        """Add the columns of another Dataset, behind those of this one.
+
+        Parameters
+        ----------
+        other : Dataset
+            With as many rows; constructed, as this one.
+
+        Returns
+        -------
+        Dataset
+            This one. Which columns hold categories has to be said again, as in LightGBM.
+
+        Raises
+        ------
+        ValueError
+            If one of the two is not constructed.
+        InvalidParameterError
+            For batches, and for tables of other types or lengths.
+        """
+        if self._held is None or not isinstance(other, Dataset) or other._held is None:
+            raise ValueError(
+                "Both source and target Datasets must be constructed before adding features"
+            )
+        if self._batches is not None or other._batches is not None:
+            raise InvalidParameterError("Columns of batches cannot be added: join the batches.")
+        names = self.get_feature_name() + other.get_feature_name()
+        self.data = _side_by_side(self.data, other.data)
+        self.feature_name, self.categorical_feature = names, "auto"
+        return self
 
     def get_group(self) -> None:
         """Return None: there is no ranking."""
@@ -196,6 +249,26 @@ class Dataset(lightgbm.Dataset):
     def save_binary(self, filename: Any) -> NoReturn:
         """Raise: LightGBM's binary files hold binned rows."""
         raise InvalidParameterError("A dpboost.Dataset is not binned and has no binary file.")
+
+
+def _side_by_side(left: Any, right: Any) -> Any:
+    """Return the columns of two tables in one of the type of the first."""
+    shapes = [getattr(each, "shape", (None,)) for each in (left, right)]
+    if shapes[0][0] != shapes[1][0]:
+        raise InvalidParameterError("Datasets whose columns are added must have equally many rows.")
+    if scipy.sparse.issparse(left):
+        return scipy.sparse.hstack([left, right], format=left.format)
+    dense = right.toarray() if scipy.sparse.issparse(right) else np.asarray(right)
+    if isinstance(left, np.ndarray):
+        return np.hstack([left, dense])
+    if hasattr(left, "iloc"):
+        added = right if hasattr(right, "iloc") else type(left)(dense)
+        columns = [each.iloc[:, k] for each in (left, added) for k in range(each.shape[1])]
+        return type(left)({place: column.array for place, column in enumerate(columns)})
+    raise InvalidParameterError(
+        f"Columns cannot be added to a {type(left).__name__}: give arrays, sparse matrices or "
+        "pandas DataFrames."
+    )
 
 
 def rows_of(dataset: lightgbm.Dataset) -> Any:

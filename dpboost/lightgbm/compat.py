@@ -9,13 +9,16 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import lightgbm
 import numpy as np
-from lightgbm.basic import _LIB, _ConfigAliases, _safe_call
+from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases, _safe_call
 from lightgbm.sklearn import _EvalFunctionWrapper
 from sklearn.preprocessing import LabelEncoder
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.containers import unpack
 
 
 def parameter_aliases() -> dict[str, list[str]]:
@@ -35,6 +38,162 @@ def use_one_thread() -> None:
     limit = getattr(_LIB, "LGBM_SetMaxThreads", None)
     if limit is not None:
         limit(ctypes.c_int(1))
+
+
+class _NoHandle:
+    """Stands for the bins that a constructed Dataset does not have.
+
+    LightGBM's library would follow a null pointer; ctypes raises what this raises.
+    """
+
+    @property
+    def _as_parameter_(self) -> NoReturn:
+        raise LightGBMError(
+            "a dpboost.Dataset is never binned, and is for dpboost.train and dpboost.cv. Give a "
+            "lightgbm.Dataset of the same rows to train on them without privacy."
+        )
+
+
+class UnbinnedDataset(lightgbm.Dataset):
+    """A Dataset that keeps its labels, weights and scores where LightGBM does, but not its rows.
+
+    Constructed, it holds a Dataset of one constant column, which LightGBM fills with the fields:
+    types, lengths and what counts as none are LightGBM's. Raw rows and labels stay as given.
+    """
+
+    _held: lightgbm.Dataset | None = None
+
+    def construct(self) -> UnbinnedDataset:
+        """Hand labels, weights and initial scores to LightGBM; rows are not binned.
+
+        Returns
+        -------
+        UnbinnedDataset
+            This one.
+
+        Raises
+        ------
+        LightGBMError
+            If a field has another length than the table.
+        """
+        if self._held is not None:
+            return self
+        if self.reference is not None:
+            self._update_params(self.reference.get_params())
+        held = lightgbm.Dataset(
+            np.zeros((self.num_data(), 1)), params={"verbosity": -1, "feature_pre_filter": False}
+        ).construct()
+        for name in ("label", "weight", "init_score"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, str):
+                getattr(held, f"set_{name}")(given)
+        self._held = held
+        self._handle = _NoHandle()  # type: ignore[assignment]
+        self.set_feature_name(self.get_feature_name())
+        return self
+
+    def _free_handle(self) -> UnbinnedDataset:
+        """Forget what was constructed; there is no memory of LightGBM to be freed."""
+        self._held = self._handle = None
+        return self
+
+    def get_feature_name(self) -> list[str]:
+        """Return the names of the columns, as LightGBM gives them.
+
+        Raises
+        ------
+        LightGBMError
+            Before ``construct``.
+        """
+        if self._held is None:
+            raise LightGBMError("Cannot get feature_name before construct dataset")
+        if not isinstance(self.feature_name, str):
+            return [str(name).replace(" ", "_") for name in self.feature_name]
+        columns = getattr(unpack(self.data), "columns", None)
+        if columns is None:
+            return [f"Column_{place}" for place in range(self.num_feature())]
+        return [str(name).replace(" ", "_") for name in columns]
+
+    def set_feature_name(self, feature_name: Any) -> UnbinnedDataset:
+        """Name the columns.
+
+        Parameters
+        ----------
+        feature_name : list of str or "auto"
+
+        Raises
+        ------
+        ValueError
+            On a constructed Dataset, for another number of names than of columns.
+        """
+        if isinstance(feature_name, str) or feature_name is None:
+            return self
+        n_features = self.num_feature() if self._held is not None else len(feature_name)
+        if len(feature_name) != n_features:
+            raise ValueError(
+                f"Length of feature_name({len(feature_name)}) and num_feature({n_features}) "
+                "don't match"
+            )
+        self.feature_name = list(feature_name)
+        return self
+
+    def get_field(self, field_name: str) -> Any:
+        """Return a field as LightGBM holds it.
+
+        Parameters
+        ----------
+        field_name : {"label", "weight", "init_score", "group", "position"}
+
+        Returns
+        -------
+        ndarray or None
+            float32 labels and weights, float64 initial scores.
+
+        Raises
+        ------
+        LightGBMError
+            Before ``construct``.
+        """
+        if self._held is None:
+            raise LightGBMError(f"Cannot get {field_name} before construct Dataset")
+        return self._held.get_field(field_name)
+
+    def set_field(self, field_name: str, data: Any) -> UnbinnedDataset:
+        """Set a field, which training reads.
+
+        Parameters
+        ----------
+        field_name : {"label", "weight", "init_score"}
+        data : array-like or None
+
+        Raises
+        ------
+        LightGBMError
+            Before ``construct``, and for another length than that of the table.
+        InvalidParameterError
+            For fields of rankings.
+        """
+        if field_name in ("group", "query", "position"):
+            raise InvalidParameterError(
+                f"The field {field_name!r} is for ranking, whose gradients mix rows: it is not "
+                "available."
+            )
+        if self._held is None:
+            raise LightGBMError(f"Cannot set {field_name} before construct dataset")
+        self._held.set_field(field_name, data)
+        setattr(self, field_name, self._held.get_field(field_name))
+        return self
+
+    def set_group(self, group: Any) -> UnbinnedDataset:
+        """Raise: groups are for ranking."""
+        return self.set_field("group", group) if group is not None else self
+
+    def set_position(self, position: Any) -> UnbinnedDataset:
+        """Raise: positions are for ranking."""
+        return self.set_field("position", position) if position is not None else self
+
+    def _dump_text(self, filename: Any) -> NoReturn:
+        raise LightGBMError("A dpboost.Dataset is never binned: there is nothing to dump.")
 
 
 class LoadedBooster(lightgbm.Booster):

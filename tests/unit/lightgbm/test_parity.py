@@ -185,8 +185,8 @@ def refused_in_cv(**option):
 def a_dataset():
     data = dpboost.Dataset(X, Y)
     assert data.construct() is data
-    assert data._handle is None
     assert data.get_data() is X
+    assert data.get_field("label").dtype == np.float32
 
 
 def stops_early():
