@@ -18,7 +18,7 @@ from dpboost.dataset import rows_of
 from dpboost.estimators.fit_arguments import Feval
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.cv_callbacks import CVBooster
-from dpboost.lightgbm.parameters import canonical_names, value_of
+from dpboost.lightgbm.parameters import canonical_names, read_text, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.training.dataset_objective import DatasetObjective
@@ -157,7 +157,7 @@ def build_estimator(
     with_rows = isinstance(rows, Batches) and rows.labelled
     if train_set.label is None and not with_rows:
         raise InvalidParameterError("The training set has no labels: give Dataset(data, label).")
-    chosen = {**(train_set.params or {}), **params}
+    chosen = read_text({**(train_set.params or {}), **params})
     names = canonical_names()
     if not any(names.get(name) == "num_iterations" for name in chosen):
         chosen["n_estimators"] = num_boost_round

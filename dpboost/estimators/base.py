@@ -263,7 +263,7 @@ class PrivateEstimator(FittedModel, BaseEstimator):
             owner=owner,
         )
         earlier = rows.earlier()
-        objective = rows.objective(parameters, self._task, earlier, owner)
+        objective = rows.objective(parameters | resolved.fit, self._task, earlier, owner)
         if earlier is not None:
             like = read(self._like(first), privacy.schema, reading)
             privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))

@@ -21,6 +21,7 @@ OBJECTIVE_PARAMETERS = (
     "score_bounds",
     "max_weight",
     "class_weight",
+    "scale_pos_weight",
 )
 
 
@@ -65,6 +66,14 @@ class RowArguments:
             if given["class_weight"] is not None:
                 raise refuse("is_unbalance", owner, "False where class_weight is given", True)
             given["class_weight"] = "balanced"
+        if given.get("scale_pos_weight", 1) != 1 and given.get("class_weight") is not None:
+            raise refuse(
+                "scale_pos_weight",
+                owner,
+                "1 where class_weight or is_unbalance is given: multiply the weight of the second "
+                "class instead",
+                given["scale_pos_weight"],
+            )
         return ObjectiveRequest.validated(
             owner,
             task=task,

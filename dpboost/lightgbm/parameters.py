@@ -8,6 +8,7 @@ Parameters are public. No decision here looks at a row.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,10 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.compat import parameter_aliases
 from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
+
+MOST_BINS = 255  # a bin is one byte, and one of them is for missing values
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_SWITCHES = {"true": True, "+": True, "false": False, "-": False}
 
 
 class ParameterWarning(UserWarning):
@@ -39,7 +44,49 @@ def value_of(params: Mapping[str, Any], canonical: str) -> Any:
     """Return a parameter under any of its names, None where it is not given."""
     names = canonical_names()
     found = [name for name in params if names.get(name) == canonical]
-    return params[canonical if canonical in found else found[0]] if found else None
+    return params[min(found, key=_rank)] if found else None
+
+
+def _rank(name: str) -> int:
+    """Return the place of a name among those of its parameter, by which LightGBM decides."""
+    return _ranks().get(name, -1)
+
+
+@lru_cache(maxsize=1)
+def _ranks() -> dict[str, int]:
+    """Return the canonical name first and then the aliases, as the installed LightGBM sorts."""
+    return {
+        name: place
+        for canonical, aliases in parameter_aliases().items()
+        for place, name in enumerate([canonical, *(a for a in aliases if a != canonical)])
+    }
+
+
+def read_text(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters whose numbers and switches may be written out, as in a ``train.conf``.
+
+    Parameters
+    ----------
+    params : mapping
+
+    Returns
+    -------
+    dict
+        With numbers and booleans where LightGBM reads such; other text is as it was.
+    """
+    return {
+        name: _from_text(value) if isinstance(value, str) else value
+        for name, value in params.items()
+    }
+
+
+def _from_text(value: str) -> Any:
+    text = value.strip()
+    if text.lower() in _SWITCHES:
+        return _SWITCHES[text.lower()]
+    if not _NUMBER.fullmatch(text):
+        return value
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> None:
@@ -123,17 +170,28 @@ def resolve(
         Once, for all parameters that have no effect and all that were given twice.
     """
     check_names(extra, given, owner)
+    given, extra = read_text(given), read_text(extra)
     arguments = dict(given)
     fit: dict[str, Any] = {}
     remarks: list[str] = []
-    for name, value in _main_names_first(extra):
-        if name in given:
-            arguments[name] = value
-            continue
-        canonical = canonical_names()[name]
+    asked = {
+        name: value
+        for name, value in given.items()
+        if name in defaults and not _equal(value, defaults[name])
+    }
+    taken: dict[str, str] = {}
+    for name, value in sorted((asked | dict(extra)).items(), key=lambda item: _rank(item[0])):
+        canonical = canonical_names().get(name, name)
         treatment = treatment_of(canonical)
-        if treatment.kind == "argument" and treatment.argument in given:
-            _take(arguments, treatment.argument, name, value, defaults, remarks)
+        argument = name if name in given else treatment.argument
+        if argument in given:
+            winner = taken.setdefault(argument, name)
+            if winner == name:
+                arguments[argument] = value
+            elif not _equal(value, arguments[argument]):
+                remarks.append(
+                    f"{name}={value!r} has no effect beside {winner}={arguments[argument]!r}."
+                )
         elif treatment.kind == "fit":
             fit.setdefault(canonical, value)
         elif not is_neutral(value, treatment.neutral):
@@ -144,28 +202,9 @@ def resolve(
     return Resolved(arguments=arguments, fit=fit)
 
 
-def _main_names_first(extra: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Order as LightGBM decides between aliases: the canonical name wins."""
-    return sorted(extra.items(), key=lambda item: canonical_names().get(item[0]) != item[0])
-
-
-def _take(
-    arguments: dict[str, Any],
-    argument: str,
-    name: str,
-    value: Any,
-    defaults: Mapping[str, Any],
-    remarks: list[str],
-) -> None:
-    """Set an argument by an alias, unless it has a value already."""
-    current = arguments[argument]
-    if current is defaults[argument] or _equal(current, defaults[argument]):
-        arguments[argument] = value
-    elif not _equal(current, value):
-        remarks.append(f"{name}={value!r} has no effect beside {argument}={current!r}.")
-
-
 def _equal(left: Any, right: Any) -> bool:
+    if left is right:
+        return True
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return bool(np.array_equal(left, right))
     return type(left) is type(right) and bool(left == right)
@@ -194,3 +233,7 @@ def _neutral_arguments(arguments: dict[str, Any], remarks: list[str]) -> None:
         if not isinstance(value, bool) and is_neutral(value, treatment.neutral):
             arguments[treatment.argument] = None
             remarks.append(f"{treatment.argument}={value!r}: {treatment.note}.")
+    n_bins = arguments.get("max_bin")
+    if isinstance(n_bins, (int, np.integer)) and n_bins > MOST_BINS:
+        arguments["max_bin"] = MOST_BINS
+        remarks.append(f"max_bin={n_bins!r}: a feature has at most {MOST_BINS} bins here.")

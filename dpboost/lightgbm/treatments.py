@@ -75,7 +75,7 @@ TREATMENTS: dict[str, Treatment] = {
         "max_depth", "each level costs budget: -1 stands for the rule of the recipe", (-1,)
     ),
     "lambda_l2": _argument("reg_lambda", "0 stands for the rule of the recipe", (0,)),
-    "max_bin": _argument("max_bin"),
+    "max_bin": _argument("max_bin", "more than 255 count as 255"),
     "num_threads": _argument("n_jobs"),
     "seed": _argument("random_state", "seeds public randomness only, never noise"),
     "verbosity": _argument("verbosity"),
@@ -147,7 +147,9 @@ TREATMENTS: dict[str, Treatment] = {
     "is_unbalance": _argument(
         "is_unbalance", "weighs classes by their released sizes; for classifiers", (False,)
     ),
-    "scale_pos_weight": _refused("give class_weight as a dict of public weights", 1),
+    "scale_pos_weight": Treatment(
+        kind="fit", note="a public weight of the second class; for classifiers", neutral=(1,)
+    ),
     "sigmoid": _refused("only 1 is available", 1),
     "reg_sqrt": _refused("transform the labels, and declare their bounds", False),
     "poisson_max_delta_step": _argument("poisson_max_delta_step"),

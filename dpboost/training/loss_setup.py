@@ -116,6 +116,8 @@ class LossSetup:
     def _factors(self) -> tuple[float, ...] | None:
         """Return the weight of each class where the user gives some."""
         given = self.objective.class_weight
+        if self.objective.scale_pos_weight != 1.0:
+            return 1.0, self.objective.scale_pos_weight
         if not isinstance(given, Mapping):
             return None
         return tuple(float(given.get(label, 1.0)) for label in self.classes)

@@ -54,6 +54,8 @@ class ObjectiveRequest:
         Weights are clipped to [0, max_weight].
     class_weight : dict, "balanced" or None
         Public factors of weights by label.
+    scale_pos_weight : float
+        Public weight of the second of two classes.
     sample_weight : array-like of shape (n_rows,) or None
         Private weights.
     init_score : array-like of shape (n_rows,) or (n_rows, n_outputs), or None
@@ -80,6 +82,7 @@ class ObjectiveRequest:
     score_bounds: tuple[float, float] | None = None
     max_weight: float = 1.0
     class_weight: Mapping[Any, float] | str | None = None
+    scale_pos_weight: float = 1.0
     sample_weight: Any = None
     init_score: Any = None
     continues: bool = False
@@ -103,6 +106,7 @@ class ObjectiveRequest:
         score_bounds: Any = None,
         max_weight: Any = None,
         class_weight: Any = None,
+        scale_pos_weight: Any = 1.0,
         **rows: Any,
     ) -> ObjectiveRequest:
         """Check every part but the private arrays, or raise ``InvalidParameterError``.
@@ -120,6 +124,11 @@ class ObjectiveRequest:
                 "a public bound of the custom objective's gradient, to which it is clipped",
                 gradient_bound,
             )
+        positive = check_real(
+            "scale_pos_weight", owner, scale_pos_weight, low=0.0, low_open=True, high=1e12
+        )
+        if positive != 1.0 and task == "regression":
+            raise refuse("scale_pos_weight", owner, "1 in a regression", scale_pos_weight)
         given = {
             "alpha": (alpha, 0.9, 1.0 if name == "quantile" else math.inf),
             "fair_c": (fair_c, 1.0, math.inf),
@@ -140,7 +149,7 @@ class ObjectiveRequest:
             for part, (value, usual, high) in given.items()
         }
         if rows.get("sample_weight") is not None and max_weight is None:
-            bound = _max_weight(None, class_weight, owner)
+            bound = max(_max_weight(None, class_weight, owner), positive)
             warn_user(
                 f"Weights of rows come without max_weight, so that those above {bound:g} count as "
                 f"{bound:g}: give a public bound of the weights, max_weight=...",
@@ -161,7 +170,10 @@ class ObjectiveRequest:
                 high_open=True,
             ),
             score_bounds=_score_bounds(score_bounds, owner),
-            max_weight=_max_weight(max_weight, class_weight, owner),
+            max_weight=_max_weight(max_weight, class_weight, owner)
+            if max_weight is not None
+            else max(_max_weight(None, class_weight, owner), positive),
+            scale_pos_weight=positive,
             class_weight=_class_weight(class_weight, task, owner),
             **values,
             **rows,
@@ -175,6 +187,7 @@ class ObjectiveRequest:
         asked = {
             "objective": self.name not in default,
             "class_weight": self.class_weight is not None,
+            "scale_pos_weight": self.scale_pos_weight != 1.0,
             "sample_weight": self.sample_weight is not None,
             "init_model": self.continues,
             "init_score": self.init_score is not None,
@@ -224,6 +237,13 @@ class ObjectiveRequest:
             raise InvalidParameterError(
                 "The 'init_model' parameter of fit must be a model of the same classes: its own "
                 f"are {list(self.earlier_classes)}."
+            )
+        if self.scale_pos_weight != 1.0 and len(classes) != 2:
+            raise refuse(
+                "scale_pos_weight",
+                "the classifier",
+                "1 unless there are two classes: give class_weight",
+                self.scale_pos_weight,
             )
         given = self.class_weight
         if isinstance(given, Mapping):
@@ -319,6 +339,8 @@ class ObjectiveRequest:
             facts |= {"gradient_bound": self.gradient_bound, "hessian_bound": self.hessian_bound}
         if self.sample_weight is not None:
             facts["weights"] = f"an attribute of each row, clipped to [0, {self.max_weight:g}]"
+        if self.scale_pos_weight != 1.0:
+            facts["scale_pos_weight"] = self.scale_pos_weight
         if self.class_weight is not None:
             balanced = self.class_weight == "balanced"
             facts["class weights"] = "from released counts" if balanced else "given"

@@ -1,10 +1,14 @@
 """Names of LightGBM, and which of two wins."""
 
+import warnings
+
+import lightgbm
 import numpy as np
 import pytest
 
+import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
-from dpboost.lightgbm.parameters import canonical_names, check_names, resolve, value_of
+from dpboost.lightgbm.parameters import canonical_names, check_names, read_text, resolve, value_of
 
 OWN = DPBoostRegressor().get_params()
 
@@ -93,3 +97,96 @@ def test_parameters_of_lightgbm_are_parameters_of_the_estimator():
     assert model.epsilon == 2.0
     assert "num_leaves=9" in repr(model)
     assert "num_leaves" not in DPBoostRegressor().get_params()
+
+
+def models(library, **params):
+    """Train three rounds with a dict of parameters, reproducibly."""
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    own = {"schema": {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-1, 1)}, "noise_seed": 1}
+    given = {"verbosity": -1} | params | (own if library is dpboost else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        booster = library.train(given, library.Dataset(X, X[:, 0]), 3)
+    return booster.predict(X)
+
+
+BOTH = pytest.mark.parametrize("library", [lightgbm, dpboost])
+
+
+@BOTH
+def test_parameters_may_be_written_out(library):
+    written = {"learning_rate": "0.25", "max_depth": "2", "lambda_l2": "30.5", "max_bin": "31"}
+    read = {"learning_rate": 0.25, "max_depth": 2, "lambda_l2": 30.5, "max_bin": 31}
+    np.testing.assert_array_equal(models(library, **written), models(library, **read))
+    assert np.any(models(library, **written) != models(library))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("several", "alone"),
+    [
+        ({"eta": 0.9, "learning_rate": 0.1}, {"learning_rate": 0.1}),
+        ({"shrinkage_rate": 0.9, "eta": 0.1}, {"learning_rate": 0.1}),
+        ({"eta": 0.1, "shrinkage_rate": 0.9}, {"learning_rate": 0.1}),
+        ({"reg_lambda": 5.0, "lambda_l2": 50.0}, {"lambda_l2": 50.0}),
+        ({"n_estimators": 5, "num_iterations": 2}, {"num_iterations": 2}),
+        ({"num_boost_round": 5, "num_round": 4, "num_trees": 2}, {"num_trees": 4}),
+    ],
+)
+def test_lightgbms_order_decides_between_names(library, several, alone):
+    np.testing.assert_array_equal(models(library, **several), models(library, **alone))
+
+
+def test_switches_and_numbers_are_read_and_other_text_stays():
+    texts = {"a": "+", "b": "False", "c": " -3", "d": ".5", "e": "l2,l1", "f": "", "g": "1,2"}
+    found = list(read_text(texts).values())
+    assert found == [True, False, -3, 0.5, "l2,l1", "", "1,2"]
+    assert [type(value) for value in found[:4]] == [bool, bool, int, float]
+
+
+@BOTH
+def test_more_bins_than_a_byte_holds_are_accepted(library):
+    assert np.isfinite(models(library, max_bin=1000)).all()
+
+
+def test_more_bins_than_a_byte_holds_count_as_that_many():
+    with pytest.warns(ParameterWarning, match="max_bin=1000.*at most 255") as caught:
+        found = resolved({"max_bin": 1000}).arguments
+    assert found["max_bin"] == 255
+    assert len(caught) == 1
+    np.testing.assert_array_equal(models(dpboost, max_bin=1000), models(dpboost, max_bin=255))
+
+
+CLASSES = {"schema": {"bounds": {0: (-1, 1), 1: (-1, 1)}, "classes": [0, 1]}}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@BOTH
+def test_the_second_class_has_a_public_weight(library):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, (2000, 2))
+    y = (X[:, 0] > random.uniform(-1, 1.6, 2000)).astype(int)
+    own = {"epsilon": 20.0, "noise_seed": 2, **CLASSES} if library is dpboost else {}
+    options = {"n_estimators": 20, "max_depth": 2, "verbosity": -1, **own}
+    means = [
+        library.LGBMClassifier(**options, **weight).fit(X, y).predict_proba(X)[:, 1].mean()
+        for weight in ({}, {"scale_pos_weight": 8.0}, {"class_weight": {1: 8.0}})
+    ]
+    assert means[1] > means[0] + 0.1
+    if library is dpboost:  # LightGBM begins elsewhere with weights of classes
+        assert means[1] == means[2]
+
+
+def test_where_a_weight_of_the_second_class_has_no_meaning():
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    for model in (
+        DPBoostRegressor(scale_pos_weight=2.0),
+        DPBoostClassifier(scale_pos_weight=2.0, is_unbalance=True, **CLASSES),
+        DPBoostClassifier(scale_pos_weight=2.0, class_weight={1: 2.0}, **CLASSES),
+        DPBoostClassifier(scale_pos_weight=-2.0, **CLASSES),
+        DPBoostClassifier(scale_pos_weight=2.0, recipe="dpboost", **CLASSES),
+        DPBoostClassifier(scale_pos_weight=2.0, schema={"classes": [0, 1, 2]}),
+    ):
+        with pytest.raises(InvalidParameterError, match="scale_pos_weight"):
+            model.fit(X, y)
