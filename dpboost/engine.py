@@ -70,7 +70,8 @@ def train(
     Returns
     -------
     Booster
-        A ``lightgbm.Booster`` with the privacy report.
+        A ``lightgbm.Booster`` with the privacy report. Where training stopped early it ends with
+        its best iteration; ``params`` holds what was used and what the user gave.
 
     Raises
     ------
@@ -119,6 +120,8 @@ def train(
         **{name: value for name, value in given.items() if value is not None},
     )
     booster: Booster = estimator.booster_
+    asked = {**(train_set.params or {}), **params}
+    booster.params.update({name: each for name, each in asked.items() if not callable(each)})
     return booster
 
 

@@ -322,15 +322,20 @@ class PrivateEstimator(FittedModel, BaseEstimator):
         for name in DECIDED_BY_RECIPE:
             setattr(self, f"{name}_", getattr(hyper, name))
         parameters = _text_parameters(fitted)
+        ensemble = fitted.ensemble
+        best_iteration = evaluator.best_iteration if evaluator else 0
+        if best_iteration > 0:  # LightGBM keeps no later rounds either
+            ensemble = replace(
+                ensemble, trees=ensemble.trees[: best_iteration * ensemble.n_outputs]
+            )
         if earlier is None:
-            booster = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
+            booster = Booster.of_ensemble(ensemble, parameters=parameters)
         else:
-            text = model_text(fitted.ensemble, parameters=parameters)
+            text = model_text(ensemble, parameters=parameters)
             booster = Booster(model_str=earlier.prepend(text))
-        self.ensemble_ = fitted.ensemble
+        self.ensemble_ = ensemble
         self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
-        best_iteration = evaluator.best_iteration if evaluator else 0
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds
         self._set_fitted(
@@ -342,6 +347,7 @@ class PrivateEstimator(FittedModel, BaseEstimator):
             best_score=evaluator.best_score if evaluator else {},
             has_names=has_names,
         )
+        vars(booster).update(evaluator.attributes if evaluator else {})
 
     def _large_table(self, X: Any, options: dict[str, Any]) -> Table | None:
         """Return the rows of a large prediction, None where LightGBM predicts.

@@ -203,6 +203,7 @@ class Booster(LoadedBooster):
 
     def __deepcopy__(self, *args: Any, **kwargs: Any) -> Booster:
         copy = type(self)(model_str=self.model_to_string(num_iteration=-1))
+        copy.params = dict(self.params)
         copy.best_iteration = self.best_iteration
         copy.best_score = {name: dict(scores) for name, scores in self.best_score.items()}
         return copy

@@ -322,8 +322,14 @@ class Evaluator:
         if stops and self._round < self._n_rounds:
             self._ended_at = self._round
         if stops or self._round == self._n_rounds:
+            self.best_iteration = self.best_iteration or self._booster.best_iteration
             self._keep(results)
         return stops
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What callbacks have set on the model."""
+        return self._booster.attributes
 
     @property
     def facts(self) -> dict[str, bool | int | float | str]:

@@ -43,6 +43,16 @@ class TrainingBooster(Booster):
         self.best_iteration = 0
         self.best_score: dict[str, Any] = {}
         self.set_train_data_name("training")
+        self._own = frozenset(self.__dict__)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What callbacks have set beyond the attributes of a Booster in training."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in self._own and not name.startswith("_")
+        }
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_released" not in self.__dict__:

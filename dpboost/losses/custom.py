@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,9 @@ class CustomLoss(TabulatedLoss):
         Parameters
         ----------
         function : callable
-            ``function(y_true, y_pred) -> grad, hess`` on arrays of shape (n,).
+            ``function(y_true, y_pred) -> grad, hess`` on arrays of shape (n,); LightGBM's forms
+            with weights and groups get weights of one, for those of rows are multiplied later, and
+            no groups.
         gradient_bound, hessian_bound : float
             Gradients are clipped to [-gradient_bound, gradient_bound], hessians to
             [0, hessian_bound].
@@ -147,7 +150,7 @@ def _evaluate(
 def _call(
     function: Objective, label: NDArray[np.float64], score: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    result = function(label.copy(), score.copy())
+    result = function(label.copy(), score.copy(), *_further(function, len(label)))
     problem = ""
     values: list[NDArray[np.float64]] = []
     if not isinstance(result, (tuple, list)) or len(result) != 2:
@@ -164,3 +167,18 @@ def _call(
             f"one number each for each of {len(label)} public pairs. It returned {problem}."
         )
     return values[0], values[1]
+
+
+def _further(function: Objective, n_rows: int) -> tuple[NDArray[np.float64] | None, ...]:
+    """Return what a function asks for beyond labels and scores: weights, groups."""
+    try:
+        parameters = signature(function).parameters.values()
+    except ValueError:  # compiled functions may have none
+        return ()
+    required = [
+        each
+        for each in parameters
+        if each.default is each.empty
+        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    return (np.ones(n_rows), None)[: max(len(required) - 2, 0)]

@@ -1,5 +1,7 @@
 """Training with a dict of parameters."""
 
+import copy
+
 import lightgbm
 import numpy as np
 import pytest
@@ -27,7 +29,8 @@ def train(params, labels=Y, n_rounds=3, **options):
 )
 def test_regressions(objective, name):
     booster = train({} if objective is None else {"objective": objective})
-    assert booster.params["objective"] == name
+    assert booster.params["objective"] == (objective or name)
+    assert f"objective={name}\n" in booster.model_to_string()
     assert booster.privacy_report["private"]
 
 
@@ -69,7 +72,7 @@ def test_early_stopping_may_be_a_parameter():
             n_rounds=300,
             valid_sets=Dataset(X[:50], Y[:50].copy()),
         )
-    assert booster.current_iteration() == booster.best_iteration + 1 < 300
+    assert booster.current_iteration() == booster.best_iteration < 299
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -113,3 +116,95 @@ def test_what_cannot_be_trained_is_refused(call, message, monkeypatch):
     monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
     with pytest.raises(InvalidParameterError, match=message):
         call()
+
+
+BOTH = pytest.mark.parametrize("library", [lightgbm, dpboost])
+OWN = {"schema": {"bounds": dict.fromkeys(range(3), (-1, 1)), "label_bounds": (-2, 2)}}
+
+
+def trained(library, params=(), n_rounds=5, **options):
+    given = {"verbosity": -1, "max_depth": 2, **dict(params)} | (OWN if library is dpboost else {})
+    data = library.Dataset(X, Y, free_raw_data=False)
+    if options.pop("judged", False):
+        options["valid_sets"] = [library.Dataset(X[::3] * 0.9, -Y[::3], reference=data)]
+    return library.train(given, data, n_rounds, **options)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.PublicRowsWarning", "ignore::dpboost.ParameterWarning")
+@BOTH
+def test_an_early_stopped_model_ends_with_its_best_iteration(library):
+    stop = library.early_stopping(3, verbose=False)
+    booster = trained(library, n_rounds=50, judged=True, callbacks=[stop])
+    assert 0 < booster.best_iteration < 47
+    assert booster.current_iteration() == booster.num_trees() == booster.best_iteration
+    np.testing.assert_array_equal(
+        booster.predict(X), booster.predict(X, num_iteration=booster.best_iteration)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.ParameterWarning")
+@BOTH
+def test_the_model_holds_the_parameters_of_the_user(library):
+    given = {"eta": "0.25", "num_leaves": 7, "reg_lambda": 4.0}
+    booster = trained(library, given)
+    for model in (booster, copy.deepcopy(booster) if library is dpboost else booster):
+        assert {name: model.params[name] for name in given} == given
+
+
+@BOTH
+def test_what_a_callback_sets_stays_on_the_model(library):
+    def mark(env):
+        env.model.mark = ["seen", env.iteration]
+        env.model.best_iteration = 2
+
+    booster = trained(library, callbacks=[mark])
+    assert booster.mark == ["seen", 4]
+    assert booster.best_iteration == booster.num_trees() == 2
+
+
+def squared(y_true, y_pred):
+    return y_pred - y_true, np.ones(len(y_true))
+
+
+def with_weights(y_true, y_pred, weight):
+    factor = 1.0 if weight is None else weight
+    return (y_pred - y_true) * factor, np.ones(len(y_true)) * factor
+
+
+def with_groups(y_true, y_pred, weight, group):
+    assert group is None
+    return with_weights(y_true, y_pred, weight)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@BOTH
+@pytest.mark.parametrize("function", [with_weights, with_groups])
+def test_objectives_of_several_arguments(library, function):
+    own = {**OWN, "gradient_bound": 4.0, "noise_seed": 1} if library is dpboost else {}
+    predictions = [
+        library.LGBMRegressor(objective=each, n_estimators=3, max_depth=2, verbosity=-1, **own)
+        .fit(X, Y)
+        .predict(X)
+        for each in (squared, function)
+    ]
+    np.testing.assert_array_equal(*predictions)
+    assert predictions[0].std() > 0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@BOTH
+def test_metrics_of_several_arguments(library):
+    public = X[::3] * 0.9, Y[::3]
+    metrics = [
+        lambda y, p: ("two", float(np.mean(y - p)), False),
+        lambda y, p, weight: ("three", float(np.mean((y - p) * weight)), False),
+        lambda y, p, weight, group: ("four", float(group is None), True),
+    ]
+    own = OWN if library is dpboost else {}
+    model = library.LGBMRegressor(n_estimators=2, max_depth=2, verbosity=-1, **own)
+    weights = [np.full(len(public[1]), 2.0)]
+    model.fit(X, Y, eval_set=[public], eval_metric=metrics, eval_sample_weight=weights)
+    found = model.evals_result_["valid_0"]
+    assert {"two", "three", "four"} <= set(found)
+    np.testing.assert_allclose(found["three"], np.multiply(found["two"], 2), rtol=1e-9)
+    assert found["four"] == [1.0, 1.0]

@@ -166,7 +166,7 @@ def test_stopping_spends_what_was_released_and_no_more():
     leaf_sums = {line.label: line for line in report.releases}["leaf sums"]
     assert leaf_sums.releases == 5
     assert model.best_iteration_ == 3
-    assert model.booster_.num_trees() == 5
+    assert model.booster_.num_trees() == 3
     full = DPBoostRegressor(schema=BOUNDS, **{**FAST, "n_estimators": 50}).fit(X, Y)
     of_all = {line.label: line for line in full.privacy_report_.releases}["leaf sums"]
     assert leaf_sums.share == of_all.share / 10
