@@ -28,6 +28,12 @@ __all__ = [
 ]
 
 
+# What scikit-learn may route to predictions: the arguments that stand behind **options.
+_ROUTED = dict.fromkeys(
+    ("start_iteration", "num_iteration", "pred_leaf", "pred_contrib", "validate_features")
+)
+
+
 class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
     """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
 
@@ -91,6 +97,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     """
 
     _task = "regression"
+    __metadata_request__predict = _ROUTED
 
     def __init__(
         self,
@@ -176,6 +183,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
     """
 
     _task = "classification"
+    __metadata_request__predict_proba = _ROUTED
 
     def __init__(
         self,

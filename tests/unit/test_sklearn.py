@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -366,3 +367,27 @@ def test_the_common_base_and_rankers_say_what_to_use():
         dpboost.LGBMModel(objective="binary")
     with pytest.raises(dpboost.InvalidParameterError, match=r"LGBMRanker .*mix .*Rank pointwise"):
         dpboost.LGBMRanker(n_estimators=5)
+
+
+@pytest.mark.parametrize("library", [lightgbm, dpboost])
+@pytest.mark.parametrize("kind", ["LGBMRegressor", "LGBMClassifier"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score"])
+def test_requests_of_metadata_are_lightgbms(library, kind, method):
+    with config_context(enable_metadata_routing=True):
+        theirs = getattr(lightgbm, kind)().get_metadata_routing()
+        model = getattr(library, kind)()
+        names = set(getattr(theirs, method).requests)
+        assert names == set(getattr(model.get_metadata_routing(), method).requests)
+        if names:
+            getattr(model, f"set_{method}_request")(**dict.fromkeys(names, True))
+
+
+def test_whose_rows_they_are_reaches_the_fits_of_a_search():
+    X = np.random.default_rng(0).uniform(-1, 1, (120, 2))
+    schema = {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-1, 1)}
+    with config_context(enable_metadata_routing=True):
+        model = DPBoostRegressor(schema=schema, rows_per_user=2, **FAST)
+        model.set_fit_request(user_ids=True).set_score_request(sample_weight=False)
+        search = GridSearchCV(model, {"learning_rate": [0.1]}, cv=2)
+        search.fit(X, X[:, 0], user_ids=np.arange(120) // 3)
+    assert search.best_estimator_.privacy_report_.rows_per_user == 2
