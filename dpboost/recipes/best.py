@@ -35,6 +35,7 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     ZCDPAccountant,
 )
+from dpboost.privacy.budget import divide
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.rows.newton_sums import SumScale
@@ -53,6 +54,8 @@ ROWS_TO_TRUST = 8e3
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
 BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
+# A leaf is regularised by the standard deviation of the noise of its hessian sum, within these.
+LEAST_LAMBDA, MOST_LAMBDA = 5.0, 100.0
 # With many features there are so many rounds for each, up to the largest number.
 ROUNDS_PER_FEATURE = 10
 MOST_ROUNDS = 3200
@@ -81,6 +84,50 @@ def bins_share(_delta: float) -> float:
 
 def defaults(facts: PublicFacts) -> Hyperparameters:
     """Return the rules for everything that the user leaves open."""
+    rules = _rules(facts)
+    if rules.reg_lambda is not None:
+        return rules
+    noise = _hessian_noise(facts.given.filled(rules), facts)
+    return replace(rules, reg_lambda=min(max(noise, LEAST_LAMBDA), MOST_LAMBDA))
+
+
+def _hessian_noise(hyper: Hyperparameters, facts: PublicFacts) -> float:
+    """Return the standard deviation of the noise of a leaf's hessian sum; a public number."""
+    assert hyper.n_estimators is not None
+    scale = _sum_scale(hyper, facts)
+    n_ensembles = len(_schedule(hyper).plan(hyper.n_estimators))
+    noise = facts.accountant.noise(divide(facts.budget, [1] * n_ensembles)[0])
+    l1, l2 = scale.bounds(facts.neighbours)
+    return noise.noise_stddev(l1 if noise.needs == "l1" else l2) * scale.hessian_unit_value
+
+
+def _sum_scale(hyper: Hyperparameters, facts: PublicFacts) -> SumScale:
+    """Return how one release is divided between gradient and hessian sums."""
+    assert hyper.gradient_clip is not None
+    assert hyper.hessian_share is not None
+    return SumScale(
+        gradient_limit=hyper.gradient_clip,
+        gradient_reach=facts.loss.gradient_reach(hyper.gradient_clip),
+        hessian_reach=facts.loss.hessian_reach,
+        hessian_unit=facts.loss.hessian_unit,
+        hessian_share=hyper.hessian_share,
+        norm="l2" if facts.delta > 0 else "l1",
+    )
+
+
+def _schedule(hyper: Hyperparameters) -> Schedule:
+    """Return how rounds share rows."""
+    assert hyper.trees_per_ensemble is not None
+    assert hyper.learning_rate is not None
+    if hyper.trees_per_ensemble > 1:
+        return EnsembleOfEnsembles(
+            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
+        )
+    return Sequential()
+
+
+def _rules(facts: PublicFacts) -> Hyperparameters:
+    """Return the rules for all but the regularisation, which their noise decides."""
     assert facts.n_rows is not None
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
@@ -122,7 +169,6 @@ def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
         n_estimators=400 if small else 1600 if large else 800,
         learning_rate=0.25 if small else 0.2,
         max_depth=4 if information < 2e3 else 5 if small else 7 if large else 6,
-        reg_lambda=100.0,
         max_bin=64,
         trees_per_ensemble=1,
         features_per_tree=3,
@@ -167,11 +213,8 @@ def build(setting: Setting) -> BoostingLoop:
     assert hyper.learning_rate is not None
     assert hyper.max_depth is not None
     assert hyper.reg_lambda is not None
-    assert hyper.trees_per_ensemble is not None
     assert hyper.features_per_tree is not None
-    assert hyper.gradient_clip is not None
     assert hyper.step_prior is not None
-    assert hyper.hessian_share is not None
     assert facts.n_rows is not None
     # Random subsets of categories help where their noise is small, single categories else.
     nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
@@ -184,14 +227,7 @@ def build(setting: Setting) -> BoostingLoop:
         loss=setting.loss,
         grid=grid,
         queue=FeatureQueue(binner.n_features, preference, setting.public),
-        scale=SumScale(
-            gradient_limit=hyper.gradient_clip,
-            gradient_reach=setting.loss.gradient_reach(hyper.gradient_clip),
-            hessian_reach=setting.loss.hessian_reach,
-            hessian_unit=setting.loss.hessian_unit,
-            hessian_share=hyper.hessian_share,
-            norm="l2" if facts.delta > 0 else "l1",
-        ),
+        scale=_sum_scale(hyper, facts),
         leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),
         features_per_tree=min(hyper.features_per_tree, binner.n_features, MAX_FEATURES),
         depth=hyper.max_depth,
@@ -199,12 +235,7 @@ def build(setting: Setting) -> BoostingLoop:
         to_order=to_order[::-1].tolist() if orders else [],
         public=setting.public,
     )
-    schedule: Schedule = Sequential()
-    if hyper.trees_per_ensemble > 1:
-        schedule = EnsembleOfEnsembles(
-            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
-        )
-    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
+    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=_schedule(hyper), learner=learner)
 
 
 def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
@@ -219,7 +250,7 @@ def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: N
 
 BEST = Recipe(
     name="best",
-    used=frozenset(_gaussian_rule(1.0, squared=True).given()),
+    used=frozenset({*_gaussian_rule(1.0, squared=True).given(), "reg_lambda"}),
     max_bin=64,
     accountant=accountant,
     defaults=defaults,

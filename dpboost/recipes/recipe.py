@@ -20,6 +20,7 @@ from dpboost.data.binner import Binner
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import Budget
 from dpboost.privacy.neighbours import Neighbours
 
 
@@ -122,6 +123,13 @@ class PublicFacts:
     n_features : int
     loss : Loss
         Public bounds of gradients and hessians; its labels are not in it.
+    given : Hyperparameters
+        What the user has set.
+    budget : Fraction or inf
+        What is left for the trees.
+    accountant : Accountant
+        How releases add up.
+    neighbours : Neighbours
     """
 
     epsilon: float
@@ -129,6 +137,10 @@ class PublicFacts:
     n_rows: float | None
     n_features: int
     loss: Loss
+    given: Hyperparameters
+    budget: Budget
+    accountant: Accountant
+    neighbours: Neighbours
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -169,7 +169,17 @@ def train(
         columns = replace(columns, ordered=frozenset())
     loss_setup = LossSetup.of(request.task, algorithm, completed.schema, objective, extras)
     source.apply(loss_setup.order)
-    prepared = prepare(algorithm, columns, source, loss_setup, completed, privacy, n_bins, ledger)
+    prepared = prepare(
+        algorithm,
+        columns,
+        source,
+        loss_setup,
+        completed,
+        privacy,
+        n_bins,
+        request.hyperparameters,
+        ledger,
+    )
     loss, binner = prepared.facts.loss, prepared.binner
     hyper = request.hyperparameters.filled(algorithm.defaults(prepared.facts))
     setting = Setting(

@@ -12,7 +12,7 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
-from dpboost.recipes.recipe import PublicFacts, Recipe
+from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe
 from dpboost.rows.row_attributes import Weighting
 from dpboost.training.label_warnings import warn_of_labels
 from dpboost.training.loss_setup import LossSetup
@@ -51,6 +51,7 @@ def prepare(
     completed: CompletedSchema,
     privacy: PrivacyRequest,
     n_bins: int,
+    given: Hyperparameters,
     ledger: Ledger,
 ) -> Prepared:
     """Release start value, row count and bins where the recipe asks for them.
@@ -66,6 +67,8 @@ def prepare(
     privacy : PrivacyRequest
     n_bins : int
         Bins of a numeric feature.
+    given : Hyperparameters
+        What the user has set.
     ledger : Ledger
         The gate.
 
@@ -116,5 +119,9 @@ def prepare(
         n_rows=n_rows,
         n_features=columns.n_features,
         loss=loss,
+        given=given,
+        budget=rest,
+        accountant=ledger.accountant,
+        neighbours=ledger.neighbours,
     )
     return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting)

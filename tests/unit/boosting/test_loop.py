@@ -52,9 +52,23 @@ def ledger(epsilon=math.inf):
     )
 
 
+def public_facts(loss, *, n_rows, given):
+    return PublicFacts(
+        epsilon=math.inf,
+        delta=0.0,
+        n_rows=n_rows,
+        n_features=3,
+        loss=loss,
+        given=given,
+        budget=math.inf,
+        accountant=PureAccountant(),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
+
+
 def trees_of(recipe, loss, bins, labels, hyper, books):
     algorithm = ALGORITHMS.find(recipe, "test")
-    facts = PublicFacts(epsilon=math.inf, delta=0.0, n_rows=None, n_features=3, loss=loss)
+    facts = public_facts(loss, n_rows=None, given=hyper)
     setting = Setting(
         hyper=hyper.filled(algorithm.defaults(facts)),
         loss=loss,
@@ -198,7 +212,7 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
     algorithm = ALGORITHMS.find(recipe, "test")
     sharing = {"best": 1, "dpboost": 4}.get(recipe)
     hyper = Hyperparameters(n_estimators=12, max_depth=2, trees_per_ensemble=sharing)
-    facts = PublicFacts(epsilon=math.inf, delta=0.0, n_rows=400.0, n_features=3, loss=loss)
+    facts = public_facts(loss, n_rows=400.0, given=hyper)
     setting = Setting(
         hyper=hyper.filled(algorithm.defaults(facts)),
         loss=loss,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
-from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
+from dpboost.privacy.budget import divide
+from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.best import (
     BY_SIGN,
     BY_SIZE,
@@ -20,15 +24,52 @@ from dpboost.recipes.best import (
     build,
     defaults,
 )
-from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
 
 SQUARED = SquaredLoss.from_label_bounds(-1, 1)
+SOFTMAX = SoftmaxLoss(n_outputs=4)
 
 
 def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
     return PublicFacts(
-        epsilon=1.0, delta=delta, n_rows=rows_times_epsilon, n_features=n_features, loss=loss
+        epsilon=1.0,
+        delta=delta,
+        n_rows=rows_times_epsilon,
+        n_features=n_features,
+        loss=loss,
+        given=Hyperparameters(),
+        budget=Fraction(1),
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        neighbours=Neighbours.ADD_REMOVE,
     )
+
+
+@pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("shared", [1, 8])
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_leaves_are_regularised_by_the_noise_of_their_hessian_sums(loss, shared, neighbours):
+    given = Hyperparameters(trees_per_ensemble=shared, n_estimators=64)
+    for budget in (Fraction(1, 10), Fraction(2), Fraction(40), math.inf):
+        chosen = replace(facts(1e5, loss), given=given, budget=budget, neighbours=neighbours)
+        hyper = given.filled(defaults(chosen))
+        # What the learner draws in a round, from its own scale.
+        loop = build(setting_of(chosen, hyper))
+        noise = chosen.accountant.noise(divide(budget, [1] * (64 // shared))[0])
+        bounds = loop.learner.scale.bounds(neighbours)
+        drawn = noise.noise_stddev(bounds[1])
+        drawn *= loop.learner.scale.hessian_unit_value
+        assert hyper.reg_lambda == loop.learner.leaf.reg_lambda
+        assert hyper.reg_lambda == pytest.approx(min(100.0, max(5.0, drawn)), rel=1e-12)
+    assert hyper.reg_lambda == 5.0, "without noise"
+
+
+def test_less_budget_regularises_more_and_rules_of_a_loss_come_first():
+    some = facts(1e5, LogisticLoss())
+    budgets = (Fraction(1, 100), Fraction(1), Fraction(10))
+    found = [defaults(replace(some, budget=budget)).reg_lambda for budget in budgets]
+    assert found[0] == 100.0 > found[1] > found[2] > 5.0
+    poisson = LogLinkLoss.poisson(0.0, 9.0)
+    assert defaults(facts(1e5, poisson)).reg_lambda == poisson.rules["reg_lambda"]
 
 
 @pytest.mark.parametrize("share", [0.03, 0.24, 0.5, 0.9])
@@ -62,7 +103,7 @@ def test_many_features_ask_for_many_rounds(n_features, epsilon, rounds, rate):
         assert defaults(other) == defaults(replace(other, n_features=2))
 
 
-def learner(chosen):
+def setting_of(chosen, hyper):
     binner = Binner(
         features=(
             AffineBins(lower=0.0, upper=1.0, n_cells=8, table=bytes(range(8))),
@@ -70,15 +111,18 @@ def learner(chosen):
         ),
         feature_names=("number", "category"),
     )
-    setting = Setting(
-        hyper=defaults(chosen),
+    return Setting(
+        hyper=hyper,
         loss=chosen.loss,
         binner=binner,
         facts=chosen,
         public=np.random.default_rng(0),
         n_threads=1,
     )
-    return build(setting).learner
+
+
+def learner(chosen):
+    return build(setting_of(chosen, defaults(chosen))).learner
 
 
 def test_released_gains_are_followed_further_where_they_are_sure():

@@ -1,5 +1,6 @@
 import math
 from dataclasses import FrozenInstanceError, asdict, fields, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import CategoryBins, EdgeBins
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
@@ -90,7 +92,17 @@ def test_a_rule_fills_only_what_is_open():
 
 
 def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
-    return PublicFacts(epsilon=epsilon, delta=delta, n_rows=n_rows, n_features=3, loss=loss)
+    return PublicFacts(
+        epsilon=epsilon,
+        delta=delta,
+        n_rows=n_rows,
+        n_features=3,
+        loss=loss,
+        given=Hyperparameters(),
+        budget=Fraction(1) if epsilon < math.inf else math.inf,
+        accountant=GDPAccountant() if delta else PureAccountant(),
+        neighbours=Neighbours.ADD_REMOVE,
+    )
 
 
 def build(name, request, loss=LOSS, *, delta=1e-6):
