@@ -19,6 +19,7 @@ from dpboost._utils.schema_checks import (
     Column,
     borders_between_bins,
     by_column,
+    columns,
     distinct_values,
     from_pairs,
     interval,
@@ -57,6 +58,11 @@ class Schema:
         counts as "other". Columns of numbers hold the listed integers themselves, in
         [0, 65535]; columns of text or of pandas' categorical type are read by position in
         this list. At most 255 get a bin of their own: put the most frequent first.
+    integer : sequence of column, optional
+        Numeric columns that hold whole numbers in floats. Their bins end half-way between whole
+        numbers, and there are never more of them than values between the bounds. Columns of
+        integer and boolean type need not be listed where ``assume_public`` names
+        ``"column_types"``.
     classes : sequence, optional
         All labels of a classification task, at least two.
     label_bounds : (lower, upper), optional
@@ -67,8 +73,8 @@ class Schema:
     Raises
     ------
     InvalidParameterError
-        For a value that breaks these rules, and for a column with two of bounds, edges and
-        categories.
+        For a value that breaks these rules, for a column with two of bounds, edges and
+        categories, and for an integer column with edges or categories.
 
     Privacy
     -------
@@ -84,6 +90,7 @@ class Schema:
     bounds: Mapping[Column, tuple[float, float]] = field(default_factory=dict)
     edges: Mapping[Column, tuple[float, ...]] = field(default_factory=dict)
     categories: Mapping[Column, tuple[Category, ...]] = field(default_factory=dict)
+    integer: tuple[Column, ...] = ()
     classes: tuple[Category, ...] | None = None
     label_bounds: tuple[float, float] | None = None
     max_rows: int | None = None
@@ -98,6 +105,9 @@ class Schema:
         for name in _BY_COLUMN:
             for key in getattr(self, name):
                 _declare_once(seen, key, name, repr(key))
+        object.__setattr__(self, "integer", columns("integer", self.integer))
+        for key in self.integer:
+            _check_integer_column(seen.get(key), repr(key))
         if self.classes is not None:
             classes = distinct_values("classes", self.classes)
             if len(classes) < 2:
@@ -177,6 +187,8 @@ class Schema:
                 result[name] = table
             elif table:
                 result[name] = [[key, value] for key, value in table.items()]
+        if self.integer:
+            result["integer"] = list(self.integer)
         for name in ("classes", "label_bounds"):
             if getattr(self, name) is not None:
                 result[name] = list(getattr(self, name))
@@ -276,9 +288,18 @@ class Schema:
                 place = _position(name, key, position, len(names))
                 _declare_once(seen, place, name, f"{names[place]!r} (position {place})")
                 resolved[name][place] = value
+        integer = [_position("integer", key, position, len(names)) for key in self.integer]
+        for place in integer:
+            shown = f"{names[place]!r} (position {place})"
+            _check_integer_column(seen.get(place), shown)
+            if integer.count(place) > 1:
+                raise InvalidParameterError(
+                    f"The 'integer' of Schema lists the column {shown} twice."
+                )
         return ResolvedSchema(
             feature_names=tuple(names),
             **resolved,
+            integer=frozenset(integer),
             classes=self.classes,
             label_bounds=self.label_bounds,
             max_rows=self.max_rows,
@@ -294,6 +315,9 @@ class ResolvedSchema:
     feature_names : tuple of str
     bounds, edges, categories : dict of int to tuple
         As in `Schema`, by position.
+    integer : frozenset of int
+        Columns of whole numbers: those declared, and those whose type says so where types are
+        public by assumption.
     classes : tuple or None
     label_bounds : (float, float) or None
     max_rows : int or None
@@ -303,6 +327,7 @@ class ResolvedSchema:
     bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     edges: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     categories: Mapping[int, tuple[Category, ...]] = field(default_factory=dict)
+    integer: frozenset[int] = frozenset()
     classes: tuple[Category, ...] | None = None
     label_bounds: tuple[float, float] | None = None
     max_rows: int | None = None
@@ -323,6 +348,15 @@ def _declare_once(seen: dict[Column, str], key: Column, part: str, shown: str) -
             "keep one of bounds, edges and categories, by name or by position."
         )
     seen[key] = part
+
+
+def _check_integer_column(part: str | None, shown: str) -> None:
+    """Raise where an integer column is declared in a part that leaves it no bounds."""
+    if part in ("edges", "categories"):
+        raise InvalidParameterError(
+            f"The column {shown} is listed in 'integer' of Schema and in {part!r}, which already "
+            "say where its bins end: leave it out of 'integer'."
+        )
 
 
 def _position(part: str, key: Column, position: Mapping[str, int], n_features: int) -> int:

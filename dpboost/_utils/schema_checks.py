@@ -34,6 +34,20 @@ def by_column(name: str, value: Any) -> dict[Column, Any]:
     return result
 
 
+def columns(name: str, value: Any) -> tuple[Column, ...]:
+    """Return distinct names or positions of columns."""
+    if value is None:
+        return ()
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(name, "Schema", "a list of column names or positions from 0", value)
+    listed = list(value)
+    keys = tuple(by_column(name, dict.fromkeys(listed)))
+    if len(keys) < len(listed):
+        twice = next(item for item in listed if listed.count(item) > 1)
+        raise InvalidParameterError(f"The {name!r} of Schema lists the column {twice!r} twice.")
+    return keys
+
+
 def from_pairs(name: str, pairs: Any) -> dict[Column, Any]:
     """Return a list of ``[column, value]`` pairs as a dict."""
     must = "a dict, or a list of [column, value] pairs"

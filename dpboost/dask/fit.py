@@ -184,7 +184,12 @@ def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
             raise InvalidParameterError("The partitions of X must have the same columns.")
         for place in sorted(first.categorical ^ other.categorical | first.ordered ^ other.ordered):
             raise _unlike(first.feature_names[place])
-    return first
+    # Whole numbers and fractions together are fractions.
+    return replace(
+        first,
+        integer=frozenset.intersection(*(own.integer for own in found)),
+        boolean=frozenset.intersection(*(own.boolean for own in found)),
+    )
 
 
 def _common_lists(facts: list[PartFacts], columns: ColumnFacts) -> Mapping[int, Sequence[Any]]:

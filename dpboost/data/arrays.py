@@ -9,16 +9,21 @@ from numpy.typing import NDArray
 
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import COMPLEX, NOT_NUMBERS, to_float
+from dpboost.data.columns import COMPLEX, NOT_NUMBERS, WHOLE_KINDS, to_float
 
 
 def as_array(X: Any, *, may_be_empty: bool = False) -> NDArray[Any]:
-    """Return a list or array as a 2-D numpy array of numbers, without a copy where it is one."""
+    """Return a list or array as a 2-D numpy array of numbers, without a copy where it is one.
+
+    Only an array has a type of its own: whole numbers in a list become floats.
+    """
     ragged = False
     try:
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(np.float64), np.nan)
         array = np.asarray(X)
+        if not hasattr(X, "dtype") and array.dtype.kind in WHOLE_KINDS:
+            array = array.astype(np.float64)  # what numpy makes of a list depends on its cells
     except ValueError:
         ragged = True
     if ragged:

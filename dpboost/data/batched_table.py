@@ -57,6 +57,8 @@ class BatchedTable(Table):
             feature_names=first.feature_names,
             categorical=first.categorical,
             ordered=first.ordered,
+            integer=first.integer,
+            boolean=first.boolean,
             zero_as_missing=zero_as_missing,
         )
         self._batches = batches

@@ -35,6 +35,8 @@ class BinnedTable(Table):
             feature_names=like.feature_names,
             categorical=like.categorical,
             ordered=like.ordered,
+            integer=like.integer,
+            boolean=like.boolean,
             zero_as_missing=like.zero_as_missing,
         )
         self._binner = binner

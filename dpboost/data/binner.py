@@ -23,6 +23,7 @@ from dpboost.data.feature_bins import (
     bins_to_dict,
     kernel_maps,
     uniform_bins,
+    whole_bins,
 )
 from dpboost.data.sparse import BinnedRows, SparseBins, StoredColumns
 from dpboost.data.table import Table, number_codes
@@ -143,6 +144,8 @@ class Binner:
     ) -> Binner:
         """Return equal bins between known bounds, declared borders, and listed categories.
 
+        Bins of integer columns end half-way between whole numbers.
+
         Parameters
         ----------
         schema : ResolvedSchema
@@ -192,7 +195,8 @@ class Binner:
             elif place in schema.edges:
                 features.append(EdgeBins(edges=schema.edges[place]))
             elif place in known:
-                features.append(uniform_bins(*known[place], n_bins))
+                bins = whole_bins if place in schema.integer else uniform_bins
+                features.append(bins(*known[place], n_bins))
             else:
                 features.append(EdgeBins.arcsinh(n_bins, scale=scale))
         if cut:

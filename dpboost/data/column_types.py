@@ -21,12 +21,18 @@ class ColumnFacts:
         not here: what a table lists undeclared is part of its rows.
     ordered : frozenset of int
         Those of them whose codes are compared as numbers.
+    integer : frozenset of int
+        Positions of the columns of integer or boolean type.
+    boolean : frozenset of int
+        Those of them of boolean type.
     zero_as_missing : bool
     """
 
     feature_names: tuple[str, ...]
     categorical: frozenset[int] = frozenset()
     ordered: frozenset[int] = frozenset()
+    integer: frozenset[int] = frozenset()
+    boolean: frozenset[int] = frozenset()
     zero_as_missing: bool = False
 
     @classmethod
@@ -36,6 +42,8 @@ class ColumnFacts:
             feature_names=table.feature_names,
             categorical=frozenset(table.categorical),
             ordered=table.ordered,
+            integer=table.integer,
+            boolean=table.boolean,
             zero_as_missing=table.zero_as_missing,
         )
 

@@ -17,6 +17,9 @@ NOT_NUMBERS = (
     "another object that is no number. A DataFrame may hold text in columns whose categories "
     "are declared in Schema(categories=...)."
 )
+# Letters of numpy, and of pandas, for types of booleans and of whole numbers.
+BOOLEAN_KIND = "b"
+WHOLE_KINDS = "biu"
 COMPLEX = "Complex data not supported"
 
 
@@ -82,6 +85,11 @@ def is_text(column: Any) -> bool:
     """Tell whether a Series has a type that needs a list of categories: text or objects."""
     dtype = column.dtype
     return dtype == np.dtype(object) or str(dtype).removeprefix("large_").startswith("str")
+
+
+def number_kind(dtype: Any) -> str:
+    """Return numpy's letter for the values of a pandas type, nullable, Arrow or sparse."""
+    return str(getattr(dtype, "subtype", dtype).kind)
 
 
 def is_stored(dtype: Any) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.data.columns import is_frame
+from dpboost.data.columns import WHOLE_KINDS, is_frame
 
 # Rows read at a time from a sequence that does not say how many it likes.
 _BATCH = 4096
@@ -108,7 +108,10 @@ def sequence_slices(sequence: Any, size: int) -> Iterator[NDArray[Any]]:
     n_rows = len(sequence)
     for start in range(0, n_rows, size):
         asked = slice(start, min(start + size, n_rows))
-        rows = np.asarray(sequence[asked])
+        given = sequence[asked]
+        rows = np.asarray(given)
+        if not isinstance(given, np.ndarray) and rows.dtype.kind in WHOLE_KINDS:
+            rows = rows.astype(np.float64)  # what numpy makes of a list depends on its cells
         if rows.ndim != 2:
             raise _other_parts()
         if len(rows) != asked.stop - asked.start:

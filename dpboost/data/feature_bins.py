@@ -17,6 +17,8 @@ from dpboost.schema import MAX_VALUE_BINS
 MAX_CELLS = 1 << 16
 MAX_CODE = 65535
 
+# A histogram of the fine cells of a feature has so many.
+N_CELLS = 1024
 # Bounds are brought in to this size, so that their difference is a finite double.
 _LARGEST_BOUND = 2.0**1022
 _LARGEST_SCALE = float(np.finfo(np.float64).max)
@@ -186,6 +188,50 @@ def uniform_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
     """Return ``n_bins`` equal bins between two bounds; equal bounds make one bin."""
     n_bins = check_integer("n_bins", "uniform_bins", n_bins, low=1, high=MAX_VALUE_BINS)
     return AffineBins(lower=lower, upper=upper, n_cells=n_bins)
+
+
+@lru_cache(maxsize=64, typed=True)
+def whole_bins(lower: float, upper: float, n_bins: int) -> AffineBins:
+    """Return bins that end half-way between whole numbers, for a feature that holds these alone.
+
+    Parameters
+    ----------
+    lower, upper : float
+        ``lower <= upper``; equal ones make one bin. Where no whole number lies between them, the
+        nearest ones around them take their place.
+    n_bins : int
+        At most this many bins come out, and at most one for each value.
+
+    Returns
+    -------
+    AffineBins
+        Each of its cells, ``N_CELLS`` at most, holds as many whole numbers as the others.
+    """
+    if lower == upper:
+        return uniform_bins(lower, upper, n_bins)
+    low, high = max(lower, -_LARGEST_BOUND), min(upper, _LARGEST_BOUND)
+    first, last = math.ceil(low), math.floor(high)
+    if first > last:
+        first, last = last, first
+    n_values = last - first + 1
+    width = -(-n_values // N_CELLS)
+    n_cells = -(-n_values // width)
+    table = None
+    if n_cells > n_bins:
+        table = bytes(cell * n_bins // n_cells for cell in range(n_cells))
+    start = first - 0.5
+    return AffineBins(lower=start, upper=start + n_cells * width, n_cells=n_cells, table=table)
+
+
+def fine_cells(bins: AffineBins, *, whole: bool) -> AffineBins:
+    """Return ``N_CELLS`` cells over the bounds of a feature, all in one bin.
+
+    Those of whole numbers are as wide as the cells of `whole_bins`, and may go on beyond them.
+    """
+    upper = bins.upper
+    if whole:
+        upper = bins.lower + N_CELLS * ((bins.upper - bins.lower) / bins.n_cells)
+    return AffineBins(lower=bins.lower, upper=upper, n_cells=N_CELLS, table=bytes(N_CELLS))
 
 
 def _check_n_bins(owner: str, n_bins: int) -> None:

@@ -13,6 +13,8 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.column_names import column_names
 from dpboost.data.columns import (
+    BOOLEAN_KIND,
+    WHOLE_KINDS,
     category_codes,
     category_list,
     frame_column,
@@ -20,6 +22,7 @@ from dpboost.data.columns import (
     is_frame,
     is_stored,
     is_text,
+    number_kind,
     numeric_column,
     stored_column,
     to_float,
@@ -56,6 +59,10 @@ class Table:
     ordered : frozenset of int
         Those of them whose pandas type is ordered and whose categories are not declared:
         LightGBM compares their codes as numbers.
+    integer : frozenset of int
+        Positions of the columns of integer or boolean type. Lists have no type.
+    boolean : frozenset of int
+        Those of them of boolean type.
     stored : StoredColumns, StoredRows or None
         The cells that a sparse table stores; None for a dense one.
     zero_as_missing : bool
@@ -63,17 +70,20 @@ class Table:
 
     Privacy
     -------
-    ``n_features``, ``feature_names``, the positions in ``categorical``, ``ordered`` and
-    ``zero_as_missing`` depend on names and types of columns and on parameters only, which are
-    public by assumption. Everything else is private, undeclared lists of categories too.
+    ``n_features``, ``feature_names``, the positions in ``categorical``, ``ordered``, ``integer``,
+    ``boolean`` and ``zero_as_missing`` depend on names and types of columns and on parameters
+    only, which are public by assumption. Everything else is private, undeclared lists of
+    categories too.
     """
 
     __slots__ = (
         "_dense",
         "_frame",
         "_number_codes",
+        "boolean",
         "categorical",
         "feature_names",
+        "integer",
         "n_rows",
         "ordered",
         "stored",
@@ -90,6 +100,8 @@ class Table:
         frame: Any = None,
         categorical: Mapping[int, list[Any]] | None = None,
         ordered: frozenset[int] = frozenset(),
+        integer: frozenset[int] = frozenset(),
+        boolean: frozenset[int] = frozenset(),
         number_codes: frozenset[int] = frozenset(),
         zero_as_missing: bool = False,
     ) -> None:
@@ -97,6 +109,8 @@ class Table:
         self.feature_names = feature_names
         self.categorical = dict(categorical or {})
         self.ordered = ordered
+        self.integer = integer
+        self.boolean = boolean
         self.stored = stored
         self.zero_as_missing = zero_as_missing
         self._dense = dense
@@ -284,6 +298,7 @@ def read_table(
         return _read_frame(X, names, _resolve(schema, names), zero_as_missing)
     kinds: dict[str, Any] = {}
     if scipy.sparse.issparse(X):
+        kind = X.dtype.kind
         if X.ndim != 2:
             raise InvalidParameterError("Expected 2D array, got 1D sparse array instead.")
         check_shape(X.shape, may_be_empty=may_be_empty)
@@ -293,12 +308,16 @@ def read_table(
             kinds["stored"] = StoredRows(canonical(X, "csr"))
     else:
         X = kinds["dense"] = as_array(X, may_be_empty=may_be_empty)
+        kind = X.dtype.kind
     names = column_names(feature_names, X.shape[1])
     resolved = _resolve(schema, names)
     _check_number_codes(resolved)
+    every = frozenset(range(X.shape[1]))
     return Table(
         n_rows=X.shape[0],
         feature_names=names,
+        integer=every if kind in WHOLE_KINDS else frozenset(),
+        boolean=every if kind == BOOLEAN_KIND else frozenset(),
         number_codes=frozenset(resolved.categories),
         zero_as_missing=zero_as_missing,
         **kinds,
@@ -341,10 +360,17 @@ def _read_frame(
         feature_names=names,
         categorical=categorical,
         ordered=frozenset(ordered),
+        integer=_of_kind(X, WHOLE_KINDS),
+        boolean=_of_kind(X, BOOLEAN_KIND),
         number_codes=frozenset(numeric_declared),
         zero_as_missing=zero_as_missing,
         **kinds,
     )
+
+
+def _of_kind(X: Any, kinds: str) -> frozenset[int]:
+    """Return the positions of the columns of a DataFrame whose type is of one of these kinds."""
+    return frozenset(place for place, dtype in enumerate(X.dtypes) if number_kind(dtype) in kinds)
 
 
 def _stored_frame(

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.arrays import as_array
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.data.labels import check_same_length
@@ -105,4 +106,4 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     X = unpack(X)
     if issparse(X):
         return checked_sparse(X).tocsr()[rows]
-    return _safe_indexing(X if hasattr(X, "shape") else np.asarray(X), rows)
+    return _safe_indexing(X if hasattr(X, "shape") else as_array(X), rows)

@@ -11,13 +11,17 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import READ_ONCE, Batches
 from dpboost.data.binned_table import bin_while_reading
 from dpboost.data.binner import Binner
+from dpboost.data.column_types import ColumnFacts
 from dpboost.data.table import Table
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters
+from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 from dpboost.training.inputs import Reading, nominal_columns, open_table, read
 from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.private_bins import released_columns
+from dpboost.training.public_schema import with_types
 
 
 def open_batches(
@@ -115,7 +119,7 @@ def _why_again(
     """Say why rows have to be read more than once, or None where their bins are public."""
     if privacy.rows_per_user is not None:
         return "rows_per_user draws a sample first"
-    schema = privacy.schema.resolve(table.feature_names)
+    schema = _known(table, privacy)
     nominal = nominal_columns(reading.categorical, table, privacy.schema, owner)
     open_lists = set(table.categorical) - set(schema.categories)
     if nominal or (open_lists and "categories" not in privacy.assume_public):
@@ -126,16 +130,23 @@ def _why_again(
             "bounds of features are learned; declare Schema(edges=...) of all of them, or "
             "Schema(bounds=...) for a recipe with equal bins"
         )
-    if schema.bounds and learns:
+    public = _public_binner(table, privacy, MAX_VALUE_BINS)
+    if learns and released_columns(public, schema.integer):
         return "the recipe learns bins between the bounds; declare Schema(edges=...)"
     return None
+
+
+def _known(table: Table, privacy: PrivacyRequest) -> ResolvedSchema:
+    """Return what is declared, and what column types say where these are public."""
+    schema = privacy.schema.resolve(table.feature_names)
+    return with_types(schema, ColumnFacts.of(table), privacy.assume_public)
 
 
 def _public_binner(table: Table, privacy: PrivacyRequest, n_bins: int) -> Binner:
     """Return the bins that the fit will ask for, from public knowledge alone."""
     ordered = table.ordered if "categories" in privacy.assume_public else frozenset()
     return Binner.from_schema(
-        privacy.schema.resolve(table.feature_names),
+        _known(table, privacy),
         n_bins=n_bins,
         categorical=table.categorical,
         ordered=ordered,

@@ -18,8 +18,8 @@ PARAMETERS = """    Parameters
     neighbours : {"add_remove", "replace"}, default="add_remove"
         Two tables are neighbours when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
-        What is taken as public without being declared: column types (numbers or categories), and
-        the set of labels of a classifier. ``"categories"`` adds the lists of categories that
+        What is taken as public without being declared: column types (numbers, whole numbers,
+        booleans or categories), and the set of labels of a classifier. ``"categories"`` adds the lists of categories that
         columns of a categorical type bring along: they are made of rows, become part of the model,
         and are learned without it, which needs delta > 0.
     n_estimators : int, default=None
@@ -30,7 +30,8 @@ PARAMETERS = """    Parameters
     max_depth : int, default=None
         Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget.
     reg_lambda : float, default=None
-        L2 regularisation, greater than 0.
+        L2 regularisation, greater than 0. Recipe ``"best"`` takes the standard deviation of the
+        noise of a leaf's hessian sum, 5 to 100, where ``delta > 0``.
     max_bin : int, default=None
         Bins of a numeric feature, 2 to 255, equally wide over its bounds.
     trees_per_ensemble : int, default=None

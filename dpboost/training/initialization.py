@@ -92,7 +92,8 @@ def prepare(
     shares = [0.0, 0.0]
     if recipe.start_share is not None:
         shares[0] = recipe.start_share(loss_setup.loss, privacy.delta)
-    if recipe.bins_share is not None and released_columns(binner):
+    integer = completed.schema.integer
+    if recipe.bins_share is not None and released_columns(binner, integer):
         shares[1] = recipe.bins_share(privacy.delta)
     weights = [Fraction(str(share)) for share in shares]
     start, bins, rest = divide(completed.epsilon, [*weights, 1 - sum(weights)])
@@ -105,7 +106,13 @@ def prepare(
             n_rows = min(seen.n_rows, completed.schema.max_rows or math.inf)
         if bins and n_rows is not None:
             binner = release_bins(
-                binner, source, n_bins=n_bins, n_rows=n_rows, budget=bins, ledger=ledger
+                binner,
+                source,
+                integer=integer,
+                n_bins=n_bins,
+                n_rows=n_rows,
+                budget=bins,
+                ledger=ledger,
             )
     if n_rows is not None:
         warn_of_delta(ledger, n_rows)

@@ -170,7 +170,7 @@ class PrivacyRequest:
         given = [
             part.name
             for part in fields(self.schema)
-            if getattr(self.schema, part.name) not in (None, {})
+            if getattr(self.schema, part.name) not in (None, {}, ())
         ]
         return ", ".join(given) or "nothing"
 

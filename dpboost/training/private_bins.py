@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpboost._kernels import bin_merging, binning
 from dpboost.data.binner import Binner
-from dpboost.data.feature_bins import AffineBins
+from dpboost.data.feature_bins import N_CELLS, AffineBins, fine_cells
 from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -21,7 +21,6 @@ from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
-N_CELLS = 1024
 # One row in units of histograms with Gaussian noise, which wants a fine lattice. Laplace noise is
 # exact on whole rows.
 ROW_UNITS = 2**18
@@ -110,6 +109,7 @@ def release_bins(
     binner: Binner,
     source: RowStore,
     *,
+    integer: Set[int] = frozenset(),
     n_bins: int,
     n_rows: float,
     budget: PrivacyCost,
@@ -123,6 +123,8 @@ def release_bins(
         Public bins; those of features with bounds are replaced.
     source : RowStore
         Of rows with a ``table``.
+    integer : set of int
+        Features of whole numbers, whose bins are those of `whole_bins`.
     n_bins : int
         Bins of a feature, 2 to 255.
     n_rows : float
@@ -142,10 +144,12 @@ def release_bins(
     q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
     post-processing.
     """
-    places = released_columns(binner)
+    places = released_columns(binner, integer)
     if not places:
         return binner
-    fine = {place: _fine(binner.features[place]) for place in places}
+    public = {place: _affine(binner.features[place]) for place in places}
+    fine = {place: fine_cells(public[place], whole=place in integer) for place in places}
+    n_cells = {place: public[place].n_cells for place in places if place in integer}
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
     query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
@@ -156,18 +160,27 @@ def release_bins(
     features = list(binner.features)
     for start in range(0, len(places), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
-        tables = merge_cells(released[some] / units, noise_stddev, n_rows, n_bins)
+        noisy = released[some] / units
+        for counted, place in zip(noisy, places[some], strict=True):
+            counted[n_cells.get(place, N_CELLS) :] = 0.0  # cells beyond the bounds
+        tables = merge_cells(noisy, noise_stddev, n_rows, n_bins)
         for place, table in zip(places[some], tables, strict=True):
-            features[place] = replace(fine[place], table=table.tobytes())
+            bins = (public if place in integer else fine)[place]
+            features[place] = replace(bins, table=table[: bins.n_cells].tobytes())
     return replace(binner, features=tuple(features))
 
 
-def released_columns(binner: Binner) -> list[int]:
-    """Return the features whose bins `release_bins` releases; a function of public numbers."""
+def released_columns(binner: Binner, integer: Set[int] = frozenset()) -> list[int]:
+    """Return the features whose bins `release_bins` releases; a function of public numbers.
+
+    Two whole numbers have a bin each, and nothing is to be learned.
+    """
     places = [
         place
         for place, bins in enumerate(binner.features)
-        if isinstance(bins, AffineBins) and bins.lower < bins.upper
+        if isinstance(bins, AffineBins)
+        and bins.lower < bins.upper
+        and not (place in integer and bins.n_cells <= 2)
     ]
     return places if len(places) <= MOST_FEATURES else []
 
@@ -249,10 +262,10 @@ def denoise(noisy: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float
     return density
 
 
-def _fine(bins: object) -> AffineBins:
-    """Return the fine cells over the bounds of a feature."""
+def _affine(bins: object) -> AffineBins:
+    """Return the bins of a feature with bounds."""
     assert isinstance(bins, AffineBins)
-    return AffineBins(lower=bins.lower, upper=bins.upper, n_cells=N_CELLS, table=bytes(N_CELLS))
+    return bins
 
 
 def _pieces(table: Table, places: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:

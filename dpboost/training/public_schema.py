@@ -161,6 +161,7 @@ def complete_schema(
         delta=ledger.delta,
     )
     assumed = ["column types"] if "column_types" in assume_public else []
+    schema = with_types(schema, columns, assume_public, nominal)
     lists = {
         place: tuple(values)
         for place, values in (assumed_categories or {}).items()
@@ -183,6 +184,39 @@ def complete_schema(
         assumed=tuple(assumed),
         learned=tuple(steps.values()),
         epsilon=budget.training + left,
+    )
+
+
+def with_types(
+    schema: ResolvedSchema,
+    columns: ColumnFacts,
+    assume_public: Sequence[str],
+    nominal: frozenset[int] = frozenset(),
+) -> ResolvedSchema:
+    """Add what column types say where these are public by assumption.
+
+    Parameters
+    ----------
+    schema : ResolvedSchema
+        What the user declares, by position.
+    columns : ColumnFacts
+    assume_public : tuple of str
+    nominal : frozenset of int
+        Columns of numbers that hold categories.
+
+    Returns
+    -------
+    ResolvedSchema
+        Columns of integer and boolean type are integer columns, and booleans lie in [0, 1].
+    """
+    if "column_types" not in assume_public:
+        return schema
+    known = {*schema.bounds, *schema.edges, *schema.categories, *nominal}
+    flags = dict.fromkeys(sorted(columns.boolean - known), (0.0, 1.0))
+    return replace(
+        schema,
+        integer=schema.integer | (columns.integer - columns.categorical - nominal),
+        bounds={**schema.bounds, **flags},
     )
 
 

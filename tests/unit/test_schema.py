@@ -14,6 +14,7 @@ def full_schema():
         bounds={"age": (17, 90), 3: (0.5, 0.5)},
         edges={"hours": [20, 30.5, 45]},
         categories={"job": ["clerk", "nurse"], 5: [1, 4, 9]},
+        integer=["age", 3],
         classes=["no", "yes"],
         label_bounds=(1, 30),
         max_rows=1000,
@@ -52,6 +53,13 @@ def test_values_become_plain_python():
         ({"bounds": {True: (0, 1)}}, "positions from 0"),
         ({"bounds": {1.5: (0, 1)}}, "positions from 0"),
         ({"bounds": [(0, 1)]}, "dict from column"),
+        ({"integer": "a"}, "list of column names"),
+        ({"integer": 3}, "list of column names"),
+        ({"integer": [-1]}, "positions from 0"),
+        ({"integer": [True]}, "positions from 0"),
+        ({"integer": ["a", "a"]}, "lists the column 'a' twice"),
+        ({"integer": ["a"], "edges": {"a": [1]}}, "'integer' of Schema and in 'edges'"),
+        ({"integer": [2], "categories": {2: [1]}}, "'integer' of Schema and in 'categories'"),
         ({"edges": {"a": []}}, "1 to 254"),
         ({"edges": {"a": [1, 1]}}, "strictly increasing"),
         ({"edges": {"a": range(255)}}, "1 to 254"),
@@ -120,6 +128,7 @@ def test_resolve_gives_positions():
     assert resolved.bounds == {0: (17.0, 90.0), 3: (0.5, 0.5)}
     assert resolved.edges == {2: (20.0, 30.5, 45.0)}
     assert resolved.categories == {1: ("clerk", "nurse"), 5: (1, 4, 9)}
+    assert resolved.integer == {0, 3}
     assert resolved.classes == ("no", "yes")
     assert resolved.label_bounds == (1.0, 30.0)
     assert resolved.max_rows == 1000
@@ -141,6 +150,10 @@ def test_resolve_reads_blanks_as_lightgbm_does():
         ({"bounds": {"age": (0, 1), 0: (0, 2)}}, "declared twice"),
         ({"bounds": {"age": (0, 1)}, "categories": {0: [1, 2]}}, "declared twice"),
         ({"bounds": {"0": (0, 1)}}, "does not have"),
+        ({"integer": ["agee"]}, "Did you mean 'age'"),
+        ({"integer": [2]}, "columns 0 to 1"),
+        ({"integer": ["age", 0]}, "lists the column 'age' .position 0. twice"),
+        ({"integer": [0], "edges": {"age": [1]}}, "'integer' of Schema and in 'edges'"),
     ],
 )
 def test_resolve_refuses(parts, message):

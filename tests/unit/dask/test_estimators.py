@@ -311,3 +311,14 @@ def test_the_client_is_a_parameter_that_is_not_stored(client):
     assert clone(DaskDPBoostRegressor(epsilon=2.0)).epsilon == 2.0
     with pytest.raises(InvalidParameterError, match=r"distributed\.Client"):
         DaskDPBoostRegressor(client="tcp://host", **GIVEN).fit(chunked(X, 2), chunked(Y, 2))
+
+
+def test_types_of_partitions_are_those_of_the_whole_table(client):
+    whole = np.random.default_rng(2).integers(0, 30, (N, 3))
+    frame = pd.DataFrame({"n": whole[:, 0], "flag": whole[:, 1] > 9, "x": X[:, 2]})
+    given = {**GIVEN, "schema": {"label_bounds": (-2, 6)}}
+    for rows, parts in ((whole, chunked(whole, 3)), (frame, dd.from_pandas(frame, npartitions=3))):
+        y = chunked(Y, 3) if rows is whole else dd.from_pandas(pd.Series(Y), npartitions=3)
+        one = text(DPBoostRegressor(**given).fit(rows, Y))
+        assert text(DaskDPBoostRegressor(client=client, **given).fit(parts, y).to_local()) == one
+        assert one != text(DPBoostRegressor(**given).fit(rows.astype(float), Y))

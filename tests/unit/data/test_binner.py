@@ -419,3 +419,61 @@ def test_a_binner_remembers_that_zeros_are_missing():
     old = binner.to_dict()
     del old["zero_as_missing"]
     assert not Binner.from_dict(old).zero_as_missing
+
+
+# -- whole numbers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bounds", "n_bins", "values"),
+    [
+        ((0, 1), 64, (0, 1)),
+        ((0.5, 3.5), 64, (1, 2, 3)),
+        ((-3, 20), 64, range(-3, 21)),
+        ((0.2, 0.8), 64, (0, 1)),  # none lies between: the nearest ones
+        ((7, 7), 64, (7,)),
+    ],
+)
+def test_every_whole_number_between_the_bounds_has_a_bin_where_there_is_room(
+    bounds, n_bins, values
+):
+    schema = Schema(bounds={0: bounds}, integer=[0]).resolve(["x"])
+    binner = Binner.from_schema(schema, n_bins=n_bins)
+    assert binner.n_bins[0] == len(values)
+    assert binner.bin_values(0, np.array(values, dtype=float)).tolist() == [*range(len(values))]
+    inner = binner.thresholds(0)[:-1]
+    np.testing.assert_allclose(inner, np.array(values[:-1]) + 0.5, atol=1e-9)
+    beyond = np.array([-1e9, 1e9, np.nan])
+    assert binner.bin_values(0, beyond).tolist() == [0, len(values) - 1, len(values)]
+    assert Binner.from_dict(binner.to_dict()) == binner
+
+
+@pytest.mark.parametrize("n_values", [65, 73, 1000, 1024, 1025, 99_999, 10**6, 2**40])
+@pytest.mark.parametrize("first", [0, -17])
+def test_bins_of_many_whole_numbers_end_half_way_between_them(n_values, first):
+    schema = Schema(bounds={0: (first, first + n_values - 1)}, integer=[0]).resolve(["x"])
+    binner = Binner.from_schema(schema, n_bins=64)
+    assert binner.n_bins[0] == 64
+    ends = binner.thresholds(0)[:-1]
+    np.testing.assert_allclose(ends - np.floor(ends), 0.5, atol=1e-3)
+    below, above = np.floor(ends), np.ceil(ends)
+    assert binner.bin_values(0, below).tolist() == [*range(63)]
+    assert binner.bin_values(0, above).tolist() == [*range(1, 64)]
+    sizes = np.diff([first - 0.5, *ends, first + n_values - 0.5])
+    width = -(-n_values // 1024)
+    assert sizes.max() - sizes.min() <= 2 * width + 1 or sizes.max() <= 1.1 * sizes.min()
+
+
+@pytest.mark.parametrize("bounds", [(-1.7e308, 1.7e308), (0, 1e300), (-1e18, 1e18)])
+def test_bounds_of_any_size_give_bins_of_whole_numbers(bounds):
+    schema = Schema(bounds={0: bounds}, integer=[0]).resolve(["x"])
+    binner = Binner.from_schema(schema, n_bins=32)
+    assert binner.n_bins[0] == 32
+    places = binner.bin_values(0, np.linspace(bounds[0] / 2, bounds[1] / 2, 50) * 2)
+    assert (places[0], places[-1]) == (0, 31)
+    assert (np.diff(places.astype(int)) >= 0).all()
+
+
+def test_fractions_keep_equal_bins():
+    schema = Schema(bounds={0: (0, 1), 1: (0, 1)}, integer=[1]).resolve(["x", "flag"])
+    assert Binner.from_schema(schema, n_bins=16).n_bins.tolist() == [16, 2]

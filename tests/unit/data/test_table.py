@@ -380,3 +380,67 @@ def test_sparse_columns_of_a_frame_stay_sparse():
     np.testing.assert_array_equal(columns(table), columns(expected))
     assert table.categorical == expected.categorical
     assert read_table(frame[["words", "size", "age"]]).stored is None
+
+
+# -- types of columns -----------------------------------------------------------------------------
+
+
+def kinds(X):
+    table = read_table(X)
+    return sorted(table.integer), sorted(table.boolean)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, scipy.sparse.csr_matrix, scipy.sparse.csc_array])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1", "i8", "?"])
+def test_an_array_is_of_one_type(wrap, dtype):
+    found = kinds(wrap(np.ones((3, 2), dtype=dtype)))
+    assert found == ([0, 1] if dtype not in ("f4", "f8") else [], [0, 1] if dtype == "?" else [])
+
+
+def test_lists_and_objects_have_no_type():
+    # The type that numpy finds depends on the cells: a single fraction changes it.
+    for cells in ([[1, 2], [3, 4]], [[True, False]], [[1, 2], [3, 4.5]]):
+        assert kinds(cells) == ([], [])
+        assert kinds(np.array(cells, dtype=object)) == ([], [])
+
+
+def test_a_list_of_whole_numbers_stays_without_a_type_where_rows_are_taken():
+    from dpboost.data.users import take_rows
+
+    assert kinds(take_rows([[1, 2], [3, 4]], np.array([1]))) == ([], [])
+    assert kinds(take_rows(np.array([[1, 2], [3, 4]]), np.array([1]))) == ([0, 1], [])
+
+
+@pytest.mark.parametrize("given", [np.array, list])
+def test_a_sequence_has_the_type_of_the_arrays_that_it_gives(given):
+    import lightgbm
+
+    class Rows(lightgbm.Sequence):
+        def __getitem__(self, place):
+            return given([[1, 2], [3, 4]][place])
+
+        def __len__(self):
+            return 2
+
+    assert kinds(Rows()) == ([0, 1] if given is np.array else [], [])
+
+
+def test_columns_of_a_frame_have_their_own_types():
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "float": [1.0, 2.0],
+            "int": [1, 2],
+            "bool": [True, False],
+            "Int": pd.array([1, None], dtype="Int8"),
+            "Bool": pd.array([True, None], dtype="boolean"),
+            "Float": pd.array([1, None], dtype="Float64"),
+            "arrow": pd.array([1, 2], dtype=pd.ArrowDtype(pa.uint16())),
+            "flag": pd.array([True, None], dtype=pd.ArrowDtype(pa.bool_())),
+            "sparse": pd.arrays.SparseArray([0, 1]),
+            "kind": pd.Categorical(["a", "b"]),
+        }
+    )
+    assert kinds(frame) == ([1, 2, 3, 4, 6, 7, 8], [2, 4, 7])
+    arrow = pa.table({"x": [1, None], "y": [True, None], "z": [0.5, 1.0]})
+    assert kinds(arrow) == ([0, 1], [1])

@@ -412,3 +412,28 @@ def test_an_iterator_in_a_dataset_of_lightgbm_keeps_its_first_batch():
     data = lightgbm.Dataset(iter(Again(X, Y)), free_raw_data=False)
     trained = dpboost.train(parameters(schema=EDGES), data, 6)
     assert trained.model_to_string() == whole(EDGES)
+
+
+WHOLE = np.random.default_rng(3).integers(0, 30, (300, 3))
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost"])
+@pytest.mark.parametrize("flags", [False, True])
+@pytest.mark.parametrize("types", [("column_types",), ()])
+def test_types_are_those_of_the_whole_table(recipe, flags, types):
+    rows = WHOLE > 9 if flags else WHOLE
+    schema = {"label_bounds": (-1, 2)}
+    if not flags:
+        schema["bounds"] = dict.fromkeys(range(3), (0, 40))
+    options = {"recipe": recipe, "assume_public": types, "schema": schema}
+    found = [text(source, **options) for source in (rows, [rows[:7], rows[7:]], Again(rows))]
+    assert found[0] == found[1] == found[2]
+    assert (found[0] == text(rows.astype(float), **options)) == (not types)
+
+
+def test_an_iterator_of_flags_is_enough_as_nothing_of_them_is_learned():
+    flags = WHOLE > 9
+    once = ((flags[i : i + 64], Y[i : i + 64]) for i in range(0, 300, 64))
+    schema = {"label_bounds": (-1, 2)}
+    model = DPBoostRegressor(**GIVEN, schema=schema).fit(once, None)
+    assert model.booster_.model_to_string() == text(flags, schema=schema)

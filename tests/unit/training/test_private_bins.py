@@ -202,3 +202,55 @@ def test_noise_alone_is_mostly_nothing():
     noise = np.random.default_rng(5).normal(0, 10, (10, N_CELLS))
     found = denoise(noise, 10.0)
     assert found.sum() < 0.1 * np.maximum(noise, 0).sum()
+
+
+# -- whole numbers --------------------------------------------------------------------------------
+
+
+def whole(bounds, values, n_bins=16, epsilon=math.inf):
+    """Return bins of one column of whole numbers before and after the release."""
+    X = np.asarray(values, dtype=float)[:, np.newaxis]
+    schema = Schema(bounds={0: bounds}, integer=[0]).resolve(("x",))
+    table = read_table(X, schema=schema)
+    before = Binner.from_schema(schema, n_bins=n_bins)
+    books = ledger(epsilon=epsilon)
+    with books.sequential("preparation"):
+        after = release_bins(
+            before,
+            source(table),
+            integer=schema.integer,
+            n_bins=n_bins,
+            n_rows=len(X),
+            budget=books.capacity,
+            ledger=books,
+        )
+    return before, after, books
+
+
+@pytest.mark.parametrize("upper", [23, 100, 1023, 1024, 5_000, 10**6])
+def test_released_bins_of_whole_numbers_end_half_way_between_them(upper):
+    values = np.minimum(np.random.default_rng(0).geometric(5 / upper, 20_000), upper)
+    _, after, _ = whole((0, upper), values)
+    assert after.n_bins[0] <= 16
+    ends = after.thresholds(0)[:-1]
+    np.testing.assert_allclose(ends - np.floor(ends), 0.5, atol=1e-6)
+    counted = np.bincount(after.bin_values(0, values.astype(float)))
+    assert (counted > 0).sum() > 8, "bins are where rows are"
+
+
+def test_there_are_never_more_bins_than_values_and_values_beyond_are_in_the_last():
+    values = np.random.default_rng(0).integers(0, 24, 20_000)
+    for epsilon in (math.inf, 0.01):
+        _, after, _ = whole((0, 23), values, n_bins=64, epsilon=epsilon)
+        assert after.n_bins[0] <= 24
+        last = after.n_bins[0] - 1
+        assert after.bin_values(0, np.array([23.0, 24.0, 500.0, 1e9])).tolist() == [last] * 4
+    _, after, _ = whole((0, 23), np.append(values, [900] * 9000), n_bins=64)
+    assert after.n_bins[0] <= 24, "rows outside the bounds add no bins"
+
+
+def test_two_values_need_no_release():
+    before, after, books = whole((0, 1), np.arange(1000) % 2)
+    assert after is before
+    assert after.n_bins[0] == 2
+    assert books.spent == 0

@@ -624,3 +624,49 @@ def test_the_set_of_classes_is_that_of_all_rows():
         assumed_classes=(0, 1, 2),
     )
     assert completed.schema.classes == (0, 1, 2)
+
+
+# -- types of columns -----------------------------------------------------------------------------
+
+
+def typed(n_rows=3000):
+    random = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": random.integers(17, 91, n_rows),
+            "flag": random.random(n_rows) < 0.5,
+            "mass": random.normal(size=n_rows),
+        }
+    )
+
+
+@pytest.mark.filterwarnings("ignore", category=UndeclaredWarning)
+def test_types_say_which_columns_hold_whole_numbers_and_flags_cost_nothing():
+    books = ledger()
+    done = complete(typed(), np.zeros(3000), books, schema={"label_bounds": (0, 1)})
+    assert done.schema.integer == {0, 1}
+    assert done.schema.bounds[1] == (0.0, 1.0)
+    assert done.learned == ("bounds of 2 numeric columns",)
+    only_flags = ledger()
+    complete(typed()[["flag"]], np.zeros(3000), only_flags, schema={"label_bounds": (0, 1)})
+    assert only_flags.spent == 0
+
+
+@pytest.mark.filterwarnings("ignore", category=UndeclaredWarning)
+def test_without_the_assumption_types_say_nothing():
+    for declared, whole in ((None, set()), (["age"], {0})):
+        schema = {"label_bounds": (0, 1), "integer": declared}
+        done = complete(
+            typed(), np.zeros(3000), ledger(), schema=Schema.coerce(schema), assume_public=()
+        )
+        assert done.schema.integer == whole
+        assert done.learned == ("bounds of 3 numeric columns",)
+
+
+def test_what_is_declared_of_a_flag_comes_first():
+    schema = {"bounds": {"age": (0, 99), "flag": (0, 4), "mass": (-5, 5)}, "label_bounds": (0, 1)}
+    done = complete(typed(), np.zeros(3000), ledger(), schema=schema)
+    assert done.schema.bounds == {0: (0, 99), 1: (0, 4), 2: (-5, 5)}
+    listed = {"categories": {"flag": [0, 1]}, "edges": {"age": [3.5]}, "bounds": {"mass": (0, 1)}}
+    done = complete(typed(), np.zeros(3000), ledger(), schema={**listed, "label_bounds": (0, 1)})
+    assert done.schema.bounds == {2: (0, 1)}
