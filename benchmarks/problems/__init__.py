@@ -26,7 +26,7 @@ from benchmarks.problems.evans import (
     PROTEIN,
     PUMADYN32NM,
 )
-from benchmarks.problems.generated import SYNTHETIC_CLS, SYNTHETIC_REG
+from benchmarks.problems.generated import DELAYS, SYNTHETIC_CLS, SYNTHETIC_REG
 from benchmarks.problems.higgs import HIGGS
 from benchmarks.problems.kddcup99 import KDDCUP99, KDDCUP99_23
 from benchmarks.problems.libsvm import A9A, COD_RNA, IJCNN1, NEWS20, W8A
@@ -41,6 +41,13 @@ from benchmarks.problems.pmlb import (
     NURSERY,
 )
 from benchmarks.problems.problem import Problem
+from benchmarks.problems.services import (
+    BIKE_SHARING,
+    DEFAULT_CREDIT,
+    KC_HOUSE,
+    SPAMBASE,
+    TELCO_CHURN,
+)
 from benchmarks.problems.uci import AIR_QUALITY, CCPP, MUSHROOM, SKIN, WINE
 from benchmarks.problems.yarin import KIN8NM, NAVAL
 
@@ -64,6 +71,9 @@ PROBLEMS: dict[str, Problem] = {
         HIGGS,
         KDDCUP99,
         NEWS20,
+        DEFAULT_CREDIT,
+        SPAMBASE,
+        TELCO_CHURN,
         # regression
         ABALONE,
         WINE,
@@ -83,6 +93,9 @@ PROBLEMS: dict[str, Problem] = {
         PROTEIN,
         PUMADYN32NM,
         BLOG_FEEDBACK,
+        BIKE_SHARING,
+        KC_HOUSE,
+        DELAYS,
         # more classes
         COVTYPE_7,
         LETTER,

@@ -33,6 +33,8 @@ class DataDictionary:
         Lowest and highest value of each numeric column; by position where columns have no names.
     categories : mapping of str to tuple of str
         Values of each categorical column.
+    integer : tuple of str or int
+        Numeric columns that hold whole numbers, which are read as floats like all others.
     classes : tuple, optional
         Labels of a classification problem.
     label_bounds : (float, float), optional
@@ -41,6 +43,7 @@ class DataDictionary:
 
     bounds: Mapping[str, tuple[float, float]] | Mapping[int, tuple[float, float]]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    integer: tuple[str | int, ...] = ()
     classes: tuple[Any, ...] | None = None
     label_bounds: tuple[float, float] | None = None
 
@@ -52,6 +55,7 @@ class DataDictionary:
         declared: dict[str, Any] = {
             "bounds": dict(self.bounds),
             "categories": {name: list(values) for name, values in self.categories.items()},
+            "integer": self.integer,
         }
         if self.classes is not None:
             declared["classes"] = list(self.classes)

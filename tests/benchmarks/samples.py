@@ -62,6 +62,13 @@ PMLB = {
 }
 HIGGS = ["label", *PROBLEMS["higgs"].dictionary.bounds]
 MUSHROOM = ["label", *PROBLEMS["mushroom"].dictionary.categories]
+BIKES = ["instant", "dteday", *PROBLEMS["bike_sharing"].dictionary.bounds]
+BIKES += ["casual", "registered", "cnt"]
+HOUSES = ["id", "date", "price", *PROBLEMS["kc_house"].dictionary.bounds]
+CREDIT = ["ID", *PROBLEMS["default_credit"].dictionary.categories]
+CREDIT += [*PROBLEMS["default_credit"].dictionary.bounds, "class"]
+TELCO = ["customerID", *PROBLEMS["telco_churn"].dictionary.categories]
+TELCO += [*PROBLEMS["telco_churn"].dictionary.bounds, "Churn"]
 AIR = "Date,Time,CO(GT),PT08.S1(CO),NMHC(GT),C6H6(GT),PT08.S2(NMHC),NOx(GT),PT08.S3(NOx),NO2(GT)"
 AIR += ",PT08.S4(NO2),PT08.S5(O3),T,RH,AH\n"
 
@@ -119,6 +126,20 @@ def every_file():
         ),
         "uci_regression_yarin/kin8nm.txt": delimited("kin8nm", [0, 1], header=False, separator=" "),
     }
+    files["bike_sharing/Bike-Sharing-Dataset.zip"] = zipped(
+        "hour.csv",
+        delimited("bike_sharing", [1, 977], columns=BIKES, label_name="cnt"),
+    )
+    files["kc_house/kc_house_data.csv"] = delimited(
+        "kc_house", [75_000, 7_700_000], columns=HOUSES, label_name="price"
+    )
+    files["default_credit/UCI_Credit_Card.csv"] = delimited(
+        "default_credit", [0, 1], columns=CREDIT, label_name="class"
+    )
+    files["telco_churn/Telco_Customer_Churn.csv"] = delimited(
+        "telco_churn", ["No", "Yes"], columns=TELCO, label_name="Churn"
+    ).replace(b",10000,Yes", b", ,Yes")
+    files["spambase/spambase.data"] = delimited("spambase", [0, 1], header=False)
     naval = list(PROBLEMS["naval"].dictionary.bounds)
     files["uci_regression_yarin/naval-propulsion-plant.txt"] = delimited(
         "naval", [0.95, 1], columns=[*naval, "label", "other"], header=False, separator="  "

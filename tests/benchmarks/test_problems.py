@@ -84,6 +84,11 @@ def test_every_column_is_declared_once(data, name):
         assert set(y) <= set(problem.dictionary.classes)
         assert (problem.n_classes > 2) == (problem.task == "multiclass")
     assert all(low < high for low, high in problem.dictionary.bounds.values())
+    assert set(problem.dictionary.integer) <= set(problem.dictionary.bounds)
+    for column in problem.dictionary.integer:
+        cells = X[column].dropna()
+        assert (cells == np.floor(cells)).all()
+    assert set(problem.dictionary.schema().integer) == set(problem.dictionary.integer)
     for values in problem.dictionary.categories.values():
         assert len(set(values)) == len(values)
     assert (problem.dictionary.classes is None) == (problem.task == "regression")
@@ -114,6 +119,11 @@ def test_every_column_is_declared_once(data, name):
         ("air_quality", [11.9, 9.4]),
         ("kin40k", [0, 0.5]),
         ("cpu_act", [1, 1]),
+        ("bike_sharing", [1, 977]),
+        ("kc_house", [75_000, 7_700_000]),
+        ("default_credit", [0, 1]),
+        ("telco_churn", [0, 1]),
+        ("spambase", [0, 1]),
     ],
 )
 def test_labels_are_numbered(data, name, labels):
@@ -198,3 +208,21 @@ def test_strata_keep_the_shares_of_the_classes():
     for seed in range(5):
         _, test = StratifiedSplit().indices(labels, seed)
         assert labels[test].sum() == 2
+
+
+def test_a_customer_without_a_total_has_none(data):
+    X, _ = PROBLEMS["telco_churn"].load()
+    assert X["TotalCharges"].isna().tolist() == [False, True]
+
+
+def test_delays_are_the_same_each_time_and_mostly_small(data):
+    problem = PROBLEMS["delays"]
+    (X, y), (again, same) = problem.load(), problem.load()
+    assert X.equals(again)
+    assert (y == same).all()
+    for name, (low, high) in problem.dictionary.bounds.items():
+        assert X[name].between(low, high).all()
+    low, high = problem.dictionary.label_bounds
+    assert low <= y.min()
+    assert y.max() <= high
+    assert np.quantile(np.abs(y), 0.9) < 0.05 * (high - low), "far from the declared range"
