@@ -94,7 +94,8 @@ DECLARED = {
     "infinities": (spoiled(age=math.inf, pay=-math.inf), noise(1000), halves(1000)),
     "nothing but missing": (spoiled(age=math.nan, pay=math.nan), noise(1000), halves(1000)),
     "constants": (spoiled(age=0.5, pay=0.0), noise(1000), halves(1000)),
-    "integers": (spoiled(age=1, pay=halves(1000)), noise(1000), halves(1000)),
+    # The type of a column is public by assumption, what its cells hold is not.
+    "whole numbers": (spoiled(age=1.0, pay=halves(1000) * 1.0), noise(1000), halves(1000)),
     "one job": (frame(1000, jobs=["spy"]), noise(1000), halves(1000)),
 }
 # The two frequent classes and jobs are the same everywhere; rare ones must not show.
