@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
