@@ -70,7 +70,7 @@ def parts_of(estimator: Any, probe: Any) -> dict[str, Any]:
     return {
         "model text": booster.model_to_string(),
         "dump": repr(booster.dump_model()),
-        "report": str(estimator.privacy_report_),
+        "report": estimator.privacy_report_.details(),
         "report fields": repr(estimator.privacy_report_.to_dict()),
         "pickle": pickle.dumps(estimator),
         "importance by split": booster.feature_importance("split").tolist(),

@@ -54,7 +54,7 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
             **heard,
             "model text": model.booster_.model_to_string(),
             "tree text": model.export_text(),
-            "report": str(model.privacy_report_),
+            "report": model.privacy_report_.details(),
             "pickle": pickle.dumps(model),
         }
 
@@ -107,7 +107,7 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
                 ledger=ledger,
                 n_threads=1,
             )
-        return {**heard, "report": str(fitted.report), "pickle": pickle.dumps(fitted.tree)}
+        return {**heard, "report": fitted.report.details(), "pickle": pickle.dumps(fitted.tree)}
 
     return fit
 

@@ -28,6 +28,7 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.recipe import Hyperparameters
+from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import ResolvedSchema
 from dpboost.training.fit import Fitted
 from dpboost.training.inputs import Reading, read
@@ -63,7 +64,7 @@ PRIVACY_PARAMETERS = (
 )
 
 
-class PrivateEstimator(FittedModel, BaseEstimator):
+class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str

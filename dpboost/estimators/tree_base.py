@@ -15,6 +15,7 @@ from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import ResolvedSchema
 from dpboost.training.tree_fit import FittedTree
 from dpboost.trees.exported_tree import ReleasedTree
@@ -38,7 +39,7 @@ DECIDED_BY_RECIPE = (
 )
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
     """One released tree as a classifier of scikit-learn.
 
     Privacy

@@ -15,6 +15,7 @@ from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
 from dpboost.lightgbm.model_text.validation import check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.privacy.report import PrivacyReport
 
 if TYPE_CHECKING:
     from dpboost.trees.ensemble import Ensemble
@@ -115,12 +116,17 @@ class Booster(LoadedBooster):
         return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
 
     @property
-    def privacy_report(self) -> dict[str, Any] | None:
-        """The privacy report that came with the model, None if none did."""
+    def privacy_report(self) -> PrivacyReport | None:
+        """The privacy report that came with the model, None if none did.
+
+        Raises
+        ------
+        InvalidParameterError
+            If what came is not a report.
+        """
         if self._report_line is None:
             return None
-        report: dict[str, Any] = json.loads(self._report_line[len(REPORT_KEY) :])
-        return report
+        return PrivacyReport.from_dict(json.loads(self._report_line[len(REPORT_KEY) :]))
 
     def model_from_string(self, model_str: str) -> Booster:
         """Replace the model, report included, by that of a model text.

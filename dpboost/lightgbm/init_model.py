@@ -82,12 +82,11 @@ class EarlierModel:
             raise _refused(init_model)
         if not hasattr(model, "_conformed"):
             model = booster
-        plain = booster.privacy_report
         objective = _OBJECTIVE.search(booster.model_to_string(num_iteration=-1))
         return cls(
             booster=booster,
             model=model,
-            report=None if plain is None else PrivacyReport.from_dict(plain),
+            report=booster.privacy_report,
             objective=objective.group(1) if objective else "",
             classes=None if classes is None else tuple(np.asarray(classes).tolist()),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -15,6 +16,8 @@ from dpboost._utils.validation import refuse
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.reporting.document import aligned
+from dpboost.reporting.plain_words import document
 
 Fact = bool | int | float | str
 
@@ -212,7 +215,59 @@ class PrivacyReport:
             f"{self.unit}."
         )
 
+    @property
+    def total(self) -> tuple[float, float]:
+        """Epsilon and delta of the guarantee, those of the continued model included."""
+        return (
+            float(self.epsilon + self.earlier_epsilon),
+            float(self.delta + self.earlier_delta) if self.kind == "approximate" else 0.0,
+        )
+
+    @property
+    def mu(self) -> float | None:
+        """Mu of Gaussian differential privacy, for the unit that is protected.
+
+        Beside it stands a probability of at most delta that learned categories and classes fail.
+        None where costs are not counted in mu, and for a model that continues another one.
+        """
+        counted = self.privacy_measure == "mu squared"
+        if not counted or not self.private or self.earlier_epsilon:
+            return None
+        return math.sqrt(self.spent) * (self.rows_per_user or 1)
+
     def __str__(self) -> str:
+        return document(self).text()
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        return document(self).fragment()
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Return the report as a page that loads nothing from elsewhere, or write it to a file.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file, in UTF-8.
+
+        Returns
+        -------
+        str or None
+            The page where no path is given.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; an old one is then as it was.
+        """
+        return document(self).page(path)
+
+    def to_markdown(self) -> str:
+        """Return the report in Markdown."""
+        return document(self).markdown()
+
+    def details(self) -> str:
+        """Return the terms, the accounting, all facts, and each kind of release with its reason."""
         assumed = ", ".join(self.assumed_public) or "nothing beyond what was declared"
         private = "yes" if self.private else f"no ({'; '.join(self.reasons)})"
         lines = [
@@ -395,12 +450,4 @@ def _table(releases: Sequence[ReleaseSummary]) -> list[str]:
                 release.reason,
             )
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = {1, 5}
-    return [
-        "  ".join(
-            text.rjust(width) if column in right else text.ljust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return aligned(rows, frozenset({1, 5}))

@@ -130,7 +130,7 @@ def what_leaves(estimator, X, y, options, capfd):
     text = model.booster_.model_to_string()
     return {
         "text": text,
-        "report": str(model.privacy_report_),
+        "report": model.privacy_report_.details(),
         "report as dict": model.privacy_report_.to_dict(),
         "warnings": [(warning.category, str(warning.message)) for warning in caught],
         "output": capfd.readouterr(),
@@ -208,7 +208,7 @@ def test_names_of_persons_stay_inside(estimator, container):
     y = (X["job"] == "nurse").to_numpy().astype(int)
     model = estimator(epsilon=5.0, delta=1e-5, **FAST).fit(given, y, **options)
     shown = pickle.dumps(model).decode("latin1") + model.booster_.model_to_string()
-    shown += str(model.privacy_report_) + repr(vars(model))
+    shown += model.privacy_report_.details() + repr(vars(model))
     assert "person" not in shown
     assert model.schema_.categories[0] == ()
     if container == "codes":

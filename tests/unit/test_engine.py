@@ -31,14 +31,14 @@ def test_regressions(objective, name):
     booster = train({} if objective is None else {"objective": objective})
     assert booster.params["objective"] == (objective or name)
     assert f"objective={name}\n" in booster.model_to_string()
-    assert booster.privacy_report["private"]
+    assert booster.privacy_report.private
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (0, 3)])
 def test_two_classes_are_told_apart_at_zero(labels):
     y = np.where(Y > 0, labels[1], labels[0])
     booster = train({"application": "binary", "epsilon": 100.0}, y, 40)
-    assert booster.privacy_report["assumed_public"] == ["column types"]
+    assert booster.privacy_report.assumed_public == ("column types",)
     predicted = booster.predict(X)
     assert ((predicted > 0.5) == (Y > 0)).mean() > 0.8
 
@@ -90,7 +90,7 @@ def test_users_come_with_the_dataset():
     data = Dataset(X, Y, user_ids=np.arange(300) // 3)
     schema = {**BOUNDS, "label_bounds": (-1, 1)}
     booster = dpboost.train({"schema": schema, "rows_per_user": 2, **FAST}, data, 2)
-    assert booster.privacy_report["rows_per_user"] == 2
+    assert booster.privacy_report.rows_per_user == 2
 
 
 def constructed():

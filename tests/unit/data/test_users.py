@@ -236,9 +236,9 @@ def test_the_report_says_what_is_protected():
     model = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, **FAST).fit(X, y, user_ids=users)
     report = model.privacy_report_
     assert report.guarantee.endswith("differ by all rows of one added or removed user.")
-    assert "protected        one user, of whom at most 2 rows took part" in str(report)
+    assert "protected        one user, of whom at most 2 rows took part" in report.details()
     assert dpboost.PrivacyReport.from_dict(report.to_dict()) == report
-    assert model.booster_.privacy_report["rows_per_user"] == 2
+    assert model.booster_.privacy_report.rows_per_user == 2
     alone = DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, y).privacy_report_
     assert float(alone.capacity) == pytest.approx(4 * float(report.capacity))
     assert report.epsilon_spent == pytest.approx(alone.epsilon_spent, rel=1e-6)

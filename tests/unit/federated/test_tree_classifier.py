@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, PrivacyReport
+from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning
 from dpboost.federated import FederatedTreeClassifier, LocalChannel, Party, RefusedError, simulate
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.messages import Masked, Released
@@ -156,9 +156,9 @@ def test_three_classes_text_and_names():
 def test_the_model_is_one_of_lightgbm_and_keeps_its_report(recipe):
     model = fit(parties(3), recipe=recipe, epsilon=5.0)
     check_model_text(model.booster_.model_to_string())
-    kept = PrivacyReport.from_dict(model.booster_.privacy_report)
+    kept = model.booster_.privacy_report
     assert kept.epsilon == 5
-    assert f"recipe           {recipe}" in str(model.privacy_report_)
+    assert f"recipe           {recipe}" in model.privacy_report_.details()
 
 
 def test_the_report_says_what_holds_against_whom():

@@ -12,11 +12,29 @@ import pytest
 from lightgbm.basic import LightGBMError
 
 from dpboost.lightgbm import Booster, ModelTextError, model_text
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.report import PrivacyReport
 
 
 @pytest.fixture(scope="module")
 def ensemble(tools):
-    return tools.ensemble(21, n_trees=12, report={"epsilon": 0.1, "note": 'a=b=c ü \u2028 \n \\ "'})
+    return tools.ensemble(21, n_trees=12, report=report('a=b=c ü \u2028 \n \\ "').to_dict())
+
+
+def report(note):
+    return PrivacyReport.from_ledger(
+        Ledger(
+            epsilon=0.1,
+            delta=0,
+            neighbours=Neighbours.ADD_REMOVE,
+            accountant=PureAccountant(),
+            entropy=Entropy.secure(),
+        ),
+        facts={"note": note},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +48,13 @@ def booster(text):
 
 
 def test_report_and_text_come_back(booster, ensemble, text):
-    assert booster.privacy_report == ensemble.report
+    assert booster.privacy_report.to_dict() == ensemble.report
     assert booster.model_to_string() == text
 
 
-def test_report_is_a_fresh_dict(booster, ensemble):
-    booster.privacy_report["epsilon"] = 0
-    assert booster.privacy_report == ensemble.report
+def test_report_is_a_fresh_one(booster, ensemble):
+    booster.privacy_report.facts["note"] = "changed"
+    assert booster.privacy_report.to_dict() == ensemble.report
 
 
 @pytest.mark.parametrize("path_type", [str, lambda path: path])
@@ -47,7 +65,7 @@ def test_save_load_save_is_byte_for_byte(booster, ensemble, text, tmp_path, path
     loaded = Booster(model_file=path_type(first))
     loaded.save_model(path_type(second))
     assert second.read_bytes() == first.read_bytes()
-    assert loaded.privacy_report == ensemble.report
+    assert loaded.privacy_report.to_dict() == ensemble.report
 
 
 def test_stock_lightgbm_reads_the_file(booster, tools, ensemble, tmp_path):
@@ -69,7 +87,7 @@ def test_copies_and_pickles_keep_everything(booster, ensemble, text, duplicate):
     booster.best_score["valid"] = {"l2": 1.0}
     other = duplicate(booster)
     assert type(other) is Booster
-    assert other.privacy_report == ensemble.report
+    assert other.privacy_report.to_dict() == ensemble.report
     assert other.model_to_string(num_iteration=-1) == text
     assert other.best_iteration == 7
     assert other.best_score == {"valid": {"l2": 1.0}}
@@ -83,7 +101,7 @@ def test_copies_and_pickles_keep_everything(booster, ensemble, text, duplicate):
 def test_a_part_of_the_model_keeps_the_report(booster, ensemble, tmp_path):
     part = Booster(model_str=booster.model_to_string(num_iteration=3, start_iteration=2))
     assert part.num_trees() == 3
-    assert part.privacy_report == ensemble.report
+    assert part.privacy_report.to_dict() == ensemble.report
     booster.save_model(tmp_path / "part.txt", num_iteration=3, start_iteration=2)
     assert (tmp_path / "part.txt").read_text("utf-8") == booster.model_to_string(3, 2)
     booster.best_iteration = 5
@@ -104,8 +122,8 @@ def test_model_from_string_replaces_the_report(booster, text, tools):
     assert booster.model_from_string(stock) is booster
     assert booster.privacy_report is None
     assert booster.model_to_string() == stock
-    booster.model_from_string(model_text(tools.ensemble(3, report={"epsilon": 2})))
-    assert booster.privacy_report == {"epsilon": 2}
+    booster.model_from_string(model_text(tools.ensemble(3, report=report("other").to_dict())))
+    assert booster.privacy_report == report("other")
 
 
 def test_refused_text_leaves_the_booster_as_it_is(booster, text):
@@ -128,7 +146,7 @@ def test_post_processing_keeps_the_report(booster, ensemble):
     booster.shuffle_models()
     booster.set_leaf_output(0, 0, 1.5)
     assert booster.get_leaf_output(0, 0) == 1.5
-    assert Booster(model_str=booster.model_to_string()).privacy_report == ensemble.report
+    assert Booster(model_str=booster.model_to_string()).privacy_report.to_dict() == ensemble.report
 
 
 @pytest.mark.parametrize(
@@ -166,7 +184,7 @@ def test_booster_of_an_ensemble_is_that_of_its_text(ensemble, text, tools, monke
     monkeypatch.undo()
     assert type(made) is Booster
     assert made.model_to_string() == text
-    assert made.privacy_report == ensemble.report
+    assert made.privacy_report.to_dict() == ensemble.report
     assert made.params == expected.params
     np.testing.assert_array_equal(made.predict(X), expected.predict(X))
     assert copy.deepcopy(made).model_to_string() == text

@@ -204,7 +204,7 @@ def test_replay_with_public_rows_and_early_stopping():
         return {
             "results": repr(model.evals_result_),
             "best": str(model.best_iteration_),
-            "report": str(model.privacy_report_),
+            "report": model.privacy_report_.details(),
             "text": model.booster_.model_to_string(),
         }
 

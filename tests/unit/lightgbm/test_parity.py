@@ -138,13 +138,13 @@ def is_public(call):
 
 
 def a_train():
-    assert train().privacy_report["private"]
+    assert train().privacy_report.private
 
 
 def a_valid_set():
     booster = is_public(lambda: train(valid_sets=[public()], valid_names=["mine"]))
     assert set(booster.best_score) == {"mine"}
-    assert booster.privacy_report["facts"]["taken as public"] == "the evaluation rows mine"
+    assert booster.privacy_report.facts["taken as public"] == "the evaluation rows mine"
 
 
 def the_train_set_as_valid_set():
@@ -198,8 +198,8 @@ def stops_early():
     )  # fmt: skip
     report = booster.privacy_report
     assert booster.current_iteration() == booster.best_iteration < 198
-    assert report["facts"]["ended early"].startswith(f"after {booster.best_iteration + 2} of 200")
-    assert report["epsilon_spent"] < float(report["epsilon_float"])
+    assert report.facts["ended early"].startswith(f"after {booster.best_iteration + 2} of 200")
+    assert report.epsilon_spent < report.epsilon
 
 
 def logs(capsys):

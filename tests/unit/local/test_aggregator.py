@@ -47,8 +47,8 @@ def test_the_model_is_one_that_lightgbm_reads(partition, rows, mechanism, tmp_pa
     assert np.array_equal(stock.predict(X), own)
     assert (own >= partition.labels.lower).all()
     assert (own <= partition.labels.upper).all()
-    assert model.privacy_report["epsilon_float"] == 2.0
-    assert "2-locally differentially private" in model.privacy_report["facts"]["local privacy"]
+    assert model.privacy_report.epsilon == 2
+    assert "2-locally differentially private" in model.privacy_report.facts["local privacy"]
     assert np.isfinite(model.predict(X, pred_contrib=True)).all()
 
 

@@ -76,9 +76,9 @@ def test_the_report_states_the_guarantee(tables):
     report = model.privacy_report_
     assert report.private
     assert report.epsilon_spent == 1.5
-    assert "every report is 1.5-locally differentially private" in str(report)
-    assert model.booster_.privacy_report == report.to_dict()
-    again = type(report).from_dict(model.booster_.privacy_report)
+    assert "every report is 1.5-locally differentially private" in report.details()
+    assert model.booster_.privacy_report == report
+    again = model.booster_.privacy_report
     assert str(again) == str(report)
 
 

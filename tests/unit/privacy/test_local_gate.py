@@ -81,7 +81,7 @@ def spelled(model, X):
     with_state = {name: value for name, value in vars(model).items() if name != "booster_"}
     return (
         model.booster_.model_to_string(),
-        str(model.privacy_report_),
+        model.privacy_report_.details(),
         pickle.dumps(with_state["partition_"]),
         sorted(vars(model)),
         model.predict(X).tolist(),

@@ -77,7 +77,7 @@ def test_dict_is_made_of_plain_scalars(report):
 
 
 def test_table_for_people(report):
-    lines = str(report).splitlines()
+    lines = report.details().splitlines()
     assert "epsilon = 1" in lines[0]
     assert "one added or removed row" in lines[0]
     assert "same column types and the same set of labels" in lines[0]
@@ -94,7 +94,7 @@ def test_table_for_people(report):
 
 
 def test_nothing_private_is_in_it(report):
-    for text in (str(report), report.to_json(), repr(report)):
+    for text in (str(report), report.to_html(), report.details(), report.to_json(), repr(report)):
         assert str(SECRET) not in text
         assert str(3 * SECRET) not in text
 
@@ -127,14 +127,14 @@ def test_infinite_epsilon(open_ledger):
         "inf"
     ] * 4
     assert PrivacyReport.from_dict(plain) == report
-    assert "inf asked, inf spent" in str(report)
+    assert "inf asked, inf spent" in report.details()
 
 
 def test_seeded_noise_and_other_reasons(open_ledger):
     seeded = PrivacyReport.from_ledger(open_ledger(entropy=Entropy.seeded(1)))
     assert not seeded.private
     assert "seed" in seeded.guarantee
-    assert "no (the noise was drawn from a seed)" in str(seeded)
+    assert "no (the noise was drawn from a seed)" in seeded.details()
     ledger = open_ledger(entropy=Entropy.secure())
     other = PrivacyReport.from_ledger(ledger, not_private=["init_model has no report"])
     assert not other.private

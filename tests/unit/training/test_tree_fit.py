@@ -27,7 +27,7 @@ def test_nothing_declared_is_learned_and_said(recipe):
     X, y = table()
     with pytest.warns(UndeclaredWarning, match="bounds"):
         model = DPTreeClassifier(recipe=recipe, epsilon=2.0, n_jobs=1).fit(X, y)
-    text = str(model.privacy_report_)
+    text = model.privacy_report_.details()
     assert "set of class labels" in text
     assert "bounds of 2 numeric columns" in text
     assert model.privacy_report_.epsilon_spent <= 2.0

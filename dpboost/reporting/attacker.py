@@ -1,0 +1,108 @@
+"""What a guarantee leaves to the best attacker, whatever they know of all other rows.
+
+The attacker holds the model and tests whether a person's rows took part, or which of two contents
+they had. A guarantee bounds the true-positive rate of every such test at a false-positive rate
+alpha:
+
+* (epsilon, delta): at most the lesser of delta + e^epsilon alpha and
+  1 - e^-epsilon (1 - delta - alpha) (Wasserman and Zhou, JASA 2010, Theorem 2.4; Kairouz, Oh and
+  Viswanath, ICML 2015, Theorem 2.1).
+* mu-Gaussian: at most Phi(Phi^-1(alpha) + mu) (Dong, Roth and Su, JRSS B 2022, Definition 2.6);
+  where the mechanism fails with probability delta besides, 1 - (1 - delta) Phi(Phi^-1(1 - alpha /
+  (1 - delta)) - mu) (ibid., Section 3.3, as the composition with f_{0, delta}).
+
+Either bound holds, so the lesser one does. Discrete noise stands in for Gaussian noise up to an
+epsilon of 1e-6 and a delta of 1e-20; all results are rounded up at four digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import ndtr, ndtri
+
+
+def best_true_positive_rate(
+    false_positive_rate: float, *, epsilon: float, delta: float, mu: float | None = None
+) -> float:
+    """Bound how often the best attacker finds who took part.
+
+    Parameters
+    ----------
+    false_positive_rate : float
+        How often they accuse wrongly, in (0, 1).
+    epsilon, delta : float
+        The guarantee; epsilon may be infinite.
+    mu : float, optional
+        Where all that is released has Gaussian noise, but for a failure of probability delta.
+
+    Returns
+    -------
+    float
+        In [false_positive_rate, 1], rounded up at four digits.
+    """
+    rate = _true_positive_rate(false_positive_rate, epsilon, delta, mu)
+    return _up(min(rate * (1 + 2e-6), 1.0))
+
+
+def membership_advantage(*, epsilon: float, delta: float, mu: float | None = None) -> float:
+    """Bound true-positive rate less false-positive rate, of the best attacker at any rate.
+
+    Parameters
+    ----------
+    epsilon, delta, mu : float
+        As in :func:`best_true_positive_rate`.
+
+    Returns
+    -------
+    float
+        At most (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), and 2 Phi(mu / 2) - 1 + delta where
+        mu is given; rounded up at four digits.
+    """
+    advantage = math.tanh(epsilon / 2)
+    advantage += delta * (1 - advantage)
+    if mu is not None:
+        advantage = min(advantage, 2 * float(ndtr(mu / 2)) - 1 + delta)
+    return _up(min(advantage + 2e-6, 1.0))
+
+
+def posterior(prior: float, *, epsilon: float, delta: float, mu: float | None = None) -> float:
+    """Bound how sure an attacker may be of somebody whom they accuse.
+
+    Parameters
+    ----------
+    prior : float
+        How sure they are before, in (0, 1).
+    epsilon, delta, mu : float
+        As in :func:`best_true_positive_rate`.
+
+    Returns
+    -------
+    float
+        With delta = 0: prior e^epsilon / (1 - prior + prior e^epsilon), by Bayes' rule, whatever
+        they see. With delta > 0 that may fail once in 1 / delta times: the bound is then for an
+        attacker who accuses wrongly in one case of a hundred, by Bayes' rule from
+        :func:`best_true_positive_rate`. Rounded up at four digits.
+    """
+    if delta == 0:
+        odds = prior / (1 - prior) * math.exp(min(epsilon, 700.0))
+        return _up(min(odds / (1 + odds), 1.0))
+    rate = best_true_positive_rate(0.01, epsilon=epsilon, delta=delta, mu=mu)
+    return _up(prior * rate / (prior * rate + (1 - prior) * 0.01))
+
+
+def _true_positive_rate(alpha: float, epsilon: float, delta: float, mu: float | None) -> float:
+    factor = math.exp(min(epsilon, 700.0))
+    best = min(delta + factor * alpha, 1 - (1 - delta - alpha) / factor, 1.0)
+    if mu is None or delta + alpha >= 1:
+        return best
+    missed = (1 - delta) * float(ndtr(-ndtri(alpha / (1 - delta)) - mu))
+    return min(best, 1 - missed)
+
+
+def _up(value: float) -> float:
+    """Round up at four significant digits; no rate is above 1."""
+    if value <= 0:
+        return 0.0
+    digits = 3 - math.floor(math.log10(value))
+    return min(math.ceil(value * 10**digits - 1e-9) / 10**digits, 1.0)

@@ -1,0 +1,239 @@
+"""A short document, written once and shown as text, Markdown or HTML."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from dpboost._utils.files import write_atomically
+
+_WIDTH = 96
+# No colours of the reader's system, no fonts from elsewhere; one printed sheet is A4.
+_STYLE = """
+.dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
+  font: 16px/1.5 system-ui, sans-serif; color: #1a1f26; background: #fff; text-align: left; }
+.dpboost h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
+.dpboost h2 { font-size: 1.15rem; margin: 1.75rem 0 .5rem; }
+.dpboost p { margin: .25rem 0 .5rem; overflow-wrap: anywhere; }
+.dpboost dl { display: grid; grid-template-columns: 11rem 1fr; margin: 0; }
+.dpboost dt, .dpboost dd { margin: 0; padding: .5rem .75rem .5rem 0;
+  border-top: 1px solid #d5dae0; overflow-wrap: anywhere; }
+.dpboost dt { font-weight: 600; }
+.dpboost dd p { margin: 0 0 .4rem; }
+.dpboost table { border-collapse: collapse; width: 100%; background: #fff; color: inherit; }
+.dpboost th, .dpboost td { padding: .35rem .75rem .35rem 0; border-top: 1px solid #d5dae0;
+  text-align: left; vertical-align: top; overflow-wrap: break-word; }
+.dpboost .number { text-align: right; }
+.dpboost td.number { white-space: nowrap; }
+.dpboost dl + table { margin-top: 1.75rem; }
+.dpboost .bar { display: block; height: .5rem; margin-top: .45rem; background: #2b6cb0; }
+@media (max-width: 600px) {
+  .dpboost { font-size: 15px; }
+  .dpboost dl { grid-template-columns: 1fr; }
+  .dpboost dd { border-top: 0; padding-top: 0; }
+}
+@media print { .dpboost { font-size: 9.5pt; line-height: 1.3; max-width: none; padding: 0; }
+  .dpboost h1 { font-size: 14pt; } .dpboost h2 { font-size: 11pt; margin: .6rem 0 .2rem; }
+  .dpboost dt, .dpboost dd, .dpboost th, .dpboost td { padding-top: .1rem; padding-bottom: .1rem; }
+  @page { size: A4; margin: 12mm; } }
+"""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of running text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the next part is about."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Questions, each with an answer of one or more paragraphs."""
+
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with a head.
+
+    Parameters
+    ----------
+    head : tuple of str
+        Names of the columns.
+    rows : tuple of tuple of str
+        The cells.
+    numbers : frozenset of int
+        Columns that are set to the right.
+    bars : tuple of float
+        A length in [0, 1] for each row, drawn in HTML; empty for no bars.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[int] = frozenset()
+    bars: tuple[float, ...] = ()
+
+
+Block = Paragraph | Heading | Answers | Grid
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title and what follows it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    def text(self) -> str:
+        """Return lines of at most 96 characters, tables apart."""
+        return "\n".join([self.title, *(line for block in self.blocks for line in _text(block))])
+
+    def markdown(self) -> str:
+        """Return Markdown with tables, as GitHub reads it."""
+        parts = [f"# {_plain(self.title)}", *(_markdown(block) for block in self.blocks)]
+        return "\n\n".join(parts) + "\n"
+
+    def fragment(self) -> str:
+        """Return HTML for a part of a page, with its own style."""
+        body = "\n".join(_html(block) for block in self.blocks)
+        return (
+            f"<style>{_STYLE}</style>\n"
+            f'<div class="dpboost">\n<h1>{escape(self.title)}</h1>\n{body}\n</div>'
+        )
+
+    def page(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Return a whole page that loads nothing from elsewhere, or write it to a file.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file, in UTF-8.
+
+        Returns
+        -------
+        str or None
+            The page where no path is given.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; an old one is then as it was.
+        """
+        page = (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(self.title)}</title>\n</head>\n"
+            f'<body style="margin: 0; background: #fff">\n{self.fragment()}\n</body>\n</html>\n'
+        )
+        if path is None:
+            return page
+        write_atomically(path, page.encode(errors="replace"))
+        return None
+
+
+def aligned(rows: Sequence[tuple[str, ...]], numbers: frozenset[int]) -> list[str]:
+    """Return the lines of a table in columns.
+
+    Parameters
+    ----------
+    rows : sequence of tuple of str
+        Equally many cells each; the head among them.
+    numbers : frozenset of int
+        Columns that are set to the right.
+
+    Returns
+    -------
+    list of str
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if column in numbers else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _text(block: Block) -> list[str]:
+    if isinstance(block, Heading):
+        return ["", block.text]
+    if isinstance(block, Paragraph):
+        return ["", *textwrap.wrap(block.text, _WIDTH)]
+    if isinstance(block, Grid):
+        return ["", *aligned((block.head, *block.rows), block.numbers)]
+    width = max(len(question) for question, _ in block.rows) + 2
+    lines = [""]
+    for question, answer in block.rows:
+        first = question.ljust(width)
+        for paragraph in answer:
+            lines += textwrap.wrap(
+                paragraph, _WIDTH, initial_indent=first, subsequent_indent=" " * width
+            )
+            first = " " * width
+    return lines
+
+
+def _markdown(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"## {_plain(block.text)}"
+    if isinstance(block, Paragraph):
+        return _plain(block.text)
+    if isinstance(block, Answers):
+        return "\n\n".join(
+            f"**{_plain(question)}.** " + "\n\n".join(_plain(text) for text in answer)
+            for question, answer in block.rows
+        )
+    rule = tuple("---:" if column in block.numbers else "---" for column in range(len(block.head)))
+    rows = (tuple(map(_plain, row)) for row in (block.head, *block.rows))
+    head, *rest = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join((head, f"| {' | '.join(rule)} |", *rest))
+
+
+def _html(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"<h2>{escape(block.text)}</h2>"
+    if isinstance(block, Paragraph):
+        return f"<p>{escape(block.text)}</p>"
+    if isinstance(block, Answers):
+        rows = (
+            f"<dt>{escape(question)}</dt>\n<dd>"
+            + "".join(f"<p>{escape(text)}</p>" for text in answer)
+            + "</dd>"
+            for question, answer in block.rows
+        )
+        return "<dl>\n" + "\n".join(rows) + "\n</dl>"
+    marks = ['class="number"' if k in block.numbers else "" for k in range(len(block.head))]
+    head = "".join(
+        f"<th {mark}>{escape(name)}</th>" for mark, name in zip(marks, block.head, strict=True)
+    )
+    if block.bars:
+        head += "<th></th>"
+    lines = []
+    for number, row in enumerate(block.rows):
+        cells = "".join(
+            f"<td {mark}>{escape(cell)}</td>" for mark, cell in zip(marks, row, strict=True)
+        )
+        if block.bars:
+            length = 100 * block.bars[number]
+            cells += f'<td width="40%"><span class="bar" style="width: {length:.1f}%"></span></td>'
+        lines.append(f"<tr>{cells}</tr>")
+    body = "\n".join(lines)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown or HTML would read as more than text."""
+    text = escape(" ".join(text.split()), quote=False)
+    return "".join(f"\\{sign}" if sign in "\\`*_[]|#~" else sign for sign in text)

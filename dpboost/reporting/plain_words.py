@@ -1,0 +1,189 @@
+"""A privacy report in the words of those whom it concerns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpboost.reporting.attacker import best_true_positive_rate
+from dpboost.reporting.document import Answers, Block, Document, Grid, Paragraph
+
+if TYPE_CHECKING:
+    from dpboost.privacy.report import PrivacyReport
+
+# What no fit can see, and what a reader of the guarantee has to see to.
+BREAKERS = (
+    "A seed for the noise, or a noise source that somebody can predict",
+    "features, preprocessing or hyper-parameters chosen by looking at the private rows",
+    "scores computed on the private rows and published",
+    "bounds, categories or classes declared after looking at the private rows",
+    "values of cells that became names of columns",
+    "access to the process, its memory or its running time during the fit",
+)
+
+
+def document(report: PrivacyReport) -> Document:
+    """Write down a report for people.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+
+    Returns
+    -------
+    Document
+        Public and released values only, like the report.
+    """
+    blocks: list[Block] = [
+        Answers(
+            (
+                ("Who is protected", who(report)),
+                ("From whom", from_whom(report)),
+                ("How much", how_much(report)),
+                ("For how many fits", how_many_fits(report)),
+                ("Assumed", assumptions(report)),
+                ("What would break it", what_breaks_it(report)),
+            )
+        ),
+        _releases(report),
+        Paragraph("report.details() lists every sensitivity and every fact of the fit."),
+    ]
+    return Document(title(report), tuple(blocks))
+
+
+def title(report: PrivacyReport) -> str:
+    """Return the guarantee in a line."""
+    return f"Privacy: {_terms(report)}" if report.private else "No privacy guarantee"
+
+
+def who(report: PrivacyReport) -> tuple[str, ...]:
+    """Say whose data are protected, and what about them."""
+    if not report.private:
+        return ("Nobody.",)
+    if "local privacy" in report.facts:
+        return ("Each person who sent a report: what their record says. That they sent one shows.",)
+    hidden = report.neighbours == "add_remove"
+    if report.rows_per_user is None:
+        place = "among the rows of one party" if "protected at" in report.facts else "in the table"
+        person = f"Each person with one row {place}"
+        larger = "" if report.kind == "pure" else ", and at a larger delta"
+        again = f"Somebody with k rows is protected only at k times epsilon{larger}."
+        what = "whether the row is there, and all that it says" if hidden else "what the row says"
+    else:
+        person = "Each user with all of their rows"
+        most = f"{report.rows_per_user} row{'' if report.rows_per_user == 1 else 's'}"
+        again = f"At most {most} of each user took part, chosen by secret coins."
+        what = "whether they are there, and all that they say" if hidden else "what they say"
+    shown = "" if hidden else " The number of rows, and which place is whose, may be known."
+    return (f"{person}: {what}.{shown}", again)
+
+
+def from_whom(report: PrivacyReport) -> tuple[str, ...]:
+    """Say which attackers the guarantee holds against."""
+    if not report.private:
+        return ("Nobody is kept from learning about the rows.",)
+    if "local privacy" in report.facts:
+        return ("Everybody, who collects the reports included, however much else they know.",)
+    general = (
+        "Anyone who sees the model, its predictions and this report, even if they know all other "
+        "rows and how the library works."
+    )
+    against = tuple(
+        f"{name[0].upper()}{name[1:]}: {fact}."
+        for name, fact in report.facts.items()
+        if name.startswith("against ")
+    )
+    if not against:
+        return (f"{general} Who runs the fit sees the rows.",)
+    return (f"{general} Each party sees its own rows.", *against)
+
+
+def how_much(report: PrivacyReport) -> tuple[str, ...]:
+    """Say what the best attacker may still find."""
+    if not report.private:
+        return (f"Not at all: {'; '.join(report.reasons)}.",)
+    epsilon, delta = report.total
+    mu = report.mu
+    rates = [
+        best_true_positive_rate(rate, epsilon=epsilon, delta=delta, mu=mu) for rate in (0.01, 0.05)
+    ]
+    task = (
+        "whether a person took part"
+        if report.neighbours == "add_remove"
+        else "which of two contents a person's data have"
+    )
+    lines = [
+        f"Somebody guesses {task}. If they are wrong about 1 % of those who did not, they find "
+        f"at most {_percent(rates[0])} of those who did; at 5 %, at most {_percent(rates[1])}. "
+        "Guessing blindly finds 1 % and 5 %."
+        if report.neighbours == "add_remove"
+        else f"Somebody guesses {task}. If they take the one for the other in 1 % of cases, they "
+        f"are right about the other in at most {_percent(rates[0])}; at 5 %, in at most "
+        f"{_percent(rates[1])}. Guessing blindly gives 1 % and 5 %.",
+        f"In numbers: {_terms(report)}"
+        + ("." if mu is None else f"; mu = {mu:.4g} (Gaussian differential privacy)."),
+    ]
+    return tuple(lines)
+
+
+def how_many_fits(report: PrivacyReport) -> tuple[str, ...]:
+    """Say what the budget was for."""
+    if "local privacy" in report.facts:
+        return ("One report of each person. Budgets of further reports add up.",)
+    if report.earlier_epsilon:
+        what = "This fit and all that it continues, together."
+    elif "cross-validation" in report.facts:
+        what = f"All fits and metrics of a cross-validation: {report.facts['cross-validation']}."
+    else:
+        what = "One. No other fit is covered, not even a failed or a discarded one."
+    return (f"{what} Budgets of further fits on the same rows add up.",)
+
+
+def assumptions(report: PrivacyReport) -> tuple[str, ...]:
+    """Say what the guarantee takes for granted."""
+    lines = []
+    if report.assumed_public:
+        lines.append(f"Public without being declared: {', '.join(report.assumed_public)}.")
+    if "declared public" in report.facts:
+        lines.append(f"Declared public by the user: {report.facts['declared public']}.")
+    if "taken as public" in report.facts:
+        lines.append(f"Taken as public: {report.facts['taken as public']}.")
+    if "learned" in report.facts:
+        lines.append(f"Learned from the rows under the budget: {report.facts['learned']}.")
+    lines.append("The operating system's random numbers cannot be predicted.")
+    return tuple(lines)
+
+
+def what_breaks_it(report: PrivacyReport) -> tuple[str, ...]:
+    """Say what would make the guarantee untrue, or has."""
+    broken = [f"Broken: {reason}." for reason in report.reasons]
+    return (*broken, f"{'; '.join(BREAKERS)}.")
+
+
+def _releases(report: PrivacyReport) -> Grid:
+    rows = [
+        (line.label, str(line.releases), line.mechanism, _share(line.share))
+        for line in report.releases
+    ]
+    if report.capacity != math.inf and report.capacity:
+        used = sum(line.share or 0 for line in report.releases)
+        rows.append(("all", str(sum(line.releases for line in report.releases)), "", _share(used)))
+    return Grid(
+        ("What was released", "times", "noise", "share of the budget"),
+        tuple(rows),
+        numbers=frozenset({1, 3}),
+    )
+
+
+def _terms(report: PrivacyReport) -> str:
+    epsilon, delta = report.total
+    terms = f"epsilon = {epsilon:.6g}"
+    return terms if report.kind == "pure" else f"{terms}, delta = {delta:.6g}"
+
+
+def _share(share: object) -> str:
+    return "-" if share is None else f"{100 * float(share):.4g} %"  # type: ignore[arg-type]
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.4g} %"

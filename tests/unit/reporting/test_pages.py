@@ -1,0 +1,187 @@
+"""What people read: text, Markdown and pages, of reports and of models."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
+from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.document import Document, Grid, Paragraph
+
+HOSTILE = "<script>alert('x')</script> | *bold* & \"quoted\""
+VOID = {"meta", "br", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Collects tags, and refuses those that are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.data = [], [], [], ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.data += data
+
+
+def check_alone(text):
+    page = Page(text)
+    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    assert not {"src", "href", "srcset"} & {name for name, _ in page.attributes}
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "//" not in text
+    return page
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return DPBoostClassifier(epsilon=2, delta=1e-5, n_estimators=5).fit(*table)
+
+
+def answer(text, question):
+    """Return the words beside a question, on one line."""
+    found = re.search(rf"^{question} .*(?:\n {{10,}}.*)*", text, re.MULTILINE)
+    return " ".join(found.group().split())
+
+
+@pytest.mark.parametrize(
+    ("relation", "rows", "expected"),
+    [
+        ("add_remove", None, "Each person with one row in the table: whether the row is there"),
+        ("replace", None, "Each person with one row in the table: what the row says"),
+        ("add_remove", 3, "Each user with all of their rows: whether they are there"),
+        ("replace", 3, "Each user with all of their rows: what they say. The number of rows"),
+    ],
+)
+def test_who_is_protected(model, relation, rows, expected):
+    report = replace(model.privacy_report_, neighbours=relation, rows_per_user=rows)
+    told = answer(str(report), "Who is protected")
+    assert expected in told
+    assert ("At most 3 rows" in told) == (rows == 3)
+    assert ("k times epsilon" in told) == (rows is None)
+
+
+def test_gaussian_and_pure_say_how_much(model, table):
+    told = answer(str(model.privacy_report_), "How much")
+    mu = float(model.privacy_report_.spent) ** 0.5
+    assert f"mu = {mu:.4g}" in told
+    assert "epsilon = 2, delta = 1e-05" in told
+    pure = DPTreeClassifier(epsilon=1).fit(*table).privacy_report_
+    told = answer(str(pure), "How much")
+    assert "mu =" not in told
+    assert "at most 2.719 % of those who did" in told  # e times 1 %, rounded up
+
+
+def test_mu_of_users_is_that_of_all_their_rows(table):
+    report = (
+        DPBoostClassifier(epsilon=2, delta=1e-5, n_estimators=5, rows_per_user=2)
+        .fit(*table, user_ids=np.arange(300) // 2)
+        .privacy_report_
+    )
+    assert report.mu == pytest.approx(2 * float(report.spent) ** 0.5)
+
+
+def test_a_continued_model_counts_both_fits(model, table):
+    report = DPBoostClassifier(epsilon=1, n_estimators=3).fit(*table, init_model=model)
+    report = report.privacy_report_
+    assert report.mu is None
+    assert "epsilon = 3" in str(report).splitlines()[0]
+    assert "and all that it continues" in answer(str(report), "For how many fits")
+
+
+def test_no_guarantee_says_why(table):
+    report = DPTreeClassifier(epsilon=1, noise_seed=1).fit(*table).privacy_report_
+    assert str(report).startswith("No privacy guarantee\n")
+    assert "Nobody" in answer(str(report), "Who is protected")
+    assert "drawn from a seed" in answer(str(report), "What would break it")
+    assert "wrong about 1 %" not in str(report)
+
+
+def test_assumptions_and_releases_are_told(model):
+    report = model.privacy_report_
+    text = str(report)
+    assert "column types, set of class labels" in answer(text, "Assumed")
+    for line in report.releases:
+        assert re.search(rf"^{line.label} +{line.releases} ", text, re.MULTILINE)
+    assert re.search(r"^all .* 100 %$", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 96
+
+
+def test_the_booster_has_the_same_report(model):
+    report = model.booster_.privacy_report
+    assert isinstance(report, PrivacyReport)
+    assert report == model.privacy_report_
+    assert report.to_html() == model.privacy_report_.to_html()
+
+
+def test_pages_are_alone_and_escape_what_they_show(model, tmp_path):
+    report = replace(
+        model.privacy_report_,
+        assumed_public=(HOSTILE,),
+        releases=tuple(replace(line, label=HOSTILE) for line in model.privacy_report_.releases),
+    )
+    for text in (report.to_html(), report._repr_html_()):
+        assert HOSTILE in check_alone(text).data
+    assert report.to_html(tmp_path / "report.html") is None
+    assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
+    shown = report.to_markdown()
+    assert "<script>" not in shown
+    rows = [line for line in shown.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
+
+
+@pytest.mark.parametrize("kind", [DPBoostClassifier, DPBoostRegressor, DPTreeClassifier])
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_shows_itself(kind, table, tmp_path):
+    X, y = table
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(X, columns=["age &amp; co", "height", "weight"])
+    model = kind(epsilon=5.5, noise_seed=987654321)
+    with pytest.raises(NotFittedError):
+        model.to_html()
+    if kind is DPTreeClassifier:
+        model.set_params(epsilon=200.0)
+    model.fit(X, y)
+    text = model.to_html()
+    page = check_alone(text)
+    assert "No privacy guarantee" in page.data
+    assert "987654321" not in text
+    assert "max_depth" in page.data
+    assert str(model.max_depth_) in page.data
+    names = model.booster_.feature_name()
+    for name, importance in zip(names, model.feature_importances_, strict=True):
+        assert (name in page.data) == (importance > 0)
+    assert "at 0x" not in text
+    assert model.to_html(tmp_path / "model.html") is None
+    assert (tmp_path / "model.html").read_text("utf-8") == text
+
+
+def test_bars_are_shares_of_the_widest():
+    grid = Grid(("a", "b"), (("x", "1"), ("y", "2")), numbers=frozenset({1}), bars=(0.5, 1.0))
+    text = Document("t", (grid, Paragraph("end"))).page()
+    assert re.findall(r'style="width: ([\d.]+)%', text) == ["50.0", "100.0"]
