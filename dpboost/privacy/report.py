@@ -16,6 +16,7 @@ from dpboost._utils.validation import refuse
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.reporting.certificate import certificate, certificate_document
 from dpboost.reporting.document import aligned
 from dpboost.reporting.plain_words import document
 
@@ -265,6 +266,65 @@ class PrivacyReport:
     def to_markdown(self) -> str:
         """Return the report in Markdown."""
         return document(self).markdown()
+
+    def certificate(
+        self, *, model: Any = None, stated: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Return the record to file with the model.
+
+        Parameters
+        ----------
+        model : str, Booster or estimator, optional
+            The model text, or what holds it: the record gets the SHA-256 of the file that
+            ``save_model`` writes.
+        stated : mapping of str to str, optional
+            What only the user knows: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
+            ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``noise_key``,
+            ``refits``, ``contact``, ``legal_basis``, ``data_controller``.
+
+        Returns
+        -------
+        dict
+            For ``json.dumps``; ``dpboost/reporting/certificate.schema.json`` is its schema. What
+            nobody said is "not stated by the user".
+
+        Raises
+        ------
+        InvalidParameterError
+            For a model without text, and for unknown names or values that are no text.
+        """
+        return certificate(self, model=model, stated=stated)
+
+    def certificate_to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        model: Any = None,
+        stated: Mapping[str, str] | None = None,
+    ) -> str | None:
+        """Return the certificate as a page to print and sign, or write it to a file.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file, in UTF-8.
+        model, stated
+            As in :meth:`certificate`.
+
+        Returns
+        -------
+        str or None
+            The page where no path is given.
+
+        Raises
+        ------
+        InvalidParameterError
+            As in :meth:`certificate`.
+        OSError
+            If the file cannot be written; an old one is then as it was.
+        """
+        record = self.certificate(model=model, stated=stated)
+        return certificate_document(self, record).page(path)
 
     def details(self) -> str:
         """Return the terms, the accounting, all facts, and each kind of release with its reason."""

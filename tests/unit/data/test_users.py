@@ -242,7 +242,7 @@ def test_the_report_says_what_is_protected():
     alone = DPBoostRegressor(schema=SCHEMA, **FAST).fit(X, y).privacy_report_
     assert float(alone.capacity) == pytest.approx(4 * float(report.capacity))
     assert report.epsilon_spent == pytest.approx(alone.epsilon_spent, rel=1e-6)
-    assert "protected        one row\n" in str(alone)
+    assert "protected        one row\n" in alone.details()
     replaced = DPBoostRegressor(schema=SCHEMA, rows_per_user=2, neighbours="replace", **FAST).fit(
         X, y, user_ids=users
     )

@@ -1,0 +1,250 @@
+"""The record that goes with a model: what an evaluator asks, each answered or said to be open."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpboost._utils.validation import refuse
+from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
+from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
+from dpboost.reporting.plain_words import assumptions, from_whom, who
+
+if TYPE_CHECKING:
+    from dpboost.privacy.report import PrivacyReport
+
+NOT_STATED = "not stated by the user"
+# What only the user knows, by group; the answers are free text.
+STATED = {
+    "conditions": ("public_rows", "earlier_models", "disjoint_tables"),
+    "outside_the_guarantee": ("preprocessing", "hyper_parameters", "published_scores"),
+    "life": ("noise_key", "refits", "contact", "legal_basis", "data_controller"),
+}
+# The long run of the audit that the sources hold, and the version that it was of.
+AUDIT_RECORD = "benchmarks/results/audit.txt"
+AUDITED_VERSION = "0.1.0"
+
+
+def certificate(
+    report: PrivacyReport, *, model: Any = None, stated: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Make the record of a model.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+    model : str, Booster or estimator, optional
+        The model text, or what holds it: the record gets its hash.
+    stated : mapping of str to str, optional
+        What the user says, by the names in ``STATED``.
+
+    Returns
+    -------
+    dict
+        Strings, numbers, booleans, None, lists and dicts, as `schema` describes them.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a model without text, and for unknown names or values that are no text.
+    """
+    said = _checked(stated)
+    version = _version()
+    facts = report.facts
+    epsilon, delta = report.total
+    mu = report.mu
+    return {
+        "identity": {
+            "library": "dpboost",
+            "version": version,
+            "build_sha256": _build_hash(),
+            "recipe": str(facts.get("recipe", NOT_STATED)),
+            "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "model_sha256": NOT_STATED if model is None else _model_hash(model),
+        },
+        "claim": {
+            "private": report.private,
+            "reasons_why_not": list(report.reasons),
+            "definition": report.kind,
+            "sentence": report.guarantee,
+            "epsilon": "inf" if epsilon == math.inf else epsilon,
+            "delta": delta,
+            "mu": mu,
+            "continued_model": bool(report.earlier_epsilon),
+            "neighbours": report.neighbours,
+            "unit": report.unit,
+            "rows_per_person": report.rows_per_user or 1,
+            "accountant": report.accountant,
+            "number_of_releases": sum(line.releases for line in report.releases),
+            "releases": [
+                {
+                    "kind": line.label,
+                    "times": line.releases,
+                    "mechanism": line.mechanism,
+                    "norm": line.kind,
+                    "least_sensitivity": line.smallest,
+                    "largest_sensitivity": line.largest,
+                    "unit": line.unit,
+                    "share_of_budget": None if line.share is None else float(line.share),
+                    "reason": line.reason,
+                }
+                for line in report.releases
+            ],
+        },
+        "meaning": _meaning(epsilon, delta, mu) if report.private else None,
+        "conditions": {
+            "assumed_public": list(report.assumed_public),
+            "declared_public": str(facts.get("declared public", "nothing")),
+            "learned_under_the_budget": str(facts.get("learned", "nothing")),
+            "taken_as_public": str(facts.get("taken as public", "nothing")),
+            **said["conditions"],
+        },
+        "correctness": {
+            "exact_arithmetic": True,
+            "noise_source": "; ".join(report.reasons) or "the operating system's random bits",
+            "audit": {
+                "installed_version": version,
+                "audited_version": AUDITED_VERSION,
+                "covers_installed_version": version == AUDITED_VERSION,
+                "record": AUDIT_RECORD,
+                "command": "python -m dpboost.audit",
+            },
+        },
+        "trust_model": {
+            "kind": _trust_model(report),
+            "protected": list(who(report)),
+            "from_whom": list(from_whom(report)),
+        },
+        "outside_the_guarantee": {
+            "timing_and_memory": "not covered",
+            "refused_input": "not covered",
+            "the_process_itself": "not covered",
+            **said["outside_the_guarantee"],
+        },
+        "utility_and_bias": str(facts.get("scores", "no score was released under the budget")),
+        "life": said["life"],
+    }
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a certificate."""
+    text = resources.files(__package__).joinpath("certificate.schema.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def certificate_document(report: PrivacyReport, record: Mapping[str, Any]) -> Document:
+    """Write a certificate down for one printed page.
+
+    Parameters
+    ----------
+    report : PrivacyReport
+    record : mapping
+        As `certificate` makes it.
+
+    Returns
+    -------
+    Document
+    """
+    identity, claim, audit = record["identity"], record["claim"], record["correctness"]["audit"]
+    meaning = record["meaning"]
+    blocks: list[Block] = [
+        Answers(
+            (
+                ("Claim", (claim["sentence"],)),
+                ("Protected", who(report)),
+                ("From whom", from_whom(report)),
+                ("Conditions", (" ".join(assumptions(report)),)),
+                ("Model", (f"SHA-256 {identity['model_sha256']}",)),
+                (
+                    "Made by",
+                    (
+                        f"dpboost {identity['version']}, recipe {identity['recipe']}; "
+                        f"issued {identity['issued']}",
+                    ),
+                ),
+                (
+                    "Audit",
+                    (
+                        f"Version {audit['audited_version']}: {audit['record']} in the sources; "
+                        f"again by {audit['command']}.",
+                    ),
+                ),
+                ("Scores", (record["utility_and_bias"],)),
+            )
+        ),
+    ]
+    if meaning is not None:
+        rows = [(name.replace("_", " "), f"{100 * value:.4g} %") for name, value in meaning.items()]
+        head = ("At most, for any attacker", "")
+        blocks.append(Grid(head, tuple(rows), numbers=frozenset({1})))
+    for group, names in STATED.items():
+        blocks.append(Heading(f"Stated by the user: {group.replace('_', ' ')}"))
+        rows = [(name.replace("_", " "), record[group][name]) for name in names]
+        blocks.append(Grid(("question", "answer"), tuple(rows)))
+    blocks.append(Answers((("Date, signature", ("",)),)))
+    return Document("Certificate of privacy", tuple(blocks))
+
+
+def _version() -> str:
+    """Return the version of the package, which stands above this room."""
+    return str(import_module("dpboost").__version__)
+
+
+def _meaning(epsilon: float, delta: float, mu: float | None) -> dict[str, float]:
+    terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "mu": mu}
+    return {
+        "true_positives_at_1_percent_false": best_true_positive_rate(0.01, **terms),
+        "true_positives_at_5_percent_false": best_true_positive_rate(0.05, **terms),
+        "membership_advantage": membership_advantage(**terms),
+        "posterior_of_prior_1_percent": posterior(0.01, **terms),
+        "posterior_of_prior_10_percent": posterior(0.1, **terms),
+        "posterior_of_prior_50_percent": posterior(0.5, **terms),
+    }
+
+
+def _trust_model(report: PrivacyReport) -> str:
+    if "local privacy" in report.facts:
+        return "local"
+    return "parties" if "protected at" in report.facts else "central"
+
+
+def _checked(stated: Mapping[str, str] | None) -> dict[str, dict[str, str]]:
+    known = [name for names in STATED.values() for name in names]
+    for name, text in (stated or {}).items():
+        if name not in known:
+            raise refuse("stated", "certificate", f"texts by names among {known}", name)
+        if not isinstance(text, str):
+            raise refuse(f"stated[{name!r}]", "certificate", "a text", text)
+    return {
+        group: {name: (stated or {}).get(name, NOT_STATED) for name in names}
+        for group, names in STATED.items()
+    }
+
+
+def _model_hash(model: Any) -> str:
+    model = getattr(model, "booster_", model)
+    text = model if isinstance(model, str) else None
+    if hasattr(model, "model_to_string"):
+        text = model.model_to_string()
+    if text is None:
+        raise refuse("model", "certificate", "a model text, a Booster or an estimator", type(model))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _build_hash() -> str:
+    """Hash the names and bytes of the installed code, kernels included."""
+    root = Path(__file__).resolve().parent.parent
+    found = hashlib.sha256()
+    for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".so")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0")
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
