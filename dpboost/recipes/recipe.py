@@ -20,7 +20,7 @@ from dpboost.data.binner import Binner
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Budget
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.neighbours import Neighbours
 
 
@@ -138,7 +138,7 @@ class PublicFacts:
     n_features: int
     loss: Loss
     given: Hyperparameters
-    budget: Budget
+    budget: PrivacyCost
     accountant: Accountant
     neighbours: Neighbours
 
