@@ -64,6 +64,9 @@ PRIVACY_PARAMETERS = (
 )
 
 
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
@@ -75,6 +78,15 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of this estimator, with those of LightGBM that were given."""
         return {**BaseEstimator.get_params(self, deep=deep), **self._extra_params()}
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names that scikit-learn reads and sets, those of subclasses included."""
+        return sorted(_constructor(cls))
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return what ``fit`` reads, whether or not the constructor of a subclass takes it."""
+        return {name: getattr(self, name) for name in _constructor(_of_library(type(self)))}
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
@@ -229,9 +241,9 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
     ) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
-        own = BaseEstimator.get_params(self, deep=False)
-        own.pop("client", None)  # of the estimators of a cluster
-        resolved = resolve(own, self._extra_params(), defaults=_defaults(type(self)), owner=owner)
+        own, kind = self._arguments(), type(self)
+        defaults = _constructor(_of_library(kind)) | _constructor(kind)
+        resolved = resolve(own, self._extra_params(), defaults=defaults, owner=owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
@@ -380,10 +392,39 @@ def assign(estimator: Any, parameters: dict[str, Any]) -> None:
     estimator._set_extra(parameters["kwargs"])
 
 
-def _defaults(kind: type) -> dict[str, Any]:
-    """Return the default values of a constructor."""
-    parameters = inspect.signature(kind).parameters.values()
-    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+def _constructor(kind: type) -> dict[str, Any]:
+    """Return name and default value of what the constructor of an estimator takes.
+
+    One that takes ``**kwargs`` passes them on, so that the names of the next class are its own too.
+    """
+    taken: dict[str, Any] = {}
+    for init in _constructors(kind):
+        parameters = list(inspect.signature(init).parameters.values())[1:]
+        kinds = {each.kind for each in parameters}
+        named = {each.name: each.default for each in parameters if each.kind not in _VARIADIC}
+        taken = named | taken
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            break
+    return taken
+
+
+def _constructors(kind: type) -> list[Any]:
+    """Return the constructor of a class, and those of the estimators that it derives from."""
+    own: Any = kind.__init__
+    bases = kind.__mro__[: kind.__mro__.index(PrivateEstimator)]
+    return [
+        own,
+        *(
+            vars(each)["__init__"]
+            for each in bases
+            if issubclass(each, PrivateEstimator) and "__init__" in vars(each)
+        ),
+    ]
+
+
+def _of_library(kind: type) -> type:
+    """Return the class of this library that an estimator is or derives from."""
+    return next(each for each in kind.__mro__ if PrivateEstimator in each.__bases__)
 
 
 def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:

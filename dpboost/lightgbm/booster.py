@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import lightgbm
 from lightgbm.basic import LightGBMError
 
 from dpboost._utils.files import write_atomically
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
-from dpboost.lightgbm.model_text.validation import check_model_text
+from dpboost.lightgbm.model_text.validation import ModelTextError, check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.report import PrivacyReport
 
@@ -62,8 +63,12 @@ class Booster(LoadedBooster):
 
     Notes
     -----
-    Texts from outside are checked by :func:`~dpboost.lightgbm.check_model_text` before LightGBM
-    parses them. Pickles are not checked: load only those that you trust.
+    Texts from outside, those in pickles included, are checked by
+    :func:`~dpboost.lightgbm.check_model_text` before LightGBM parses them. A pickle can run any
+    code of its own: load only those that you trust.
+
+    Tools that ask an object for its ``__class__`` are told ``lightgbm.Booster``. MLflow saves every
+    Booster as model text, and reads the text back only if this is the class that it noted.
 
     Privacy
     -------
@@ -114,6 +119,27 @@ class Booster(LoadedBooster):
             As `model_text` does.
         """
         return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
+
+    def _get_loaded_param(self) -> dict[str, Any]:
+        """Return the parameters of the model."""
+        try:
+            return super()._get_loaded_param()
+        except ValueError as error:
+            raise ModelTextError(
+                "The parameters of the model text hold a value of another type than LightGBM's."
+            ) from error
+
+    # The decorator would hide the class from ``super()``.
+    __class__ = property(lambda self: lightgbm.Booster)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _without_model, (type(self),), self.__getstate__()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        text = state.get("_handle")
+        if text is not None:
+            check_model_text(text)
+        super().__setstate__(state)
 
     @property
     def privacy_report(self) -> PrivacyReport | None:
@@ -251,6 +277,11 @@ class Booster(LoadedBooster):
             "Booster.reset_parameter needs a Booster in training. Give parameters of prediction "
             "to predict, for instance booster.predict(X, num_threads=2)."
         )
+
+
+def _without_model(kind: type[Booster]) -> Booster:
+    """Return the Booster that a pickle fills."""
+    return kind.__new__(kind)
 
 
 def _without_data(name: str) -> LightGBMError:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
-from dpboost.data.feature_bins import MAX_CELLS, AffineBins
+from dpboost.data.feature_bins import MAX_CELLS, N_CELLS, AffineBins
 from dpboost.federated.party.boosting_state import BoostingRows, Meant, MeantLeaves, check
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.partition_message import Nodes
@@ -26,7 +26,7 @@ from dpboost.privacy.private_bounds import Magnitudes
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
-from dpboost.training.private_bins import N_CELLS, FineCounts
+from dpboost.training.private_bins import FineCounts
 from dpboost.trees.tree import Tree
 
 _LARGEST_UNITS = 1 << 20

@@ -14,7 +14,8 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 REPORT_KEY = "dpboost:"
 PANDAS_KEY = "pandas_categorical:"
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
-PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\x00-\x1f\x7f]*)\]')
+# LightGBM turns the values into JSON without escaping anything.
+PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\\\x00-\x1f\x7f]*)\]')
 
 # LightGBM reads a value by the type it knows for the name, and prints a line for a name that it
 # does not know. Paths, machines and seeds are left out: they do not belong in a released file.

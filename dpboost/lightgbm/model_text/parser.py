@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, field
+from typing import Any
 
-from dpboost.lightgbm.model_text.syntax import FLOAT, INTEGER, ModelTextError
+import numpy as np
+from numpy.typing import NDArray
 
-_INTEGERS = re.compile(f"{INTEGER}(?: {INTEGER})*")
-_FLOATS = re.compile(f"{FLOAT}(?: {FLOAT})*")
+from dpboost.lightgbm.model_text.syntax import FLOAT, INTEGER, Entries, ModelTextError
+
+# LightGBM's dump_model and pred_contrib call themselves once a level. 4,096 levels take 4 MB of
+# the stack, half of what a thread has on Linux; more of them end the process. A tree of this
+# library has 12 levels of splits at most, and a split into 256 branches is a chain of 255 nodes.
+DEEPEST = 4096
+
+_INTEGERS = Entries(INTEGER)
+_FLOATS = Entries(FLOAT)
 _INT32 = 2**31 - 1
+_DOUBLE = np.finfo(np.float64)
+# LightGBM keeps gains in single precision, and multiplies powers of ten for the other three, which
+# overflows a little early.
+_LIMITS = {
+    "split_gain": float(np.finfo(np.float32).max),
+    "internal_value": 1e307,
+    "internal_weight": 1e307,
+    "shrinkage": 1e307,
+}
 _NODE_FIELDS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 
 
@@ -35,45 +51,44 @@ class TreeBlock:
         where = f"Line {self.lines[key]}" if key in self.lines else "A missing line"
         return ModelTextError(f"{where} of the model text, {key!r} of tree {self.number}: {what}.")
 
-    def integers(self, key: str, size: int, low: int, high: int) -> list[int]:
+    def integers(self, key: str, size: int, low: int, high: int) -> NDArray[np.int64]:
         """Return the integers of a field after checking spelling, number and range."""
-        value = self._text(key)
-        if value and not _INTEGERS.fullmatch(value):
-            raise self.error(key, "must be integers with a blank between")
-        numbers = [*map(int, value.split(" "))] if value else []
-        self._check_size(key, len(numbers), size)
-        if numbers and (min(numbers) < low or max(numbers) > high):
+        numbers = self._numbers(key, size, _INTEGERS, "integers", np.int64)
+        if len(numbers) and (numbers.min() < low or numbers.max() > high):
             raise self.error(key, f"every integer must be from {low} to {high}")
         return numbers
 
     def integer(self, key: str, low: int, high: int) -> int:
         """Return the one integer of a field."""
-        return self.integers(key, 1, low, high)[0]
+        return int(self.integers(key, 1, low, high)[0])
 
-    def floats(self, key: str, size: int) -> list[float]:
+    def floats(self, key: str, size: int) -> NDArray[np.float64]:
         """Return the numbers of a field after checking spelling and number."""
-        value = self._text(key)
-        if value and not _FLOATS.fullmatch(value):
-            raise self.error(key, "must be numbers with a blank between")
-        numbers = [*map(float, value.split(" "))] if value else []
-        self._check_size(key, len(numbers), size)
-        return numbers
+        return self._numbers(key, size, _FLOATS, "numbers", np.float64)
 
-    def finite(self, key: str, size: int) -> list[float]:
-        """Return the finite numbers of a field."""
+    def finite(self, key: str, size: int) -> NDArray[np.float64]:
+        """Return the numbers of a field, which LightGBM keeps finite."""
         numbers = self.floats(key, size)
-        if not all(map(math.isfinite, numbers)):
-            raise self.error(key, "every number must be finite")
+        limit = _LIMITS.get(key, float(_DOUBLE.max))
+        if not (np.abs(numbers) <= limit).all():
+            raise self.error(key, f"every number must be finite, at most {limit:g}")
         return numbers
 
-    def _text(self, key: str) -> str:
+    def _numbers(
+        self, key: str, size: int, entries: Entries, kind: str, dtype: Any
+    ) -> NDArray[Any]:
         if key not in self.fields:
             raise self.error(key, "the field is required")
-        return self.fields[key]
-
-    def _check_size(self, key: str, size: int, must: int) -> None:
-        if size != must:
-            raise self.error(key, f"must hold {must} numbers, holds {size}")
+        value = self.fields[key]
+        # A long line is counted before it is read.
+        given = value.count(" ") + 1 if value else 0
+        if given != size:
+            raise self.error(key, f"must hold {size} numbers, holds {given}")
+        if not value:
+            return np.empty(0, dtype=dtype)
+        if not entries.are_in(value):
+            raise self.error(key, f"must be {kind} with a blank between")
+        return np.fromstring(value, dtype=dtype, sep=" ")
 
 
 def check_tree(block: TreeBlock, n_features: int) -> None:
@@ -97,19 +112,20 @@ def check_tree(block: TreeBlock, n_features: int) -> None:
         _check_linear(block, n_leaves, n_features)
 
 
-def _check_children(block: TreeBlock, left: list[int], right: list[int]) -> None:
+def _check_children(block: TreeBlock, left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
     """Check that every node but the root, and every leaf, is the child of one node."""
     n_nodes = len(left)
-    children = sorted(left + right)
-    if children != [*range(-n_nodes - 1, 0), *range(1, n_nodes)]:
+    children = np.sort(np.concatenate([left, right]))
+    expected = np.concatenate([np.arange(-n_nodes - 1, 0), np.arange(1, n_nodes)])
+    if not np.array_equal(children, expected):
         raise block.error("left_child", "children must reach each node and leaf exactly once")
-    if all(child < 0 or child > node for side in (left, right) for node, child in enumerate(side)):
-        return  # numbered downwards, so there is no cycle
-    stack, n_seen = [0], 0
-    while stack:
-        node = stack.pop()
-        n_seen += 1
-        stack += [child for child in (left[node], right[node]) if child >= 0]
+    level, depth, n_seen = np.zeros(1, dtype=np.int64), 0, 0
+    while len(level):
+        depth, n_seen = depth + 1, n_seen + len(level)
+        if depth > DEEPEST:
+            raise block.error("left_child", f"the tree has more than {DEEPEST} levels of nodes")
+        below = np.concatenate([left[level], right[level]])
+        level = below[below >= 0]
     if n_seen != n_nodes:
         raise block.error("left_child", "some nodes form a cycle apart from the root")
 
@@ -118,17 +134,17 @@ def _check_splits(block: TreeBlock, n_nodes: int, n_categorical: int) -> None:
     # Bit 0: categorical; bit 1: default left; bits 2 and 3: missing type 0, 1 or 2.
     decisions = block.integers("decision_type", n_nodes, 0, 11)
     thresholds = block.floats("threshold", n_nodes)
-    if any(map(math.isnan, thresholds)):
+    if np.isnan(thresholds).any():
         raise block.error("threshold", "NaN is no threshold")
-    sets = {t for t, decision in zip(thresholds, decisions, strict=True) if decision & 1}
-    if not sets <= set(range(n_categorical)):
+    sets = thresholds[(decisions & 1) == 1]
+    if not ((sets >= 0) & (sets < n_categorical) & (sets == np.floor(sets))).all():
         raise block.error("threshold", "a categorical split must name one of the num_cat sets")
     if not n_categorical:
         return
     boundaries = block.integers("cat_boundaries", n_categorical + 1, 0, _INT32)
-    if boundaries[0] != 0 or boundaries != sorted(boundaries):
+    if boundaries[0] != 0 or (np.diff(boundaries) < 0).any():
         raise block.error("cat_boundaries", "must start at 0 and never fall")
-    block.integers("cat_threshold", boundaries[-1], 0, 2**32 - 1)
+    block.integers("cat_threshold", int(boundaries[-1]), 0, 2**32 - 1)
 
 
 def _check_statistics(block: TreeBlock, n_leaves: int) -> None:
@@ -141,21 +157,26 @@ def _check_statistics(block: TreeBlock, n_leaves: int) -> None:
         ("internal_weight", n_leaves - 1),
     ):
         if key in block.fields and not (single and not block.fields[key]):
-            block.floats(key, size)
+            block.finite(key, size)
     for key, size in (("leaf_count", n_leaves), ("internal_count", n_leaves - 1)):
         if key in block.fields and not (single and not block.fields[key]):
             counts = block.integers(key, size, 0, _INT32)
-            if key == "leaf_count" and sum(counts) > _INT32:
+            if key == "leaf_count" and counts.sum() > _INT32:
                 raise block.error(key, "the counts add up to more than 2^31 - 1")
     if "shrinkage" in block.fields:
         block.finite("shrinkage", 1)
 
 
 def _check_linear(block: TreeBlock, n_leaves: int, n_features: int) -> None:
-    block.finite("leaf_const", n_leaves)
+    constants = block.finite("leaf_const", n_leaves)
+    if ((constants != 0) & (np.abs(constants) < _DOUBLE.tiny)).any():
+        raise block.error("leaf_const", "LightGBM reads no number as small as that")
     sizes = block.integers("num_features", n_leaves, 0, n_features)
     for key in ("leaf_features", "leaf_coeff"):
         # LightGBM separates the leaves by further blanks, which its parser skips.
-        block.fields[key] = re.sub(" +", " ", block.fields.get(key, "")).strip(" ")
-    block.integers("leaf_features", sum(sizes), 0, n_features - 1)
-    block.finite("leaf_coeff", sum(sizes))
+        value = block.fields.get(key, "").strip(" ")
+        while "  " in value:
+            value = value.replace("  ", " ")
+        block.fields[key] = value
+    block.integers("leaf_features", int(sizes.sum()), 0, n_features - 1)
+    block.finite("leaf_coeff", int(sizes.sum()))

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
+
 from lightgbm.basic import LightGBMError
 
 # At most ten digits: what is longer does not fit LightGBM's 32-bit integers.
 INTEGER = r"-?[0-9]{1,10}"
-FLOAT = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|inf|nan)"
+# Doubles are written with 17 digits; a number that goes on for megabytes is none.
+FLOAT = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,5})?|inf|nan)"
 
 
 class ModelTextError(LightGBMError, ValueError):
     """A model text that LightGBM could not load safely; the message names line and field."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """How a line of entries is spelled.
+
+    Parameters
+    ----------
+    entry : str
+        Pattern of an entry.
+    separator : str
+        The one character between two entries.
+
+    Notes
+    -----
+    To look for the first wrong entry takes no memory, however long the line. A pattern of the
+    whole line keeps a state for each entry, and its pieces are objects each.
+    """
+
+    entry: str
+    separator: str = " "
+    _first: re.Pattern[str] = field(init=False)
+    _wrong: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        one = rf"(?:{self.entry})(?:{self.separator}|\Z)"
+        object.__setattr__(self, "_first", re.compile(one))
+        # It begins with a plain character, which a search finds fast.
+        object.__setattr__(self, "_wrong", re.compile(rf"{self.separator}(?!{one})"))
+
+    def are_in(self, line: str) -> bool:
+        """Tell whether the line holds such entries, one or more, and nothing else."""
+        return self._first.match(line) is not None and self._wrong.search(line) is None

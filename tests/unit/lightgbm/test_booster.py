@@ -12,6 +12,7 @@ import pytest
 from lightgbm.basic import LightGBMError
 
 from dpboost.lightgbm import Booster, ModelTextError, model_text
+from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -130,6 +131,61 @@ def test_refused_text_leaves_the_booster_as_it_is(booster, text):
     with pytest.raises(ModelTextError):
         booster.model_from_string(text.replace("num_class=1", "num_class=0"))
     assert booster.model_to_string() == text
+
+
+def test_texts_in_pickles_are_checked_first(booster, text):
+    bad = pickle.dumps(booster).replace(b"label_index=0", b"label_index=x")
+    with pytest.raises(ModelTextError, match="label_index"):
+        pickle.loads(bad)
+    with pytest.raises(ModelTextError, match="label_index"):
+        Booster.__new__(Booster).__setstate__({"_handle": text.replace("x=0", "x=x")})
+
+
+def test_models_to_continue_are_checked_first(text, tmp_path):
+    (tmp_path / "model.txt").write_text(text.replace("label_index=0", "label_index=x"))
+    with pytest.raises(ModelTextError, match="label_index"):
+        EarlierModel.of(tmp_path / "model.txt")
+
+
+def test_parameters_of_an_unknown_kind_are_refused(text, monkeypatch):
+    monkeypatch.setattr("dpboost.lightgbm.booster.check_model_text", lambda _: None)
+    odd = text.replace("[num_leaves: 12]", "[learning_rate: nan]")
+    with pytest.raises(ModelTextError, match="parameters"):
+        Booster(model_str=odd)
+
+
+# -- what MLflow relies on ------------------------------------------------------------------------
+
+
+def test_tools_that_ask_for_the_class_see_lightgbms(booster, tmp_path):
+    """MLflow reads back the saved text if this is the name that it noted, else a pickle."""
+    told = booster.__class__
+    assert f"{told.__module__}.{told.__name__}" == "lightgbm.basic.Booster"
+    assert isinstance(booster, lightgbm.Booster)
+    assert type(booster) is Booster
+    assert isinstance(booster, Booster)
+
+    class Own(Booster):
+        pass
+
+    assert type(copy.deepcopy(Own(model_str=booster.model_to_string()))) is Own
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_bring_back_this_class(booster, protocol):
+    again = pickle.loads(pickle.dumps(booster, protocol=protocol))
+    assert type(again) is Booster
+    assert again.model_to_string() == booster.model_to_string()
+
+
+def test_mlflow_loads_what_it_has_saved(booster, ensemble, tools, tmp_path):
+    mlflow_lightgbm = pytest.importorskip("mlflow.lightgbm")
+    X = tools.rows(np.random.default_rng(2), ensemble.binner, 20)
+    mlflow_lightgbm.save_model(booster, tmp_path / "saved", pip_requirements=[])
+    loaded = mlflow_lightgbm.load_model(str(tmp_path / "saved"))
+    np.testing.assert_array_equal(loaded.predict(X), booster.predict(X))
+    file = Booster(model_file=tmp_path / "saved" / "model.lgb")
+    assert file.privacy_report == ensemble.report
 
 
 def test_files_are_checked_first(text, tmp_path):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import subprocess
+import sys
+import tracemalloc
 from dataclasses import replace
 
 import lightgbm
@@ -10,9 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpboost import InvalidParameterError
 from dpboost.lightgbm import Booster
+from dpboost.lightgbm.model_text.parser import DEEPEST
 from dpboost.lightgbm.model_text.validation import ModelTextError, check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.schema import MAX_VALUE_BINS
 from dpboost.trees.tree import Tree
 
 
@@ -245,6 +253,31 @@ MUTATIONS = {
     "categories are no JSON": ("categorical:null", "categorical:[["),
     "categories are no list": ("categorical:null", "categorical:3"),
     "categories of one column": ("categorical:null", "categorical:[1]"),
+    "sigmoid is no number": ("objective=regression", "objective=binary sigmoid:nan"),
+    "sigmoid is infinite": ("objective=regression", "objective=binary sigmoid:inf"),
+    "sigmoid is zero": ("objective=regression", "objective=binary sigmoid:0"),
+    "a second sigmoid": ("objective=regression", "objective=binary sigmoid:1 sigmoid:nan"),
+    "long objective": ("objective=regression", "objective=regression" + " 1" * 200),
+    "a backslash in a name": ("feature_names=x0 x1", "feature_names=x0 x\\1"),
+    "blank at the end of names": ("feature_names=x0 x1", "feature_names=x0 "),
+    "too many header lines": ("version=v4", "\n".join(f"k{i}=1" for i in range(200))),
+    "leaf weight is no number": ("leaf_weight=10 ", "leaf_weight=nan "),
+    "infinite gain": ("split_gain=1 1 1", "split_gain=1 inf 1"),
+    "gain too large for single precision": ("split_gain=1 1 1", "split_gain=1 1e39 1"),
+    "internal value is no number": ("internal_value=", "internal_value=nan "),
+    "infinite internal weight": ("internal_weight=100", "internal_weight=-inf"),
+    "internal weight that overflows": ("internal_weight=100", "internal_weight=1.7e308"),
+    "infinite shrinkage": ("shrinkage=1", "shrinkage=inf"),
+    "shrinkage that overflows": ("shrinkage=1", "shrinkage=1.7e308"),
+    "number of many digits": ("threshold=0.5 0 inf", f"threshold={'1' * 100} 0 inf"),
+    "backslash in a parameter": ("[boosting: gbdt]", "[boosting: gb\\dt]"),
+    "parameter that is no number": ("[num_leaves: 4]", "[learning_rate: nan]"),
+    "parameter that overflows": ("[num_leaves: 4]", "[learning_rate: 1e999]"),
+    "parameter that is no list": ("[num_leaves: 4]", "[monotone_constraints: 1,x]"),
+    "categories as the last line but one": (
+        "pandas_categorical:null\n",
+        "pandas_categorical:1=2\n",
+    ),
     "text after the categories": ("categorical:null\n", "categorical:null\nfoo\n"),
     "blank lines after the categories": ("categorical:null\n", "categorical:null\n\n\n\n"),
 }
@@ -258,6 +291,24 @@ def test_malformed_text_never_reaches_lightgbm(text, mutation, monkeypatch):
     with pytest.raises(ModelTextError) as caught:
         Booster(model_str=text.replace(old, new, 1))
     assert str(caught.value)
+
+
+@pytest.mark.parametrize("n_class", [65537, 2_000_000_000])
+def test_outputs_of_too_many_classes_are_refused(text, n_class):
+    head, _, rest = text.partition("Tree=0")
+    empty = head + rest[rest.index("end of trees") :]
+    check_model_text(empty)
+    with pytest.raises(ModelTextError, match="'num_class': must be an integer from 1 to 65536"):
+        check_model_text(empty.replace("num_class=1", f"num_class={n_class}"))
+
+
+def test_categories_are_looked_for_in_the_last_line_alone(text):
+    """LightGBM takes everything from the last line that it finds by its distance from the end."""
+    head, _, _ = text.partition("parameters:\n")
+    check_model_text(head)
+    odd = head.replace("x0=2\n", "x0=2\npandas_categorical:=2\n").rstrip("\n")
+    with pytest.raises(ModelTextError, match="pandas_categorical"):
+        check_model_text(odd[: odd.index("=2", odd.index("pandas")) + 2])
 
 
 def test_every_truncation_is_refused_or_whole(text):
@@ -280,6 +331,118 @@ def test_node_numbers_need_not_grow_downwards(text):
     )
     check_model_text(moved)
     assert lightgbm.Booster(model_str=moved).predict([[0.0, 0.0]]) > 0
+
+
+# -- depth ----------------------------------------------------------------------------------------
+
+
+def chain(depth):
+    """Return a tree whose every node has a leaf on its left and the next node on its right."""
+    nodes = np.arange(depth, dtype=np.int32)
+    return Tree(
+        feature=nodes % 2,
+        left_bins=np.tile(np.array([1, 0, 0, 0], dtype=np.uint64), (depth, 1)),
+        left=~nodes,
+        right=np.append(nodes[1:], ~np.int32(depth)),
+        leaf_value=np.ones(depth + 1, dtype=np.int64),
+        leaf_count=None,
+    )
+
+
+def chain_text(tools, depth):
+    bins = tools.Bins([{"edges": [0.5, 1.5]}, {"edges": [1.0]}])
+    return model_text(tools.ensemble(0, binner=bins, trees=(chain(depth),), unit=1.0))
+
+
+def test_trees_of_this_library_are_not_too_deep(tools):
+    deepest = 12
+    with pytest.raises(InvalidParameterError, match="max_depth"):
+        TreeHyperparameters(max_depth=deepest + 1).validate("a test")
+    # A split into the bins of all values and of missing ones is a chain of one node less.
+    text = chain_text(tools, deepest * MAX_VALUE_BINS)
+    check_model_text(text)
+    assert Booster(model_str=text).num_trees() == 1
+
+
+def test_deep_trees_are_refused(tools):
+    check_model_text(chain_text(tools, DEEPEST))
+    for depth in (DEEPEST + 1, 20_000):
+        with pytest.raises(ModelTextError, match="levels"):
+            check_model_text(chain_text(tools, depth))
+
+
+STOCK = """
+import sys, lightgbm, numpy
+model = lightgbm.Booster(model_file=sys.argv[1])
+try:
+    model.dump_model()
+except RecursionError:
+    pass  # of Python's JSON reader, which comes after
+print(model.predict(numpy.ones((3, 2)), pred_contrib=True).sum())
+"""
+
+
+def test_lightgbm_survives_the_deepest_tree_that_passes(tools, tmp_path):
+    (tmp_path / "model.txt").write_text(chain_text(tools, DEEPEST))
+    command = [sys.executable, "-c", STOCK, tmp_path / "model.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0
+
+
+# -- size -----------------------------------------------------------------------------------------
+
+SIZE = 2_000_000
+LONG = {
+    "threshold": ("threshold=0.5 0 inf", "threshold=" + "1 " * SIZE + "1"),
+    "names": ("feature_names=x0 x1", "feature_names=" + "xy " * SIZE + "x"),
+    "infos": ("-1:0:40", "-1" + ":1" * SIZE),
+    "sizes": ("label_index=0", "label_index=0\ntree_sizes=" + "1 " * SIZE + "1"),
+    "objective": ("objective=regression", "objective=binary" + " 1" * SIZE),
+    "header": ("version=v4", "\n".join(f"k{i}=1" for i in range(SIZE // 8))),
+    "blank lines": ("version=v4", "\n" * SIZE + "version=v4"),
+    "blank footer": ("end of trees", "end of trees" + "\n" * SIZE),
+    "digits": ("threshold=0.5 0 inf", "threshold=0.5 0 " + "1" * SIZE),
+    "importances": ("x0=2\n", "x=1\n" * (SIZE // 4) + "x0=2\n"),
+}
+
+
+@pytest.mark.parametrize("change", LONG.values(), ids=LONG.keys())
+def test_long_lines_take_no_memory_beyond_their_own(text, change):
+    old, new = change
+    assert old in text
+    long = text.replace(old, new, 1)
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(ModelTextError):
+            check_model_text(long)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.5 * len(long)
+
+
+def test_lines_have_a_limit(text, monkeypatch):
+    monkeypatch.setattr("dpboost.lightgbm.model_text.validation._LONGEST_LINE", 1000)
+    names = " ".join(["x" * 600, "y" * 600])
+    with pytest.raises(ModelTextError, match=r"Line 8 .* longer than 1000"):
+        check_model_text(text.replace("feature_names=x0 x1", f"feature_names={names}"))
+
+
+@pytest.mark.parametrize("line", ["pandas_categorical:[", 'dpboost:{"a":['])
+def test_json_has_a_limit(text, monkeypatch, line):
+    monkeypatch.setattr("dpboost.lightgbm.model_text.validation._LONGEST_JSON", 3000)
+    key = line.partition(":")[0]
+    end = "]" if line.endswith("categorical:[") else "]}"
+    long = re.sub(f"{key}:.*", line + ",".join(["[]"] * 1200) + end, text)
+    with pytest.raises(ModelTextError, match=f"'{key}:' is longer than 3000"):
+        check_model_text(long)
+
+
+def test_wide_tables_pass(tools):
+    bins = tools.Bins([{"edges": [0.5], "name": f"Column_{i}"} for i in range(50_000)])
+    text = model_text(tools.ensemble(0, n_trees=1, binner=bins))
+    check_model_text(text)
 
 
 def test_anything_but_a_string_is_refused():
