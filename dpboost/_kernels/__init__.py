@@ -3,8 +3,9 @@
 Only ``dpboost.privacy`` may import the noise, selection, coin and entropy kernels; a test walks
 every file for imports that break this rule.
 
-Kernels that pass over rows are built twice, the second time for x86-64-v3 into the folder ``v3``,
-which is searched first where the machine runs that. Both builds give the same bits.
+Kernels that gain a tenth of their time from it are built twice, the second time for x86-64-v3 into
+the folder ``v3``, which is searched first where the machine runs that. Both builds give the same
+bits.
 
 What calls from several threads share:
 
