@@ -25,6 +25,7 @@ TIERS = {
     "fuzz": ("fuzz/",),
     "install": ("install/",),
 }
+NO_SMOKE = ("federated/test_flower.py", "install/")  # their first test takes half a minute or more
 
 
 def stale_kernels() -> list[str]:
@@ -76,6 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         tier = tier_of(item.path)
         if not any(item.get_closest_marker(name) for name in TIERS):
             item.add_marker(tier)
-        if tier not in ("unit", "install") and item.path not in seen:
+        slow = item.path.relative_to(TESTS).as_posix().startswith(NO_SMOKE)
+        if tier != "unit" and not slow and item.path not in seen:
             seen.add(item.path)
             item.add_marker("smoke")
