@@ -25,7 +25,8 @@ TIERS = {
     "fuzz": ("fuzz/",),
     "install": ("install/",),
 }
-NO_SMOKE = ("federated/test_flower.py", "install/")  # their first test takes half a minute or more
+# Their first test takes half a minute or more.
+NO_SMOKE = ("unit/federated/protocol/test_flower.py", "install/")
 
 
 def stale_kernels() -> list[str]:
