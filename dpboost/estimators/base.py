@@ -423,8 +423,8 @@ def _constructors(kind: type) -> list[Any]:
 
 
 def _of_library(kind: type) -> type:
-    """Return the class of this library that an estimator is or derives from."""
-    return next(each for each in kind.__mro__ if PrivateEstimator in each.__bases__)
+    """Return the estimator of this library, of one task, that a class is or derives from."""
+    return next(each for each in kind.__mro__ if "_task" in vars(each))
 
 
 def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:
