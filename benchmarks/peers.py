@@ -160,7 +160,7 @@ def ask_peer(
         folder = Path(path)
         np.savez(folder / "input.npz", **arrays)
         (folder / "settings.json").write_text(json.dumps(settings))
-        _worker(environment, script, n_jobs).evaluate(folder)
+        _worker(environment, script, n_jobs).answer(folder)
         with np.load(folder / "output.npz") as output:
             return dict(output)
 

@@ -67,7 +67,7 @@ def retrained(case: Case, runs: int) -> Mapping[str, np.ndarray]:
     from benchmarks.guarantees import ours
 
     settings["neighbours"] = "add_remove" if case.replacement is None else "replace"
-    return ours.evaluate(case.script, arrays, settings)
+    return ours.answer(case.script, arrays, settings)
 
 
 class _Replay:

@@ -65,7 +65,7 @@ class SplitCounts:
         """A number for each node, split, branch and class."""
         return (len(self.nodes), self.n_candidates, 2, self.n_classes)
 
-    def answer(self, rows: ClassRows) -> NDArray[np.int64]:
+    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         counts, layout = rows.histograms(self.nodes), rows.candidates
         parts = []

@@ -96,7 +96,7 @@ def fit_places(
             recipe=algorithm,
             hyperparameters=hyper,
             binner=binner,
-            knowledge=CompletedSchema(
+            completed=CompletedSchema(
                 schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
             ),
             privacy=privacy,
@@ -107,6 +107,6 @@ def fit_places(
 
 def accuracy_of(fitted: FittedTree, X: np.ndarray, y: np.ndarray) -> float:
     """Return the share of rows whose class a tree of two classes predicts."""
-    table = read_table(X, schema=fitted.knowledge.schema)
+    table = read_table(X, schema=fitted.completed.schema)
     raw = fitted.ensemble.predict_raw(table)
     return float(np.mean((np.ravel(raw) > 0) == y))

@@ -20,13 +20,20 @@ from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.boosting_audit import category_learner, stale_noise
 from dpboost.audit.delta_audit import lone_category
 from dpboost.boosting import loop, training_rows
-from dpboost.growing import clipped_leaves, grower, selectors, shrunken_leaves
+from dpboost.growing import clipped_leaves, grower, selectors
 from dpboost.privacy import ledger, mechanisms, private_bounds
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
-from dpboost.rows import boosting_state, encoded_rows, gradient_statistics, node_rows, start_queries
+from dpboost.rows import (
+    boosting_state,
+    encoded_rows,
+    gradient_statistics,
+    newton_sums,
+    node_rows,
+    start_queries,
+)
 from dpboost.training import fit, local_fit, loss_setup, private_bins, public_schema
 from dpboost.trees import gain
 
@@ -188,13 +195,13 @@ def scale_from_exact_count():
 
 
 def norm_without_hessians():
-    original = shrunken_leaves.newton_sums
-    return [(shrunken_leaves, "newton_sums", lambda g, h, neighbours: original(g, ONE, neighbours))]
+    original = newton_sums.newton_sums
+    return [(newton_sums, "newton_sums", lambda g, h, neighbours: original(g, ONE, neighbours))]
 
 
 def leaf_sums_of_add_remove():
-    original = shrunken_leaves.newton_sums
-    return [(shrunken_leaves, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
+    original = newton_sums.newton_sums
+    return [(newton_sums, "newton_sums", lambda g, h, neighbours: original(g, h, ADD))]
 
 
 def gradients_clipped_apart_from_noise():
@@ -269,7 +276,7 @@ def half_the_threshold():
 
 def every_row_among_those_of_no_class():
     def with_others(sums, rows):
-        sums[-1] = start_queries.ROW_UNITS * len(training_rows.present)
+        sums[-1] = start_queries.ROW_UNITS * len(rows.present)
         return sums
 
     return [(start_queries, "with_others", with_others)]
@@ -298,9 +305,9 @@ def one_level_charged():
         return replace(budget, levels=(sum(budget.levels, Fraction(0)),) * depth)
 
     def mutated(self, statistics, *, epsilon, ledger):
-        name = f"level of {gradient_statistics.n_nodes}"
+        name = f"level of {statistics.n_nodes}"
         with ledger.parallel("levels"), ledger.sequential(name):
-            return choose(self, gradient_statistics, epsilon=epsilon, ledger=ledger)
+            return choose(self, statistics, epsilon=epsilon, ledger=ledger)
 
     return [(grower, "split_tree", split_tree), (selectors.PrivateArgmax, "choose", mutated)]
 
@@ -328,7 +335,7 @@ def released_past_the_ledger():
     original = clipped_leaves.ClippedLeaf.release
 
     def release(self, statistics, *, epsilon, ledger):
-        outcome = original(self, gradient_statistics, epsilon=epsilon, ledger=ledger)
+        outcome = original(self, statistics, epsilon=epsilon, ledger=ledger)
         shown = np.empty(2, dtype=np.int64)
         bits = ledger._entropy.bit_generator
         mechanisms.noise.discrete_laplace(bits, np.zeros(2, dtype=np.int64), 1, 1, shown)
@@ -371,8 +378,8 @@ def no_split_without_gain():
 
 def empty_nodes_skipped():
     def release(self, statistics, *, epsilon, ledger):
-        occupied = counts_of(gradient_statistics) > 0
-        values = gradient_statistics.leaf_values(self)
+        occupied = counts_of(statistics) > 0
+        values = statistics.leaf_values(self)
         some = values.map(lambda array: array[occupied], bounds=values.bounds)
         outcome = np.zeros(len(occupied), dtype=np.int64)
         mechanism = mechanisms.DiscreteLaplace(epsilon=epsilon)
@@ -466,8 +473,8 @@ def exact_leaf_counts():
     original = grower.LevelwiseGrower.grow
 
     def grow(self, statistics, **options):
-        tree = original(self, gradient_statistics, **options)
-        return replace(tree, leaf_count=counts_of(gradient_statistics))
+        tree = original(self, statistics, **options)
+        return replace(tree, leaf_count=counts_of(statistics))
 
     return [(grower.LevelwiseGrower, "grow", grow)]
 
@@ -491,8 +498,8 @@ def after_encoding(act):
     original = encoded_rows.EncodeLabels.execute
 
     def execute(self, rows):
-        act(training_rows.labels)
-        return original(self, training_rows)
+        act(rows.labels)
+        return original(self, rows)
 
     return lambda: [(encoded_rows.EncodeLabels, "execute", execute)]
 
@@ -503,8 +510,8 @@ def number_of_rows_in_the_report():
     seen = []
 
     def execute(self, rows):
-        seen.append(len(training_rows.labels))
-        return teach(self, training_rows)
+        seen.append(len(rows.labels))
+        return teach(self, rows)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}

@@ -121,11 +121,11 @@ def random_uses(source):
 #: Public randomness of fits and of the auditor, and the seeded source that says it is not private.
 TYPES = {"BitGenerator", "Generator", "RandomState"}
 ALLOWED = {
-    "random.py": {"PCG64", "SeedSequence"},
-    "private_estimator.py": {"default_rng"},
-    "audit/climbing.py": {"default_rng"},
-    "federated/agreement.py": {"default_rng"},  # seed that all parties agree upon
-    "local/sizing.py": {"default_rng"},  # halves of public rows
+    "privacy/randomness.py": {"PCG64", "SeedSequence"},
+    "estimators/base.py": {"default_rng"},
+    "audit/hill_climbing.py": {"default_rng"},
+    "federated/protocol/agreement.py": {"default_rng"},  # seed that all parties agree upon
+    "local/default_sizes.py": {"default_rng"},  # halves of public rows
     "losses/custom.py": {"default_rng"},  # order of public probes
 }
 

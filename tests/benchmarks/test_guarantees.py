@@ -122,7 +122,7 @@ def test_our_estimators_are_fitted_with_everything_declared(name):
 def test_the_relation_of_our_estimators_is_that_of_the_tables(monkeypatch):
     case = next(case for case in CASES if case.name == "dpboost, 500 rows alike")
     asked = []
-    monkeypatch.setattr(ours, "evaluate", lambda *arguments: asked.append(arguments[2]))
+    monkeypatch.setattr(ours, "answer", lambda *arguments: asked.append(arguments[2]))
     retrained(case, 2)
     retrained(dataclasses.replace(case, replacement=([0.5], 0.1)), 2)
     assert [settings["neighbours"] for settings in asked] == ["add_remove", "replace"]

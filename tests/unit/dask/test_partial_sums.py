@@ -19,7 +19,7 @@ def partial(partitions, answer, release=0, behind=None):
 def test_sums_of_different_partitions_add_up():
     both = merge(partial([0, 2], np.array([1, 2])), partial([1], np.array([10, 20])))
     assert both.counted == {0, 1, 2}
-    np.testing.assert_array_equal(both.evaluate, [11, 22])
+    np.testing.assert_array_equal(both.answer, [11, 22])
 
 
 def test_counts_by_value_add_up_column_by_column():
@@ -31,7 +31,7 @@ def test_partitions_that_are_behind_add_nothing():
     both = merge(partial([], None, behind={1: 3}), partial([0], np.array([5])))
     assert both.counted == {0}
     assert both.behind == {1: 3}
-    np.testing.assert_array_equal(both.evaluate, [5])
+    np.testing.assert_array_equal(both.answer, [5])
 
 
 @pytest.mark.parametrize(
