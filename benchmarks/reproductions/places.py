@@ -33,13 +33,13 @@ class _Pool(Places):
         super().__init__(rows)
         self._everything = everything
 
-    def exact(self, question: SumQuery) -> NDArray[np.int64]:
+    def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum of the answers."""
-        if isinstance(question, ImpurityBounds):
-            return super().exact(question)
-        return question.evaluate(self._everything)
+        if isinstance(query, ImpurityBounds):
+            return super().exact(query)
+        return query.evaluate(self._everything)
 
-    def tell(self, order: Command) -> None:
+    def apply(self, order: Command) -> None:
         """Have an order carried out at every place."""
         super().apply(order)
         self._everything = order.execute(self._everything)

@@ -139,7 +139,8 @@ def complete_schema(
     Warns
     -----
     UndeclaredWarning
-        Once, when anything was learned: names the arguments that would have saved its budget.
+        Once, when anything was learned: names the columns, the first of them if there are many,
+        and the arguments that would have saved its budget.
     AssumedPublicWarning
         Once, when the set of labels is taken as public: lists it. Once, when lists of categories
         are: names their columns.
@@ -176,9 +177,10 @@ def complete_schema(
         _warn_of_classes(assumed_classes)
         schema = replace(schema, classes=assumed_classes)
     steps = _undeclared(schema, columns, task, ledger, nominal, needs_label_range)
+    asked = _columns_asked(schema, columns, nominal) if steps else {}
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
     schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
-    _warn(steps)
+    _warn(steps, asked)
     return CompletedSchema(
         schema=schema,
         assumed=tuple(assumed),
@@ -351,15 +353,34 @@ def _warn_of_lists(names: Sequence[str]) -> None:
     )
 
 
-def _warn(steps: dict[str, str]) -> None:
-    """Say once what was learned and which argument would have saved its budget."""
+def _columns_asked(
+    schema: ResolvedSchema, columns: ColumnFacts, nominal: frozenset[int]
+) -> dict[str, str]:
+    """Return, for what may be learned of columns, their names: the first of them, if many."""
+    numeric = _numeric_columns(schema, columns, nominal)
+    places = {
+        "bounds": numeric,
+        "common_bound": numeric,
+        "categories": _category_tally(schema, columns, nominal).places,
+    }
+    return {
+        step: _some([columns.feature_names[place] for place in found])
+        for step, found in places.items()
+    }
+
+
+def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
+    """Say once what was learned, of which columns, and what would have saved its budget."""
     undeclared = {name: words for name, words in steps.items() if name != "label_range"}
     if undeclared:
         arguments = {name: name for name in undeclared} | {"common_bound": "bounds"}
         names = sorted({arguments[name] for name in undeclared})
+        learned = [
+            f"{words} ({asked[name]})" if name in asked else words
+            for name, words in undeclared.items()
+        ]
         warn_user(
-            "One tenth of the privacy budget went into learning "
-            f"{', '.join(undeclared.values())}. "
+            f"One tenth of the privacy budget went into learning {', '.join(learned)}. "
             "Declare what is public knowledge to save it: "
             f"schema=Schema({', '.join(f'{name}=...' for name in names)}).",
             UndeclaredWarning,

@@ -188,6 +188,29 @@ def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
     assert labels_of(books) == ["label bounds"] * 5 + ["feature bounds"] * 2
 
 
+def warning_of(X, y, **options):
+    with pytest.warns(UndeclaredWarning) as caught:
+        complete(X, y, ledger(), **options)
+    (warning,) = [each for each in caught if each.category is UndeclaredWarning]
+    return str(warning.message)
+
+
+def test_the_warning_names_the_columns():
+    X = pd.concat([pd.DataFrame(numeric(), columns=["my age", "y"]), nominal()], axis=1)
+    said = warning_of(X, [0, 1] * 1500, task="binary", assume_public=())
+    assert "class labels, categories ('job'), bounds of 2 numeric columns ('my_age', 'y')." in said
+    said = warning_of(X, [0, 1] * 1500, task="binary", schema={"bounds": {"y": (0, 1)}})
+    assert "bounds of 1 numeric columns ('my_age')." in said
+
+
+@pytest.mark.parametrize(("n_features", "more"), [(20, ""), (21, " and 1 more")])
+def test_the_warning_names_the_first_of_many_columns(n_features, more):
+    X = pd.DataFrame(numeric(n_features=n_features)).add_prefix("x")
+    said = warning_of(X, np.zeros(3000), schema={"label_bounds": (0, 1)})
+    names = ", ".join(f"'x{place}'" for place in range(20))
+    assert f"of {n_features} numeric columns ({names}{more})." in said
+
+
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_learning_takes_a_tenth_in_equal_parts(neighbours):
     X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
