@@ -51,9 +51,10 @@ LEAST_RANGE_CELLS = 4
 MOST_LOOKS = 4
 #: Probability, at most, that any empty one of these cells is taken for an occupied one.
 STRAY_CELL = Fraction(1, 1000)
-#: The other cells hold this part of the rows at most, beyond one deviation of their noise, or they
-#: are too fine for the noise.
+#: Cells that do not stand out hold this part of the rows at most, beyond so many deviations of
+#: their noise, and less than the others; else cells are too fine for the noise.
 HIDDEN = 0.05
+DOUBT = 2.5
 #: Ranges of less than this part of their magnitude are not looked into: two of their cells would
 #: be near the finest that the grid of labels can hold.
 LEAST_RANGE = 2.0**-30
@@ -319,10 +320,10 @@ def release_label_range(
     there are as well; their charges add up adaptively.
 
     Neighbouring cells are merged, by powers of two, until those that do not stand out hold no more
-    than 5 % of the released number of rows, beyond one deviation of their noise. A cell stands out
-    above what noise alone reaches in any of the cells with probability 1/1000. Where all that
-    stand out lie within two of the finest cells, these two are the range of the next histogram: so
-    labels far from zero, or far inside wide bounds, are found.
+    than 5 % of the released number of rows, beyond 2.5 deviations of their noise, nor half of it.
+    A cell stands out above what noise alone reaches in any of the cells with probability 1/1000.
+    Where all that stand out lie within two of the finest cells, these two are the range of the
+    next histogram: so labels far from zero, or far inside wide bounds, are found.
     """
     first, last, seen = low, high, False
     noise = ledger.accountant.noise(budget)
@@ -360,8 +361,8 @@ def _occupied_range(
         size = RANGE_CELLS // n_cells
         occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
         others = total - float(merged[occupied].sum())
-        noise = noise_stddev * math.sqrt(RANGE_CELLS - occupied.size * size)
-        if occupied.size and others <= HIDDEN * total + noise:
+        doubt = DOUBT * noise_stddev * math.sqrt(RANGE_CELLS - occupied.size * size)
+        if occupied.size and others <= min(HIDDEN * total + doubt, total / 2):
             return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
         n_cells //= 2
     return None

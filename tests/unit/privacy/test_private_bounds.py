@@ -28,6 +28,7 @@ from dpboost.privacy.private_bounds import (
     release_magnitude,
 )
 from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.raw_rows import RawRows
 
@@ -298,6 +299,15 @@ def test_a_range_is_found_in_bounds_that_are_far_too_wide(open_ledger, accountan
     assert len(ledger.entries) <= 4
 
 
+def test_labels_far_from_zero_are_found_again_and_again(open_ledger):
+    """Noise of all cells together is a third of the rows."""
+    values = 1e9 + np.random.default_rng(0).normal(size=7000)
+    for seed in range(20):
+        ledger = open_ledger(entropy=Entropy.seeded(seed))
+        low, high = looked(ledger, values, -4e9, 4e9, Fraction(1, 100))
+        assert high - low < 1e6
+
+
 def test_a_range_in_exact_numbers(open_ledger):
     ledger = open_ledger(epsilon=math.inf)
     # Cells of 1; the labels are in those from 10 to 20.
@@ -321,9 +331,9 @@ def test_a_range_is_not_found_where_noise_hides_it(open_ledger):
 
 
 def test_a_range_is_not_that_of_most_rows_where_many_others_do_not_show(open_ledger):
-    """One label in five is spread so wide that no cell of these shows."""
+    """One label in three is spread so wide that no cell of these shows."""
     generator = np.random.default_rng(0)
-    values = np.where(generator.random(5000) < 0.2, generator.uniform(-100, 100, 5000), 1.0)
+    values = np.where(generator.random(5000) < 0.35, generator.uniform(-100, 100, 5000), 1.0)
     assert looked(open_ledger(), values, -100, 100) is None
 
 
