@@ -93,7 +93,7 @@ class _DaskEstimator:
         DPBoostRegressor or DPBoostClassifier
         """
         own: Any = self
-        parameters = {**own._arguments(), **own._other_params}
+        parameters = {**own._arguments(), **own._extra_params()}
         model = self._local(**parameters)
         for name, value in self.__dict__.items():
             if name not in parameters and name not in ("client", "_other_params"):

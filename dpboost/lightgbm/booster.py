@@ -14,7 +14,7 @@ from lightgbm.basic import LightGBMError
 from dpboost._utils.files import write_atomically
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
-from dpboost.lightgbm.model_text.validation import ModelTextError, check_model_text
+from dpboost.lightgbm.model_text.validation import check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.report import PrivacyReport
 
@@ -119,15 +119,6 @@ class Booster(LoadedBooster):
             As `model_text` does.
         """
         return cls(model_str=_OwnText(model_text(ensemble, parameters=parameters)))
-
-    def _get_loaded_param(self) -> dict[str, Any]:
-        """Return the parameters of the model."""
-        try:
-            return super()._get_loaded_param()
-        except ValueError as error:
-            raise ModelTextError(
-                "The parameters of the model text hold a value of another type than LightGBM's."
-            ) from error
 
     # The decorator would hide the class from ``super()``.
     __class__ = property(lambda self: lightgbm.Booster)

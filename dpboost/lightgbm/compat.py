@@ -19,6 +19,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.containers import unpack
+from dpboost.lightgbm.model_text.syntax import ModelTextError
 
 
 def parameter_aliases() -> dict[str, list[str]]:
@@ -212,7 +213,12 @@ class LoadedBooster(lightgbm.Booster):
         _safe_call(read(self._handle, ctypes.c_int64(1), ctypes.byref(size), buffer))
         buffer = ctypes.create_string_buffer(size.value)
         _safe_call(read(self._handle, size, ctypes.byref(size), buffer))
-        parameters: dict[str, Any] = json.loads(buffer.value)
+        try:
+            parameters: dict[str, Any] = json.loads(buffer.value)
+        except ValueError as error:
+            raise ModelTextError(
+                "The parameters of the model text hold a value of another type than LightGBM's."
+            ) from error
         return parameters
 
 

@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpboost._utils.validation import refuse
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
 from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
 from dpboost.reporting.plain_words import assumptions, from_whom, who
-
-if TYPE_CHECKING:
-    from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.terms import ReportTerms
 
 NOT_STATED = "not stated by the user"
 # What only the user knows, by group; the answers are free text.
@@ -33,7 +31,7 @@ AUDITED_VERSION = "0.1.0"
 
 
 def certificate(
-    report: PrivacyReport, *, model: Any = None, stated: Mapping[str, str] | None = None
+    report: ReportTerms, *, model: Any = None, stated: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Make the record of a model.
 
@@ -140,7 +138,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def certificate_document(report: PrivacyReport, record: Mapping[str, Any]) -> Document:
+def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Document:
     """Write a certificate down for one printed page.
 
     Parameters
@@ -210,7 +208,7 @@ def _meaning(epsilon: float, delta: float, mu: float | None) -> dict[str, float]
     }
 
 
-def _trust_model(report: PrivacyReport) -> str:
+def _trust_model(report: ReportTerms) -> str:
     if "local privacy" in report.facts:
         return "local"
     return "parties" if "protected at" in report.facts else "central"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from dpboost.reporting.attacker import best_true_positive_rate
 from dpboost.reporting.document import Answers, Block, Document, Grid, Paragraph
-
-if TYPE_CHECKING:
-    from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.terms import ReportTerms
 
 # What no fit can see, and what a reader of the guarantee has to see to.
 BREAKERS = (
@@ -22,7 +19,7 @@ BREAKERS = (
 )
 
 
-def document(report: PrivacyReport) -> Document:
+def document(report: ReportTerms) -> Document:
     """Write down a report for people.
 
     Parameters
@@ -51,12 +48,12 @@ def document(report: PrivacyReport) -> Document:
     return Document(title(report), tuple(blocks))
 
 
-def title(report: PrivacyReport) -> str:
+def title(report: ReportTerms) -> str:
     """Return the guarantee in a line."""
     return f"Privacy: {_terms(report)}" if report.private else "No privacy guarantee"
 
 
-def who(report: PrivacyReport) -> tuple[str, ...]:
+def who(report: ReportTerms) -> tuple[str, ...]:
     """Say whose data are protected, and what about them."""
     if not report.private:
         return ("Nobody.",)
@@ -78,7 +75,7 @@ def who(report: PrivacyReport) -> tuple[str, ...]:
     return (f"{person}: {what}.{shown}", again)
 
 
-def from_whom(report: PrivacyReport) -> tuple[str, ...]:
+def from_whom(report: ReportTerms) -> tuple[str, ...]:
     """Say which attackers the guarantee holds against."""
     if not report.private:
         return ("Nobody is kept from learning about the rows.",)
@@ -98,7 +95,7 @@ def from_whom(report: PrivacyReport) -> tuple[str, ...]:
     return (f"{general} Each party sees its own rows.", *against)
 
 
-def how_much(report: PrivacyReport) -> tuple[str, ...]:
+def how_much(report: ReportTerms) -> tuple[str, ...]:
     """Say what the best attacker may still find."""
     if not report.private:
         return (f"Not at all: {'; '.join(report.reasons)}.",)
@@ -126,7 +123,7 @@ def how_much(report: PrivacyReport) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def how_many_fits(report: PrivacyReport) -> tuple[str, ...]:
+def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
     """Say what the budget was for."""
     if "local privacy" in report.facts:
         return ("One report of each person. Budgets of further reports add up.",)
@@ -139,7 +136,7 @@ def how_many_fits(report: PrivacyReport) -> tuple[str, ...]:
     return (f"{what} Budgets of further fits on the same rows add up.",)
 
 
-def assumptions(report: PrivacyReport) -> tuple[str, ...]:
+def assumptions(report: ReportTerms) -> tuple[str, ...]:
     """Say what the guarantee takes for granted."""
     lines = []
     if report.assumed_public:
@@ -154,13 +151,13 @@ def assumptions(report: PrivacyReport) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def what_breaks_it(report: PrivacyReport) -> tuple[str, ...]:
+def what_breaks_it(report: ReportTerms) -> tuple[str, ...]:
     """Say what would make the guarantee untrue, or has."""
     broken = [f"Broken: {reason}." for reason in report.reasons]
     return (*broken, f"{'; '.join(BREAKERS)}.")
 
 
-def _releases(report: PrivacyReport) -> Grid:
+def _releases(report: ReportTerms) -> Grid:
     rows = [
         (line.label, str(line.releases), line.mechanism, _share(line.share))
         for line in report.releases
@@ -175,7 +172,7 @@ def _releases(report: PrivacyReport) -> Grid:
     )
 
 
-def _terms(report: PrivacyReport) -> str:
+def _terms(report: ReportTerms) -> str:
     epsilon, delta = report.total
     terms = f"epsilon = {epsilon:.6g}"
     return terms if report.kind == "pure" else f"{terms}, delta = {delta:.6g}"

@@ -74,7 +74,12 @@ def test_recipes_get_the_declared_schema_and_no_noise_seed(recipes, problem):
             "random_state": 5,
             "n_jobs": 1,
             "verbosity": 0,
-            "schema": {"bounds": {"x": (0, 20)}, "categories": {}, "label_bounds": (0, 20)},
+            "schema": {
+                "bounds": {"x": (0, 20)},
+                "categories": {},
+                "integer": (),
+                "label_bounds": (0, 20),
+            },
         }
     ]
     assert result.prediction.tolist() == [y.mean()] * len(y)

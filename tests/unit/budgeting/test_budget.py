@@ -155,7 +155,7 @@ def test_the_budget_replaces_epsilon_and_delta(rows) -> None:
     assert report.epsilon_spent == pytest.approx(alone)
     assert FIFTH < report.epsilon_spent < 0.5  # mu squared adds, epsilon does not
     assert report.facts["budget"].startswith("20 % of the budget of 'hospital'")
-    assert "20 % of the budget of 'hospital'" in str(report)
+    assert "20 % of the budget of 'hospital'" in report.details()
 
 
 def test_a_pure_fit_spends_its_fraction_of_epsilon(rows) -> None:

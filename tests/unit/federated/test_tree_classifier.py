@@ -162,7 +162,7 @@ def test_the_model_is_one_of_lightgbm_and_keeps_its_report(recipe):
 
 
 def test_the_report_says_what_holds_against_whom():
-    text = str(fit(parties(5), epsilon=1.0, colluding=2, recipe="histograms").privacy_report_)
+    text = fit(parties(5), epsilon=1.0, colluding=2, recipe="histograms").privacy_report_.details()
     assert "in shares, 3 of which carry all of it" in text
     assert "against coordinator" in text
     assert "against 2 others" in text

@@ -16,6 +16,7 @@ import pytest
 
 from dpboost import InvalidParameterError
 from dpboost.lightgbm import Booster
+from dpboost.lightgbm.model_text import validation
 from dpboost.lightgbm.model_text.parser import DEEPEST
 from dpboost.lightgbm.model_text.validation import ModelTextError, check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
@@ -423,7 +424,7 @@ def test_long_lines_take_no_memory_beyond_their_own(text, change):
 
 
 def test_lines_have_a_limit(text, monkeypatch):
-    monkeypatch.setattr("dpboost.lightgbm.model_text.validation._LONGEST_LINE", 1000)
+    monkeypatch.setattr(validation, "_LONGEST_LINE", 1000)
     names = " ".join(["x" * 600, "y" * 600])
     with pytest.raises(ModelTextError, match=r"Line 8 .* longer than 1000"):
         check_model_text(text.replace("feature_names=x0 x1", f"feature_names={names}"))
@@ -431,7 +432,7 @@ def test_lines_have_a_limit(text, monkeypatch):
 
 @pytest.mark.parametrize("line", ["pandas_categorical:[", 'dpboost:{"a":['])
 def test_json_has_a_limit(text, monkeypatch, line):
-    monkeypatch.setattr("dpboost.lightgbm.model_text.validation._LONGEST_JSON", 3000)
+    monkeypatch.setattr(validation, "_LONGEST_JSON", 3000)
     key = line.partition(":")[0]
     end = "]" if line.endswith("categorical:[") else "]}"
     long = re.sub(f"{key}:.*", line + ",".join(["[]"] * 1200) + end, text)

@@ -183,8 +183,12 @@ def test_plot_importance_draws_every_used_feature(tools):
 
 @needs_graphviz
 def test_tree_digraph_shows_shares_of_data(tools):
-    booster = lightgbm.Booster(model_str=model_text(tools.ensemble(10, counts=False)))
-    graph = lightgbm.create_tree_digraph(booster, show_info=["data_percentage", "leaf_count"])
+    ensemble = tools.ensemble(10, counts=False)
+    booster = lightgbm.Booster(model_str=model_text(ensemble))
+    with_splits = [number for number, tree in enumerate(ensemble.trees) if tree.n_nodes]
+    graph = lightgbm.create_tree_digraph(
+        booster, tree_index=with_splits[0], show_info=["data_percentage", "leaf_count"]
+    )
     assert "% of data" in graph.source
 
 
