@@ -257,7 +257,7 @@ def test_weights_and_earlier_models_reach_every_fit():
     weight = np.where(Y > 0, 1.0, 0.0)
     params = {**PARAMS, "epsilon": 200.0, "max_depth": 1}
     first = dpboost.train(params, Dataset(X, Y), 5)
-    results = dpboost.cv(params, Dataset(X, Y, weight=weight), 50, nfold=2, return_cvbooster=True)
+    results = dpboost.cv(params, Dataset(X, Y, weight=weight), 30, nfold=2, return_cvbooster=True)
     means = [booster.predict(X).mean() for booster in results["cvbooster"].boosters]
     assert min(means) > 0.3
     longer = dpboost.cv(params, Dataset(X, Y), 5, nfold=2, init_model=first, return_cvbooster=True)
