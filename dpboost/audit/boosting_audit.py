@@ -20,6 +20,7 @@ from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.privacy.accounting import GDPAccountant
+from dpboost.privacy.exact_arithmetic import cost_of
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
@@ -283,7 +284,7 @@ class BoxAudit:
         """The same as an epsilon at the claimed delta."""
         if self.privacy_measure != "mu squared":
             return self.bound
-        return GDPAccountant().epsilon(Fraction(self.bound) ** 2, Fraction(self.delta))
+        return GDPAccountant().epsilon(cost_of(Fraction(self.bound) ** 2), Fraction(self.delta))
 
     @property
     def violated(self) -> bool:

@@ -24,6 +24,7 @@ from dpboost.estimators.tree import DPTreeClassifier
 from dpboost.federated.training.pooled_rows import Places
 from dpboost.federated.training.single_tree import public_binner
 from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.recipes.tree_recipe import TreeHyperparameters
@@ -101,7 +102,7 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
                 hyperparameters=hyper,
                 binner=binner,
                 completed=CompletedSchema(
-                    schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
+                    schema=resolved, assumed=(), learned=(), budget=pure_cost(ledger.epsilon)
                 ),
                 privacy=privacy,
                 ledger=ledger,

@@ -8,7 +8,7 @@ from dpboost.boosting.training_rows import TreeRows
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.grower import LevelwiseGrower
 from dpboost.losses import SplitLoss
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.trees.tree import Tree
 
@@ -73,7 +73,7 @@ class SplitLearner:
         tree = self.grower.grow(
             rows.node_statistics(self.gradient_bound, ledger.neighbours),
             leaf=leaf,
-            epsilon=budget,
+            epsilon=pure_epsilon(budget),
             ledger=ledger,
         )
         rate = self.learning_rate if learning_rate is None else learning_rate

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -25,11 +25,11 @@ class FractionAccountant:
     ----------
     inner : Accountant
         Accounts for everything on the account.
-    allowance : Fraction
+    allowance : PrivacyCost
         Most that the fit may spend.
     fraction : Fraction
         Its part of the account.
-    account_epsilon : Fraction
+    account_epsilon : Epsilon
         Epsilon of the account.
     least_delta : Fraction
         What the fit's stability histograms leave of delta at least. The conversion of the account
@@ -37,9 +37,9 @@ class FractionAccountant:
     """
 
     inner: Accountant
-    allowance: Fraction
+    allowance: PrivacyCost
     fraction: Fraction
-    account_epsilon: Fraction
+    account_epsilon: Epsilon
     least_delta: Fraction
 
     @property
@@ -64,9 +64,9 @@ class FractionAccountant:
         """Return the least noise that ``budget`` buys."""
         return self.inner.noise(budget)
 
-    def capacity(self, epsilon: PrivacyCost, delta: Fraction) -> PrivacyCost:
+    def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the allowance, or nothing once delta is used up by what may fail."""
-        return self.allowance if delta >= self.least_delta else Fraction(0)
+        return self.allowance if delta >= self.least_delta else NO_COST
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon that this fit's total guarantees alone at ``delta``."""
@@ -76,6 +76,6 @@ class FractionAccountant:
         """Return what the release takes of the limit."""
         return self.inner.lattice_error(mechanism, bound, size)
 
-    def lattice_error_limit(self, epsilon: PrivacyCost) -> Fraction:
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return the fit's part of the limit of the account."""
         return self.inner.lattice_error_limit(self.account_epsilon) * self.fraction

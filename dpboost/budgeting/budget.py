@@ -17,7 +17,7 @@ from dpboost.budgeting.accounting import FractionAccountant
 from dpboost.budgeting.books import Books, BudgetLine
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import as_budget, as_fraction
+from dpboost.privacy.exact_arithmetic import as_budget, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
 
@@ -105,7 +105,7 @@ class Budget:
         pure_epsilon: float | Fraction | None = None,
         table: str | None = None,
     ) -> None:
-        whole = as_budget("epsilon", "Budget", epsilon)
+        whole = number_of(as_budget("epsilon", "Budget", epsilon))
         if not isinstance(whole, Fraction):
             raise refuse("epsilon", "Budget", "positive and finite", epsilon)
         self._epsilon = whole
@@ -188,7 +188,9 @@ class Budget:
             epsilon = spent["pure"] * self._pure
         if "Gaussian" in spent:
             accountant = _accountant_of(lines)
-            capacity = accountant.capacity(self._epsilon - self._pure, self._conversion_delta)
+            capacity = accountant.capacity(
+                epsilon_of(self._epsilon - self._pure), self._conversion_delta
+            )
             total = capacity * spent["Gaussian"]
             gaussian = accountant.epsilon(total, self._conversion_delta)
         return min(float(epsilon) + gaussian, float(self._epsilon))
@@ -317,11 +319,10 @@ class Budget:
                 f"The budget of {self._name} has no {name} account, which this recipe needs: "
                 f"{cure}."
             )
-        epsilon = self._pure if name == "pure" else self._epsilon - self._pure
+        epsilon = epsilon_of(self._pure if name == "pure" else self._epsilon - self._pure)
         return FractionAccountant(
             inner=accountant,
-            # Exact, as epsilon is finite.
-            allowance=Fraction(accountant.capacity(epsilon, self._conversion_delta)) * fraction,
+            allowance=accountant.capacity(epsilon, self._conversion_delta) * fraction,
             fraction=fraction,
             account_epsilon=epsilon,
             least_delta=self._delta - self.failure_delta(fraction),

@@ -18,6 +18,7 @@ from dpboost.federated.training.single_tree import (
     check_agreement,
     fit_federated_tree,
 )
+from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
@@ -301,7 +302,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             features=tuple(map(str, features)),
             schema=Schema.coerce(self.schema).to_dict(),
             recipe=self.recipe,
-            epsilon=self.epsilon,
+            epsilon=epsilon_of(self.epsilon),
             neighbours=privacy.neighbours.value,
             colluding=self.colluding,
             hyper={name: value for name, value in hyper.items() if value is not None},

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
@@ -192,7 +191,7 @@ class NoisyCountChoice:
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release histograms and return the best feature of each node."""
-        mechanism = DiscreteLaplace(epsilon=divide(epsilon, (1, 1))[0])
+        mechanism = DiscreteLaplace(epsilon=epsilon / 2)
         sizes = ledger.release(mechanism, rows.cell_sizes(nodes, offered), label="cell sizes")
         counts = ledger.release(mechanism, rows.histograms(nodes, offered), label="class counts")
         cells = released_impurity(self.measure, sizes, counts)

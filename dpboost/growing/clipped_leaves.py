@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import leaf as leaf_kernel
 from dpboost.losses import GRADIENT_UNIT
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
@@ -80,7 +80,7 @@ class ClippedLeaf:
         )
 
     def release(
-        self, statistics: NodeStatistics, *, epsilon: Fraction | float, ledger: Ledger
+        self, statistics: NodeStatistics, *, epsilon: Epsilon, ledger: Ledger
     ) -> NDArray[np.int64]:
         """Release the values of all leaves of a tree, in units of the grid."""
         return ledger.release(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.frontier import Frontier
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.privacy.budget import split_tree
+from dpboost.privacy.exact_arithmetic import Epsilon, pure_cost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
@@ -85,7 +85,7 @@ class LevelwiseGrower:
         statistics: NodeStatistics,
         *,
         leaf: ClippedLeaf,
-        epsilon: Fraction | float,
+        epsilon: Epsilon,
         ledger: Ledger,
     ) -> Tree:
         """Release one tree; its leaf values are in units of ``leaf.unit``.
@@ -105,11 +105,13 @@ class LevelwiseGrower:
         -------
         Tree
         """
-        budget = split_tree(epsilon, self.max_depth)
+        budget = split_tree(pure_cost(epsilon), self.max_depth)
         features = [np.empty(0, dtype=np.int32)]
         split_bins = [np.empty(0, dtype=np.uint8)]
         for level in budget.levels:
-            feature, split_bin = self.selector.choose(statistics, epsilon=level, ledger=ledger)
+            feature, split_bin = self.selector.choose(
+                statistics, epsilon=pure_epsilon(level), ledger=ledger
+            )
             statistics.split(feature, split_bin)
             features.append(feature)
             split_bins.append(split_bin)
@@ -121,7 +123,7 @@ class LevelwiseGrower:
             left_bins=threshold_sets(np.concatenate(split_bins), is_categorical),
             left=left,
             right=right,
-            leaf_value=leaf.release(statistics, epsilon=budget.leaves, ledger=ledger),
+            leaf_value=leaf.release(statistics, epsilon=pure_epsilon(budget.leaves), ledger=ledger),
         )
 
 

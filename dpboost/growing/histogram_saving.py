@@ -14,7 +14,7 @@ from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import branch_counts, split_purity, splits_of, worth_splitting
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace, Mechanism
 from dpboost.privacy.queries import Query
@@ -99,7 +99,7 @@ class SavedHistograms:
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
         shares = split_tree(budget, self.max_depth, self.leaf_share)
-        per_level = shares.levels[0] if shares.levels else Fraction(0)
+        per_level = shares.levels[0] if shares.levels else NO_COST
         waiting = {0: Node(number=0, budget=per_level, branch=(), path=())}
         leaves: dict[int, Node] = {}
 
@@ -120,7 +120,7 @@ class SavedHistograms:
                     node.budget = shares.leaves + rest + left_over
                     leaves[node.number] = node
                     continue
-                after = per_level if depth + 1 < self.max_depth else Fraction(0)
+                after = per_level if depth + 1 < self.max_depth else NO_COST
                 for child in (first, first + 1):
                     path = (*node.path, str(child))
                     waiting[child] = Node(
@@ -254,13 +254,13 @@ class SavedHistograms:
         )
         poorest = min(leaf.budget for leaf in leaves)
         query = ClassCounts(nodes=_numbers(leaves), n_classes=rows.n_classes)
-        noise_stddev = rows.noise_stddev(DiscreteLaplace(epsilon=poorest), query)
+        noise_stddev = rows.noise_stddev(DiscreteLaplace(epsilon=pure_epsilon(poorest)), query)
         return np.stack(found).astype(np.float64), noise_stddev
 
 
 def _part(budget: PrivacyCost, share: Fraction | int) -> PrivacyCost:
     """Return a part of a budget; nothing of an infinite one is nothing."""
-    return budget * share if share else Fraction(0)
+    return budget * share if share else NO_COST
 
 
 def _numbers(nodes: Sequence[Node]) -> NDArray[np.int32]:
@@ -303,7 +303,7 @@ def _release(
     queries: list[tuple[Mechanism, Query]] = []
     for places in groups.values():
         nodes = [asked[place][0] for place in places]
-        mechanism = DiscreteLaplace(epsilon=asked[places[0]][1])
+        mechanism = DiscreteLaplace(epsilon=pure_epsilon(asked[places[0]][1]))
         queries.append((mechanism, question_of(nodes, nodes[0].branch)))
     outcomes = rows.release_parts(queries, ledger=ledger, label=label)
     found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(asked)

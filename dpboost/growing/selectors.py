@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.privacy.exact_arithmetic import Epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import ExponentialMechanism, PermuteAndFlip
 from dpboost.rows.gradient_statistics import NodeStatistics
@@ -41,7 +41,7 @@ class PrivateArgmax:
     selection: str = "exponential"
 
     def choose(
-        self, statistics: NodeStatistics, *, epsilon: Fraction | float, ledger: Ledger
+        self, statistics: NodeStatistics, *, epsilon: Epsilon, ledger: Ledger
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Release one split for each node of the level: its features and bins."""
         mechanism = SELECTIONS[self.selection](epsilon=epsilon)

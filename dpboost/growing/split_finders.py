@@ -13,7 +13,7 @@ from dpboost.growing.released_splits import best_candidates, split_gain
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.growing.split_tables import SplitTables
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.exact_arithmetic import Epsilon, pure_cost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -102,19 +102,21 @@ class LocalChoiceFinder:
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
-        for_choices, for_counts = divide(epsilon, (CHOICES, COUNTS))
+        for_choices, for_counts = divide(pure_cost(epsilon), (CHOICES, COUNTS))
         scores = SplitScores(
             nodes=nodes,
             measure=int(self.measure),
             row_limits=limits,
             n_candidates=rows.candidates.n_candidates,
         )
-        mechanism = SELECTIONS[self.selection](epsilon=for_choices)
+        mechanism = SELECTIONS[self.selection](epsilon=pure_epsilon(for_choices))
         choices = rows.each(mechanism, scores, ledger=ledger, label="split choice")
         chosen = np.ascontiguousarray(choices.T)
         tables = SplitTables.of(nodes, chosen, rows.candidates, rows.n_classes)
         released = ledger.release(
-            DiscreteLaplace(epsilon=for_counts), rows.ask(tables.query), label="class counts"
+            DiscreteLaplace(epsilon=pure_epsilon(for_counts)),
+            rows.ask(tables.query),
+            label="class counts",
         )
         gains = split_gain(self.measure, *tables.branches(released))
         best = gains.argmax(axis=1)

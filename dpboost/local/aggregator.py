@@ -18,6 +18,7 @@ from dpboost.local.labels import score_grid
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
 from dpboost.local.shrunken_cells import Estimates, prior_mean, raw_scores, shrunk_means
+from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.privacy.report import PrivacyReport, ReleaseSummary
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree
@@ -233,8 +234,8 @@ class LPDTAggregator:
             delta=Fraction(0),
             epsilon_spent=float(epsilon),
             delta_spent=Fraction(0),
-            capacity=epsilon,
-            spent=epsilon,
+            capacity=pure_cost(epsilon),
+            spent=pure_cost(epsilon),
             releases=(
                 ReleaseSummary(
                     label="reports",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpboost._utils.validation import check_real
-from dpboost.privacy.exact_arithmetic import Epsilon, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, as_fraction, epsilon_of
 
 #: A probability of 1.
 ONE = 1 << 64
@@ -38,9 +38,9 @@ def check_epsilon(owner: str, epsilon: Any) -> Epsilon:
         If it is not between 1e-6 and 40, or infinite.
     """
     if isinstance(epsilon, float) and epsilon == math.inf:
-        return math.inf
+        return epsilon_of(math.inf)
     check_real("epsilon", owner, epsilon, low=LEAST_EPSILON, high=LARGEST_EPSILON)
-    return as_fraction("epsilon", owner, epsilon)
+    return epsilon_of(as_fraction("epsilon", owner, epsilon))
 
 
 @lru_cache(maxsize=64)

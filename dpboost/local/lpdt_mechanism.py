@@ -16,7 +16,7 @@ from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
 from dpboost.local.labels import POSITION_BITS, NumericLabels
 from dpboost.local.randomizer import MalformedReportError, Noise, Randomiser
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.exact_arithmetic import Epsilon, number_of
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -97,7 +97,9 @@ class PaperReports(Randomiser):
     @cached_property
     def largest_label(self) -> int:
         """Largest noisy label that is sent, in units."""
-        scale = 0.0 if isinstance(self.epsilon, float) else 4 * LABEL_UNITS / self.epsilon
+        scale = (
+            0.0 if isinstance(self.epsilon, float) else 4 * LABEL_UNITS / number_of(self.epsilon)
+        )
         return LABEL_UNITS + math.ceil(_LARGEST_SCALES * scale)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, cost_of, number_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
 
@@ -95,7 +95,8 @@ class Randomiser(ABC):
     @property
     def rho(self) -> PrivacyCost:
         """Zero-concentrated cost of any epsilon-private mechanism."""
-        return self.epsilon * self.epsilon / 2
+        epsilon = number_of(self.epsilon)
+        return cost_of(epsilon * epsilon / 2)
 
     @property
     def described(self) -> str:

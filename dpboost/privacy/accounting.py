@@ -19,7 +19,17 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.exact_arithmetic import ZERO, Epsilon, PrivacyCost, shorten
+from dpboost.privacy.exact_arithmetic import (
+    NO_COST,
+    ZERO,
+    Epsilon,
+    PrivacyCost,
+    cost_of,
+    number_of,
+    pure_cost,
+    pure_epsilon,
+    shorten,
+)
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism, Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -109,7 +119,7 @@ class PureAccountant(_WithoutSlack):
                 f"The {mechanism.name} mechanism has no pure epsilon: account in zCDP, which "
                 "needs delta > 0, or add discrete Laplace noise."
             )
-        return mechanism.epsilon
+        return pure_cost(mechanism.epsilon)
 
     def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
         """Return the mechanism with epsilon ``budget``."""
@@ -119,11 +129,11 @@ class PureAccountant(_WithoutSlack):
 
     def noise(self, budget: PrivacyCost) -> DiscreteLaplace:
         """Return discrete Laplace noise."""
-        return DiscreteLaplace(epsilon=budget)
+        return DiscreteLaplace(epsilon=pure_epsilon(budget))
 
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return ``epsilon``."""
-        return epsilon
+        return pure_cost(epsilon)
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the total, as the nearest float."""
@@ -203,10 +213,12 @@ class ZCDPAccountant(_WithoutSlack):
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the largest rho found that is (epsilon, delta)-differentially private."""
         if isinstance(epsilon, float):
-            return math.inf
+            return cost_of(math.inf)
         allowance = _checked_delta(delta)
         target = float(epsilon) * (1 - _FLOAT_SLACK)
-        return shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
+        return cost_of(
+            shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
+        )
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon of rho = ``total`` at ``delta``."""
@@ -281,7 +293,7 @@ class GDPAccountant:
         cost = mechanism.mu_squared
         if cost is None:
             if mechanism.epsilon == math.inf:
-                return math.inf
+                return cost_of(math.inf)
             raise UnsupportedReleaseError(
                 f"The {mechanism.name} mechanism is not Gaussian: account in zCDP."
             )
@@ -306,13 +318,14 @@ class GDPAccountant:
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the largest squared mu found that is (epsilon, delta)-differentially private."""
         if isinstance(epsilon, float):
-            return math.inf
-        if epsilon <= LATTICE_EPSILON:
-            return Fraction(0)
+            return cost_of(math.inf)
+        exact = number_of(epsilon)
+        if exact <= LATTICE_EPSILON:
+            return NO_COST
         log_delta = math.log(self._curve_delta(delta))
-        target = float(epsilon - LATTICE_EPSILON) * (1 - _FLOAT_SLACK)
+        target = float(exact - LATTICE_EPSILON) * (1 - _FLOAT_SLACK)
         mu = _largest(lambda value: _log_delta_of_mu(value, target) <= log_delta)
-        return shorten(Fraction(mu) ** 2)
+        return cost_of(shorten(Fraction(mu) ** 2))
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
         """Return the epsilon of mu squared = ``total`` at ``delta``."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpboost._utils.validation import check_integer, refuse
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost
 
 #: Part of the budget that goes to whatever public knowledge has to be learned instead.
 PREPARATION_SHARE = Fraction(1, 10)
@@ -46,7 +46,7 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
     whole = sum((Fraction(weight) for weight in weights), Fraction(0))
     if whole <= 0 or min(weights) < 0:
         raise refuse("weights", "divide", "not negative, with a positive sum", weights)
-    return tuple(total * (weight / whole) if weight else Fraction(0) for weight in weights)
+    return tuple(total * (weight / whole) if weight else NO_COST for weight in weights)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,76 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 
-#: The epsilon of a guarantee: a fraction, or ``math.inf`` where no noise is wanted.
-Epsilon = Fraction | float
+if TYPE_CHECKING:
+    # At run time both are fractions, or ``math.inf``. The type checker sees two types, so that an
+    # epsilon in the place of a cost, or the other way round, is an error of mypy.
+    Amount = TypeVar("Amount", bound="_Amount")
 
-#: An amount in the unit of an accountant (epsilon, rho or mu squared), or ``math.inf``.
-PrivacyCost = Fraction | float
+    class _Amount:
+        """What amounts of one unit allow: sums and differences of their own kind, multiples."""
+
+        @property
+        def numerator(self) -> int: ...
+        @property
+        def denominator(self) -> int: ...
+        def __float__(self) -> float: ...
+        def __bool__(self) -> bool: ...
+        def __hash__(self) -> int: ...
+        def __eq__(self, other: object) -> bool: ...
+        def __add__(self: Amount, other: Amount) -> Amount: ...
+        def __sub__(self: Amount, other: Amount) -> Amount: ...
+        def __mul__(self: Amount, other: Fraction | int) -> Amount: ...
+        def __rmul__(self: Amount, other: Fraction | int) -> Amount: ...
+        def __truediv__(self: Amount, other: Fraction | int) -> Amount: ...
+        def __lt__(self: Amount, other: Amount | int) -> bool: ...
+        def __le__(self: Amount, other: Amount | int) -> bool: ...
+        def __gt__(self: Amount, other: Amount | int) -> bool: ...
+        def __ge__(self: Amount, other: Amount | int) -> bool: ...
+
+    class Epsilon(_Amount):
+        """The epsilon of a guarantee, or ``math.inf`` where no noise is wanted."""
+
+    class PrivacyCost(_Amount):
+        """An amount in an accountant's unit (epsilon, rho or mu squared), or ``math.inf``."""
+
+else:
+    Epsilon = PrivacyCost = Fraction | float
+
+
+def epsilon_of(number: Fraction | float) -> Epsilon:
+    """Return a number that is meant as an epsilon."""
+    return cast(Epsilon, number)
+
+
+def cost_of(number: Fraction | float) -> PrivacyCost:
+    """Return a number that is meant as an amount in an accountant's unit."""
+    return cast(PrivacyCost, number)
+
+
+def number_of(amount: Epsilon | PrivacyCost) -> Fraction | float:
+    """Return the bare number, where units no longer matter."""
+    return cast("Fraction | float", amount)
+
+
+def pure_cost(epsilon: Epsilon) -> PrivacyCost:
+    """Return the cost of ``epsilon`` in pure accounting, whose unit is epsilon."""
+    return cost_of(number_of(epsilon))
+
+
+def pure_epsilon(cost: PrivacyCost) -> Epsilon:
+    """Return the epsilon that ``cost`` is in pure accounting, whose unit is epsilon."""
+    return epsilon_of(number_of(cost))
+
 
 #: The one zero of ledgers, by which they know that a part of a charge is none.
 ZERO = Fraction(0)
+
+#: The same zero as a cost.
+NO_COST = cost_of(ZERO)
 
 #: The kernels of noise take numerators and denominators below this limit.
 RATIO_LIMIT = 2**32 - 1
@@ -48,13 +106,13 @@ def as_fraction(name: str, owner: str, value: Any) -> Fraction:
 def as_budget(name: str, owner: str, value: Any) -> Epsilon:
     """Return a positive fraction, or ``math.inf``, or raise."""
     if isinstance(value, float) and value == math.inf:
-        return math.inf
+        return epsilon_of(math.inf)
     if type(value) is Fraction and value.numerator > 0:
-        return value
+        return epsilon_of(value)
     fraction = as_fraction(name, owner, value)
     if fraction <= 0:
         raise refuse(name, owner, "positive", value)
-    return fraction
+    return epsilon_of(fraction)
 
 
 def ratio_down(value: Fraction) -> tuple[int, int]:
@@ -112,7 +170,7 @@ def root_up(value: Fraction) -> int:
     return root if root * root == whole else root + 1
 
 
-def root_down(value: PrivacyCost) -> PrivacyCost:
+def root_down(value: Fraction | float) -> Fraction | float:
     """Return a fraction of about 32 significant bits just below the square root of ``value``."""
     if isinstance(value, float):
         return math.sqrt(value)

@@ -156,7 +156,7 @@ class Ledger:
     @property
     def remaining(self) -> PrivacyCost:
         """Capacity less what is spent."""
-        return math.inf if self.capacity == math.inf else self.capacity - self.spent
+        return self.capacity if self.capacity == math.inf else self.capacity - self.spent
 
     @property
     def delta_spent(self) -> Fraction:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpboost.privacy.exact_arithmetic import ZERO, PrivacyCost
+from dpboost.privacy.exact_arithmetic import NO_COST, ZERO, PrivacyCost
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -30,7 +30,7 @@ class Charge(NamedTuple):
 
 
 #: No charge.
-NO_CHARGE = Charge(ZERO, ZERO, ZERO)
+NO_CHARGE = Charge(NO_COST, ZERO, ZERO)
 
 
 # Arithmetic of fractions is most of the work of booking: most scopes are new, and most parts of a
@@ -42,7 +42,7 @@ def added(left: Charge, right: Charge) -> Charge:
     if left is NO_CHARGE:
         return right
     return Charge(
-        left.cost if right.cost is ZERO else left.cost + right.cost,
+        left.cost if right.cost is NO_COST else left.cost + right.cost,
         left.delta if right.delta is ZERO else left.delta + right.delta,
         left.lattice_error
         if right.lattice_error is ZERO
@@ -55,13 +55,13 @@ def growth(old: Charge, child: Charge) -> Charge:
     if old is NO_CHARGE:
         return child
     # Written so that inf - inf is never asked for.
-    cost = child.cost - old.cost if child.cost > old.cost else ZERO
+    cost = child.cost - old.cost if child.cost > old.cost else NO_COST
     delta, lattice_error = ZERO, ZERO
     if child.delta is not old.delta and child.delta > old.delta:
         delta = child.delta - old.delta
     if child.lattice_error is not old.lattice_error and child.lattice_error > old.lattice_error:
         lattice_error = child.lattice_error - old.lattice_error
-    if cost is delta is lattice_error is ZERO:
+    if cost is NO_COST and delta is lattice_error is ZERO:
         return NO_CHARGE
     return Charge(cost, delta, lattice_error)
 

@@ -23,6 +23,9 @@ from dpboost.privacy.exact_arithmetic import (
     Epsilon,
     PrivacyCost,
     as_budget,
+    cost_of,
+    epsilon_of,
+    number_of,
     ratio_down,
     root_down,
     root_up,
@@ -96,6 +99,15 @@ class Noise(Mechanism, Protocol):
         """Return the standard deviation of the noise on an entry, in units; a public number."""
 
 
+def _half_square(epsilon: Epsilon) -> PrivacyCost:
+    number = number_of(epsilon)
+    return cost_of(number * number / 2)
+
+
+def _root(square: PrivacyCost) -> Epsilon:
+    return epsilon_of(root_down(number_of(square)))
+
+
 @lru_cache(maxsize=256)
 def _rate(numerator: int, denominator: int, constant: int) -> tuple[int, int]:
     """Return the exponent for a unit; by integers, which are looked up faster than fractions."""
@@ -126,7 +138,7 @@ class _PureMechanism:
 
         Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 1.4.
         """
-        return self.epsilon * self.epsilon / 2
+        return _half_square(self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,12 +204,12 @@ class ExponentialMechanism(_Selection):
 
         Cesar and Rogers, Bounding, Concentrating, and Truncating, ALT 2021.
         """
-        return self.epsilon * self.epsilon / 8
+        return _half_square(self.epsilon) / 4
 
     @classmethod
     def of_rho(cls, rho: PrivacyCost) -> ExponentialMechanism:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
-        return cls(epsilon=root_down(8 * rho))
+        return cls(epsilon=_root(8 * rho))
 
     def draw(
         self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity, entropy: Entropy
@@ -252,7 +264,7 @@ class PermuteAndFlip(_Selection):
     @classmethod
     def of_rho(cls, rho: PrivacyCost) -> PermuteAndFlip:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
-        return cls(epsilon=root_down(2 * rho))
+        return cls(epsilon=_root(2 * rho))
 
     def draw(
         self, value: NDArray[np.int64] | ScoreRuns, bound: Sensitivity, entropy: Entropy
@@ -329,7 +341,7 @@ class DiscreteLaplace(_PureMechanism):
     @classmethod
     def of_rho(cls, rho: PrivacyCost) -> DiscreteLaplace:
         """Return the mechanism that costs at most ``rho`` in zCDP."""
-        return cls(epsilon=root_down(2 * rho))
+        return cls(epsilon=_root(2 * rho))
 
     def check(self, value: NDArray[np.int64]) -> None:
         """Accept any shape."""

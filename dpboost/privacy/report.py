@@ -10,10 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Any
+from typing import Any, SupportsFloat
 
 from dpboost._utils.validation import refuse
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
+from dpboost.privacy.exact_arithmetic import (
+    NO_COST,
+    ZERO,
+    Epsilon,
+    PrivacyCost,
+    epsilon_of,
+    number_of,
+)
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.reporting.certificate import certificate, certificate_document
@@ -115,7 +122,7 @@ class PrivacyReport:
     releases: tuple[ReleaseSummary, ...]
     facts: dict[str, Fact] = field(default_factory=dict)
     rows_per_user: int | None = None
-    earlier_epsilon: Epsilon = Fraction(0)
+    earlier_epsilon: Epsilon = epsilon_of(ZERO)
     earlier_delta: Fraction = Fraction(0)
 
     @classmethod
@@ -187,7 +194,9 @@ class PrivacyReport:
             releases=_summaries(ledger),
             facts=dict(facts or {}),
             rows_per_user=rows_per_user,
-            earlier_epsilon=earlier.epsilon + earlier.earlier_epsilon if earlier else Fraction(0),
+            earlier_epsilon=earlier.epsilon + earlier.earlier_epsilon
+            if earlier
+            else epsilon_of(ZERO),
             earlier_delta=earlier.delta + earlier.earlier_delta if earlier else Fraction(0),
         )
 
@@ -438,7 +447,7 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
         by_label.setdefault(entry.label, []).append(entry)
     costs: dict[str, PrivacyCost] = {}
     _attribute(ledger.root, costs)
-    capacity = ledger.capacity
+    whole = number_of(ledger.capacity)
     return tuple(
         ReleaseSummary(
             label=label,
@@ -450,7 +459,9 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
             largest=max(entry.bound.constant for entry in entries),
             unit=entries[0].unit,
             reason=_joined(entry.bound.reason for entry in entries),
-            share=None if isinstance(capacity, float) else Fraction(costs.get(label, 0)) / capacity,
+            share=None
+            if whole == math.inf
+            else Fraction(number_of(costs.get(label, NO_COST))) / Fraction(whole),
         )
         for label, entries in by_label.items()
     )
@@ -459,7 +470,7 @@ def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
 def _attribute(scope: Scope, costs: dict[str, PrivacyCost]) -> None:
     """Add up by label what is spent along the costliest path."""
     for entry in scope.entries:
-        costs[entry.label] = costs.get(entry.label, Fraction(0)) + entry.charge.cost
+        costs[entry.label] = costs.get(entry.label, NO_COST) + entry.charge.cost
     children = list(scope.children.values())
     if scope.parallel and children:
         children = [max(children, key=lambda child: child.total.cost)]
@@ -483,7 +494,7 @@ def _common_scope(paths: Sequence[tuple[str, ...]]) -> str:
     return "/".join(parts) or "-"
 
 
-def _number(value: PrivacyCost) -> str:
+def _number(value: SupportsFloat) -> str:
     return "inf" if value == math.inf else f"{float(value):.6g}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, Protocol
 
 
@@ -55,11 +54,11 @@ class ReportTerms(Protocol):
         """Epsilon and delta of this fit and of those that it continues."""
 
     @property
-    def earlier_epsilon(self) -> Fraction | float:
+    def earlier_epsilon(self) -> Any:
         """Epsilon of the fits that it continues."""
 
     @property
-    def capacity(self) -> Fraction | float:
+    def capacity(self) -> Any:
         """The whole budget, in the unit of the accountant."""
 
     @property

@@ -96,7 +96,7 @@ def prepare(
     if recipe.bins_share is not None and released_columns(binner, integer):
         shares[1] = recipe.bins_share(privacy.delta)
     weights = [Fraction(str(share)) for share in shares]
-    start, bins, rest = divide(completed.epsilon, [*weights, 1 - sum(weights)])
+    start, bins, rest = divide(completed.budget, [*weights, 1 - sum(weights)])
     n_rows: float | None = None
     loss = loss_setup.loss
     weighting: Weighting | None = None

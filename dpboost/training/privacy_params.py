@@ -19,7 +19,7 @@ from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_fraction, epsilon_of
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -188,7 +188,7 @@ class PrivacyRequest:
             If the budget, where the fit takes a part of one, has less left.
         """
         ledger = Ledger(
-            epsilon=self.epsilon if self.claim is None else self.claim.budget.epsilon,
+            epsilon=epsilon_of(self.epsilon if self.claim is None else self.claim.budget.epsilon),
             delta=self.delta if self.claim is None else self.claim.budget.delta,
             neighbours=self.neighbours,
             accountant=accountant,
@@ -219,7 +219,7 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
         Where the guarantee means little, and where the schema declares what has no effect.
     """
     _warn_if_not_private(privacy)
-    warn_of_terms(privacy.epsilon, privacy.schema, task)
+    warn_of_terms(epsilon_of(privacy.epsilon), privacy.schema, task)
 
 
 def warn_of_terms(epsilon: Epsilon, schema: Schema, task: str) -> None:
@@ -246,7 +246,7 @@ def warn_of_terms(epsilon: Epsilon, schema: Schema, task: str) -> None:
 
 def warn_of_epsilon(epsilon: Epsilon) -> None:
     """Warn of an epsilon that promises next to nothing."""
-    if LARGE_EPSILON < epsilon < math.inf:
+    if epsilon > LARGE_EPSILON and epsilon != math.inf:
         warn_user(
             f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
             f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "

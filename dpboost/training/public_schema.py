@@ -14,7 +14,7 @@ from dpboost._utils.warnings import warn_user
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget import FitBudget, split_fit
-from dpboost.privacy.exact_arithmetic import ZERO, PrivacyCost
+from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost, cost_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.private_bounds import (
     magnitudes,
@@ -76,14 +76,14 @@ class CompletedSchema:
         Parts taken as public by assumption.
     learned : tuple of str
         Parts released by a charged mechanism.
-    epsilon : Fraction or inf
+    budget : PrivacyCost
         What is left for training.
     """
 
     schema: ResolvedSchema
     assumed: tuple[str, ...]
     learned: tuple[str, ...]
-    epsilon: Fraction | float
+    budget: PrivacyCost
 
 
 def complete_schema(
@@ -185,7 +185,7 @@ def complete_schema(
         schema=schema,
         assumed=tuple(assumed),
         learned=tuple(steps.values()),
-        epsilon=budget.training + left,
+        budget=budget.training + left,
     )
 
 
@@ -222,7 +222,7 @@ def with_types(
     )
 
 
-def _capacity_after(steps: dict[str, str], ledger: Ledger) -> Fraction | float:
+def _capacity_after(steps: dict[str, str], ledger: Ledger) -> PrivacyCost:
     """Return what the fit may spend once stability histograms have taken their part of delta."""
     n_histograms = sum(name in steps for name in ("classes", "categories"))
     left = ledger.delta - n_histograms * ledger.histogram_delta
@@ -270,9 +270,9 @@ def _undeclared(
     if n_columns:
         share = split_fit(ledger.capacity, [*steps, "bounds"]).preparation["bounds"]
         least = LEAST_PER_COLUMN[ledger.accountant.privacy_measure]
-        if share >= least * n_columns:
+        if share >= cost_of(least * n_columns):
             steps["bounds"] = f"bounds of {n_columns} numeric columns"
-        elif share >= least:
+        elif share >= cost_of(least):
             steps["common_bound"] = f"one common bound of {n_columns} numeric columns"
     return steps
 
@@ -284,7 +284,7 @@ def check_learnable(
     task: str,
     assume_public: Sequence[str],
     nominal: frozenset[int],
-    epsilon: Fraction | float,
+    epsilon: Epsilon | Fraction | float,
     delta: Fraction | float,
 ) -> None:
     """Raise before anything is drawn when a stability histogram has no delta to spend.
@@ -398,7 +398,7 @@ def _learn(
     nominal: frozenset[int],
 ) -> tuple[ResolvedSchema, PrivacyCost]:
     """Run the charged releases that fill the schema; return what they have left as well."""
-    left: PrivacyCost = ZERO
+    left = NO_COST
     with ledger.sequential("preparation"):
         for name in steps:
             share = budget.preparation[name]
@@ -460,7 +460,7 @@ def _learn_label_bounds(
 
 
 def _learn_categories(
-    tally: CategoryTally, source: RowStore, budget: Fraction | float, ledger: Ledger
+    tally: CategoryTally, source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
     places = {str(place): place for place in tally.places}
@@ -480,7 +480,7 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    places: list[int], source: RowStore, budget: Fraction | float, ledger: Ledger
+    places: list[int], source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
@@ -496,7 +496,7 @@ def _learn_bounds(
 def _learn_common_grid(
     places: list[int],
     source: RowStore,
-    budget: Fraction | float,
+    budget: PrivacyCost,
     n_bins: int,
     ledger: Ledger,
 ) -> dict[int, tuple[float, ...]]:

@@ -21,7 +21,7 @@ from dpboost.growing.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.growing.grower import binary_nodes
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import LocalRows
@@ -292,7 +292,7 @@ def _grow(
 ) -> tuple[GrownTree, TreeHyperparameters]:
     """Release the number of rows where the recipe's rules ask for it, then the tree."""
     share = recipe.rows_share
-    for_rows, budget = divide(completed.epsilon, (share, 1 - share))
+    for_rows, budget = divide(completed.budget, (share, 1 - share))
     with ledger.sequential("training"):
         facts = TreeFacts(
             epsilon=privacy.row_epsilon,
@@ -320,7 +320,9 @@ def _warn_of_classes(
 def _n_rows(rows: ClassStatistics, budget: PrivacyCost, ledger: Ledger) -> float:
     """Release the number of rows; under the replace relation it is public, and still paid."""
     root = np.zeros(1, dtype=np.int32)
-    released = ledger.release(DiscreteLaplace(epsilon=budget), rows.sizes(root), label="row count")
+    released = ledger.release(
+        DiscreteLaplace(epsilon=pure_epsilon(budget)), rows.sizes(root), label="row count"
+    )
     return float(max(released[0], 0))
 
 

@@ -24,7 +24,7 @@ from dpboost.privacy.accounting import (
     PureAccountant,
     ZCDPAccountant,
 )
-from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction
+from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction, epsilon_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
@@ -101,7 +101,7 @@ class Agreement:
     schema: dict[str, Any] = field(default_factory=dict)
     task: str = "classification"
     recipe: str = "best"
-    epsilon: Epsilon = Fraction(1)
+    epsilon: Epsilon = epsilon_of(Fraction(1))
     delta: Fraction = Fraction(0)
     accountant: str = "pure"
     neighbours: str = "add_remove"

@@ -17,6 +17,7 @@ from dpboost.federated.training.histogram_learner import HistogramLearner
 from dpboost.federated.training.party_queries import PartyRowStore
 from dpboost.federated.training.threat_model import facts
 from dpboost.losses import GRADIENT_UNIT
+from dpboost.privacy.exact_arithmetic import number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitivity.histograms import level_sums
@@ -154,7 +155,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
     if not recipe.start_share:
         hyper = replace(hyper, max_bin=hyper.max_bin or HISTOGRAM_BINS)
         least = max(least, _least_of_histograms(recipe, hyper, agreement))
-    if agreement.epsilon < least:
+    if number_of(agreement.epsilon) < least:
         raise refuse(
             "epsilon",
             OWNER,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from dpboost.growing.grower import binary_nodes, grow
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import RowStore
@@ -77,7 +76,7 @@ class HistogramLearner:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
-            feature, split_bin = self._choose(len(nodes), level, ledger)
+            feature, split_bin = self._choose(len(nodes), pure_epsilon(level), ledger)
             two = np.full(len(nodes), 2, dtype=np.int32)
             return Splits(
                 node=nodes, feature=feature, split_bin=split_bin.astype(np.int32), n_branches=two
@@ -88,14 +87,14 @@ class HistogramLearner:
 
         growing = grow(propose_splits, route, DepthWise())
         feature, left_bins, left, right = binary_nodes(growing, self.layout.is_categorical)
-        steps = self._steps(len(growing.leaves), index, parts.leaves, ledger)
+        steps = self._steps(len(growing.leaves), index, pure_epsilon(parts.leaves), ledger)
         rate = central.learning_rate if learning_rate is None else learning_rate
         value = central.loss.to_score_units(steps, 1.0, rate)
         tree = Tree(feature=feature, left_bins=left_bins, left=left, right=right, leaf_value=value)
         return (tree,)
 
     def _choose(
-        self, n_nodes: int, epsilon: Fraction | float, ledger: Ledger
+        self, n_nodes: int, epsilon: Epsilon, ledger: Ledger
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Release the histograms of a level and return the best split of every node."""
         query = LevelSums(
@@ -157,7 +156,7 @@ class HistogramLearner:
         return score
 
     def _steps(
-        self, n_leaves: int, index: int, epsilon: Fraction | float, ledger: Ledger
+        self, n_leaves: int, index: int, epsilon: Epsilon, ledger: Ledger
     ) -> NDArray[np.float64]:
         """Release the sums of the leaves and return their steps before the learning rate."""
         central = self.central

@@ -13,6 +13,7 @@ from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training import threat_model
+from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.recipes.tree_recipe import TreeHyperparameters, TreeRecipe, find_tree_recipe
 from dpboost.rows.class_node_rows import ClassRows
@@ -170,7 +171,7 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
         hyperparameters=hyper,
         binner=binner,
         completed=CompletedSchema(
-            schema=schema, assumed=(), learned=(), epsilon=coordinator.ledger.epsilon
+            schema=schema, assumed=(), learned=(), budget=pure_cost(coordinator.ledger.epsilon)
         ),
         privacy=privacy,
         ledger=coordinator.ledger,

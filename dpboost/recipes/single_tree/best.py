@@ -18,7 +18,7 @@ from dpboost.growing.class_selectors import JointChoice, SplitSelector
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
@@ -68,7 +68,7 @@ class DepthWiseBudgets:
                 nodes,
                 np.full(len(nodes), self.row_limit, dtype=np.int64),
                 np.ones((len(nodes), candidates.n_features), dtype=bool),
-                epsilon=level,
+                epsilon=pure_epsilon(level),
                 ledger=ledger,
             )
             feature = candidates.features_of(chosen)
@@ -81,7 +81,7 @@ class DepthWiseBudgets:
 
         growing = grow(propose_splits, rows.split, DepthWise())
         counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=shares.leaves, ledger=ledger
+            rows, growing.leaves, epsilon=pure_epsilon(shares.leaves), ledger=ledger
         )
         return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 

@@ -32,7 +32,7 @@ from dpboost.growing.frontier import BestFirst
 from dpboost.growing.grower import grow
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity import impurities
@@ -141,7 +141,7 @@ class TopDown:
         with ledger.sequential("splits"):
             growing = grow(propose_splits, rows.split, BestFirst(self.n_splits))
         counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=leaf_budget, ledger=ledger
+            rows, growing.leaves, epsilon=pure_epsilon(leaf_budget), ledger=ledger
         )
         return GrownTree(
             growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=np.concatenate(sizes)
@@ -157,7 +157,9 @@ class TopDown:
     ) -> tuple[NDArray[np.float64], Splits]:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_choice, for_gain = divide(budget, (SIZE, CHOICE, GAIN))
-        sizes, noise_stddev = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        sizes, noise_stddev = release_sizes(
+            rows, nodes, epsilon=pure_epsilon(for_size), ledger=ledger
+        )
         whole = (sizes if root is None else root)[0]
         large = large_nodes(sizes, whole, self.target_error / self.n_splits)
         if not large.any():
@@ -165,10 +167,12 @@ class TopDown:
         nodes, limits = nodes[large], row_limits(sizes[large], noise_stddev, self.max_rows)
         scores = rows.scores(nodes, self.measure, limits)
         chosen = ledger.release(
-            SELECTIONS[self.selection](epsilon=for_choice), scores, label="split choice"
+            SELECTIONS[self.selection](epsilon=pure_epsilon(for_choice)),
+            scores,
+            label="split choice",
         )
         released = ledger.release(
-            DiscreteLaplace(epsilon=for_gain),
+            DiscreteLaplace(epsilon=pure_epsilon(for_gain)),
             rows.gains(scores, chosen, nodes, self.measure, limits),
             label="split gain",
         )

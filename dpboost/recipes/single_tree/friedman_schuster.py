@@ -39,7 +39,7 @@ from dpboost.growing.class_selectors import (
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.pruning import prune
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
@@ -86,7 +86,7 @@ class TopDownInduction:
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
-        part = budget / Fraction((1 + self.draws) * self.max_depth + 2)
+        part = pure_epsilon(budget) / Fraction((1 + self.draws) * self.max_depth + 2)
         sizes: list[NDArray[np.float64]] = []
 
         def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
@@ -114,7 +114,7 @@ class TopDownInduction:
         growing: GrowingTree,
         sizes: NDArray[np.float64],
         noise_stddev: float,
-        part: PrivacyCost,
+        part: Epsilon,
         ledger: Ledger,
     ) -> Splits:
         """Release splits of the nodes that are large enough."""

@@ -45,7 +45,7 @@ from dpboost.growing.split_finders import (
     SplitFinder,
 )
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.single_tree.dp_topdown import DEFAULTS, DP_TOPDOWN, large_nodes, level_weights
 from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters
@@ -109,7 +109,7 @@ class SummedTopDown:
         growing = grow(propose_splits, rows.split, DepthWise())
         kept, origin = keep_best(growing, np.concatenate(priority), self.n_splits)
         counts, noise_stddev = release_leaf_counts(
-            rows, origin[kept.leaves], epsilon=leaf_budget, ledger=ledger
+            rows, origin[kept.leaves], epsilon=pure_epsilon(leaf_budget), ledger=ledger
         )
         found = np.concatenate(sizes)[origin]
         return GrownTree(growing=kept, counts=counts, noise_stddev=noise_stddev, sizes=found)
@@ -124,7 +124,9 @@ class SummedTopDown:
     ) -> Splits:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_split = divide(budget, (SIZE, SPLIT))
-        own, noise_stddev = release_sizes(rows, nodes, epsilon=for_size, ledger=ledger)
+        own, noise_stddev = release_sizes(
+            rows, nodes, epsilon=pure_epsilon(for_size), ledger=ledger
+        )
         sizes.append(own)
         large = large_nodes(own, sizes[0][0], self.target_error / self.n_splits)
         if not large.any():
@@ -133,7 +135,7 @@ class SummedTopDown:
             rows,
             nodes[large],
             row_limits(own[large], noise_stddev, self.max_rows),
-            epsilon=for_split,
+            epsilon=pure_epsilon(for_split),
             ledger=ledger,
         )
         good = gains > self.least_gain

@@ -40,7 +40,7 @@ from dpboost.growing.released_splits import (
     worth_splitting,
 )
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
@@ -85,7 +85,9 @@ class WholeHistograms:
             if level is None:
                 return Splits.none()
             released = ledger.release(
-                DiscreteLaplace(epsilon=level), rows.histograms(nodes), label="class counts"
+                DiscreteLaplace(epsilon=pure_epsilon(level)),
+                rows.histograms(nodes),
+                label="class counts",
             )
             sums = np.add.reduceat(released, candidates.cell_offsets[:-1], axis=1)
             chosen, purity = best_candidates(
@@ -98,7 +100,7 @@ class WholeHistograms:
 
         growing = grow(propose_splits, rows.split, DepthWise())
         counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=shares.leaves, ledger=ledger
+            rows, growing.leaves, epsilon=pure_epsilon(shares.leaves), ledger=ledger
         )
         return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 

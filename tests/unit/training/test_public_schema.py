@@ -105,7 +105,7 @@ def test_what_is_declared_costs_nothing_and_is_kept(task):
         warnings.simplefilter("error")
         completed = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
     assert books.entries == ()
-    assert completed.epsilon == 1
+    assert completed.budget == 1
     assert completed.learned == completed.assumed == ()
     assert completed.schema.bounds == {0: (-1.0, 1.0)}
     assert completed.schema.edges == {1: (0.0,)}
@@ -121,7 +121,7 @@ def test_column_types_and_classes_are_assumed_by_default_and_categories_are_lear
     assert completed.schema.classes == ("no", "yes")
     assert completed.schema.categories == {0: ("a", "b")}
     assert completed.assumed == ("column types", "set of class labels")
-    assert completed.epsilon == Fraction(9, 10)
+    assert completed.budget == Fraction(9, 10)
 
 
 def test_lists_of_categories_are_assumed_where_the_user_says_so():
@@ -137,7 +137,7 @@ def test_lists_of_categories_are_assumed_where_the_user_says_so():
     assert books.entries == ()
     assert completed.schema.categories == {0: ("a", "b", "z")}
     assert completed.assumed == ("column types", "category lists", "set of class labels")
-    assert completed.epsilon == 1
+    assert completed.budget == 1
     lists, classes = (str(warning.message) for warning in caught)
     assert "'job'" in lists
     assert "Schema(categories=...)" in lists
@@ -224,8 +224,8 @@ def test_learning_takes_a_tenth_in_equal_parts(neighbours):
         "feature bounds": part,
     }
     assert books.spent == Fraction(7, 30)
-    assert completed.epsilon == Fraction(7, 3) * 9 / 10
-    assert books.spent + completed.epsilon == books.epsilon
+    assert completed.budget == Fraction(7, 3) * 9 / 10
+    assert books.spent + completed.budget == books.epsilon
     assert [entry.charge.cost for entry in books.entries[-2:]] == [part / 2] * 2
     assert all(entry.scope == ("preparation",) for entry in books.entries)
 
@@ -271,7 +271,7 @@ def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
             assert books.spent == math.inf
         else:
             assert books.spent <= epsilon / 10
-            assert books.spent + completed.epsilon == epsilon
+            assert books.spent + completed.budget == epsilon
 
 
 def test_only_undeclared_numeric_columns_are_counted():
@@ -329,7 +329,7 @@ def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
     assert completed.schema.edges == {}
     # Where labels have no magnitude there is nothing to look into.
     assert books.spent == TENTH * 3 / 4
-    assert books.spent + completed.epsilon == 1
+    assert books.spent + completed.budget == 1
 
 
 def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
@@ -378,7 +378,7 @@ def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
     assert completed.learned == ("range of labels inside their bounds",)
     assert labels_of(books) == ["label range"]
     assert books.spent == TENTH / 8
-    assert completed.epsilon == 1 - TENTH / 8
+    assert completed.budget == 1 - TENTH / 8
 
 
 def test_declared_label_bounds_stay_where_noise_hides_the_labels():
