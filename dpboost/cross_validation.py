@@ -135,6 +135,22 @@ def cv(
     -------
     Spends ``epsilon`` once, for everything: what it returns, models included, satisfies the
     guarantee that ``privacy_report`` states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}}
+    >>> params = {"objective": "binary", "epsilon": 4.0, "schema": schema, "verbosity": -1}
+    >>> result = dpboost.cv(params, dpboost.Dataset(X, y), num_boost_round=10, nfold=3)
+    >>> sorted(result)
+    ['valid binary_logloss-mean', 'valid binary_logloss-stdv']
+    >>> result.privacy_report.epsilon_spent <= 4  # of all fits and their scores together
+    True
     """
     refuse_budget("cv")
     _refuse_what_tells(folds, fpreproc, eval_train_metric)

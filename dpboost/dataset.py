@@ -59,6 +59,20 @@ class Dataset(UnbinnedDataset):
     -------
     Holds raw rows and releases nothing. What counts rows, such as ``num_data``, is the owner's
     to keep.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> rows = dpboost.Dataset(X, y, feature_name=["age", "dose"])
+    >>> schema = {"bounds": {"age": (0, 1), "dose": (0, 1)}}
+    >>> params = {"objective": "binary", "epsilon": 2.0, "schema": schema, "verbosity": -1}
+    >>> dpboost.train(params, rows, num_boost_round=5).feature_name()
+    ['age', 'dose']
     """
 
     def __init__(

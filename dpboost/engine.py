@@ -82,6 +82,22 @@ def train(
     Privacy
     -------
     Spends ``epsilon`` once, 1 by default; see ``booster.privacy_report``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}}
+    >>> params = {"objective": "binary", "epsilon": 2.0, "schema": schema, "verbosity": -1}
+    >>> booster = dpboost.train(params, dpboost.Dataset(X, y), num_boost_round=20)
+    >>> booster.num_trees()
+    20
+    >>> booster.privacy_report.epsilon_spent <= 2
+    True
     """
     refuse_budget("train")
     estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")

@@ -16,7 +16,7 @@ test, rest = order[:120], order[120:]
 parts = np.split(rest, [60, 200])
 hospitals = [(X[part, :10], y[part]) for part in parts]
 
-# What uses_all_rows knows: ranges from the literature, not from these patients.
+# What anybody may know: ranges from the literature, not from these patients.
 bounds = dict(enumerate([(5, 30), (5, 40), (40, 200), (100, 2500), (0, 0.2)] + [(0, 0.5)] * 5))
 
 model = FederatedBoostingClassifier(

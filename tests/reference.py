@@ -55,11 +55,11 @@ def leaf_value(gradients, rows, hessian, reg_lambda, clip):
 def grow(bins, gradients, kept, depth, n_bins, is_categorical, hessian, reg_lambda, clip):
     """Splits level by level, leaf values, and the leaf of every row of ``bins``."""
     nodes = [np.flatnonzero(kept)]
-    uses_all_rows = [np.arange(bins.shape[1])]
+    all_nodes = [np.arange(bins.shape[1])]
     splits = []
     for _ in range(depth):
         children, all_children = [], []
-        for rows, everyone in zip(nodes, uses_all_rows, strict=True):
+        for rows, everyone in zip(nodes, all_nodes, strict=True):
             feature, split_bin = best_split(
                 bins, gradients, rows, n_bins, is_categorical, hessian, reg_lambda
             )
@@ -68,9 +68,9 @@ def grow(bins, gradients, kept, depth, n_bins, is_categorical, hessian, reg_lamb
                 column = bins[feature, members]
                 left = column == split_bin if is_categorical[feature] else column <= split_bin
                 out.extend([members[left], members[~left]])
-        nodes, uses_all_rows = children, all_children
+        nodes, all_nodes = children, all_children
     leaves = [leaf_value(gradients, rows, hessian, reg_lambda, clip) for rows in nodes]
-    return splits, leaves, uses_all_rows
+    return splits, leaves, all_nodes
 
 
 def boost(

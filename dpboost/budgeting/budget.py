@@ -93,6 +93,22 @@ class Budget:
 
     A fifth of delta is set aside for stability histograms (learned categories and classes), all of
     it where the account is pure alone; a fit may use its fraction of that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> with dpboost.Budget(epsilon=2.0, delta=1e-6, table="trial") as budget:
+    ...     small = dpboost.DPBoostClassifier(schema=schema, n_estimators=10)
+    ...     small = small.fit(X, y, fraction=0.25)
+    ...     large = dpboost.DPBoostClassifier(schema=schema).fit(X, y, fraction=0.75)
+    >>> budget.epsilon_spent <= 2
+    True
     """
 
     def __init__(

@@ -33,6 +33,13 @@ class EpsilonExplanation:
     delta : float
     mu : float or None
         Of the Gaussian guarantee; None where it is (epsilon, delta).
+
+    Examples
+    --------
+    >>> from dpboost import explain_epsilon
+    >>> explanation = explain_epsilon(1.0, 1e-6)
+    >>> round(explanation.advantage, 3)
+    0.462
     """
 
     epsilon: float | None

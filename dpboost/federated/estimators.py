@@ -218,7 +218,8 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
 
     Examples
     --------
-    >>>     >>> rng = np.random.default_rng(0)
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
     >>> tables = [(rng.uniform(size=(50, 2)), rng.integers(0, 2, 50)) for _ in range(3)]
     >>> model = FederatedBoostingClassifier(
     ...     epsilon=5.0,
@@ -232,7 +233,22 @@ class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):
 
 
 class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
-    """Differentially private regression by boosting, over parties that keep their rows."""
+    """Differentially private regression by boosting, over parties that keep their rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> tables = [(rng.uniform(size=(50, 2)), rng.uniform(size=50)) for _ in range(3)]
+    >>> model = FederatedBoostingRegressor(
+    ...     epsilon=5.0,
+    ...     n_estimators=5,
+    ...     schema=dict(bounds={0: (0, 1), 1: (0, 1)}, label_bounds=(0, 1)),
+    ...     verbosity=0,
+    ... ).fit(tables)
+    >>> model.predict(tables[0][0]).shape
+    (50,)
+    """
 
 
 _HYPER = ("n_estimators", *(name for name in DECIDED_BY_RECIPE if name != "selection"))

@@ -32,6 +32,17 @@ def simulate(
     -------
     coordinator : Coordinator
     parties : tuple of Party
+
+    Examples
+    --------
+    >>> from dpboost.federated import Agreement
+    >>> schema = {"bounds": {"age": [0, 100]}, "classes": [0, 1]}
+    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_histograms")
+    >>> tables = [([[30], [60]], [0, 1]), ([[20], [80], [50]], [0, 1, 1])]
+
+    >>> coordinator, parties = simulate(terms, tables)
+    >>> len(parties)
+    2
     """
     parties = []
     first_row = 0

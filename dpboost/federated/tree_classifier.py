@@ -118,7 +118,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
     Privacy
     -------
     The guarantee of ``privacy_report_`` holds for each row of each party against the coordinator,
-    against uses_all_rows who sees the model, and against up to ``colluding`` of the other parties
+    against everybody who sees the model, and against up to ``colluding`` of the other parties
     together with them. A person with rows at several parties has it that many times.
 
     Examples

@@ -74,6 +74,21 @@ class Booster(LoadedBooster):
     -------
     Holds released values alone, so every method is post-processing; the methods that would read
     rows to change or to judge the model (``update``, ``refit``, ``eval``, ...) raise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, n_estimators=5, schema=schema).fit(X, y)
+    >>> text = model.booster_.model_to_string()
+    >>> booster = dpboost.Booster(model_str=text)  # and so does lightgbm.Booster
+    >>> bool(np.array_equal(booster.predict(X), model.booster_.predict(X)))
+    True
     """
 
     _report_line: str | None = None

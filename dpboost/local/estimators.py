@@ -278,6 +278,18 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
     -------
     Every report is epsilon-locally private for its record, and so is the model. The number of
     private rows is public. Rows of ``X_public`` are not protected at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(300, 1))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> model = LPDTClassifier(epsilon=2.0, schema={"classes": [0, 1]})
+    >>> model = model.fit(X[100:], y[100:], X_public=X[:100], y_public=y[:100])
+    >>> model.predict(X).shape
+    (300,)
     """
 
     def __init__(

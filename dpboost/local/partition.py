@@ -58,6 +58,17 @@ class LPDTPartition:
     -------
     Public. Reports are epsilon-locally private for any partition, so a device need not trust it:
     a bad partition costs accuracy only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(300, 1))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> partition = LPDTPartition.from_public(X, y, epsilon=2.0, n_reports=1000)
+    >>> device = LPDTPartition.from_json(partition.to_json())
+    >>> report = device.encode([0.3], 0, epsilon=2.0)  # on the device, once
     """
 
     binner: Binner

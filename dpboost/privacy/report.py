@@ -104,6 +104,21 @@ class PrivacyReport:
     earlier_epsilon, earlier_delta : Fraction
         What the model that this fit continues had asked for, all its own earlier fits included;
         0 where it continues none. The guarantee holds for the sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, delta=1e-6, schema=schema).fit(X, y)
+    >>> report = model.privacy_report_
+    >>> report.kind, report.private
+    ('approximate', True)
+    >>> page = report.to_markdown()
     """
 
     kind: str

@@ -99,6 +99,16 @@ class Party:
     party's own ledger, with the bound that the party itself computes from the question, and
     carries a share of the noise and a mask that only goes away in the sum over all parties that
     were asked exactly the same.
+
+    Examples
+    --------
+    >>> from dpboost.federated import Agreement
+    >>> schema = {"bounds": {"age": [0, 100]}, "classes": [0, 1]}
+    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_histograms")
+    >>> tables = [([[30], [60]], [0, 1]), ([[20], [80], [50]], [0, 1, 1])]
+
+    >>> Party(1, *tables[1], agreement=terms).index
+    1
     """
 
     def __init__(

@@ -94,6 +94,16 @@ class Agreement:
     Privacy
     -------
     Made of public values only, before any row is read.
+
+    Examples
+    --------
+    >>> from dpboost import Schema
+    >>> schema = Schema(bounds={"age": (0, 100)}, classes=[0, 1])
+    >>> terms = Agreement(
+    ...     n_parties=2, features=("age",), schema=schema.to_dict(), recipe="noisy_histograms"
+    ... )
+    >>> terms.colluding, terms.dropouts
+    (1, 0)
     """
 
     n_parties: int

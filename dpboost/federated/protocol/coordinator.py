@@ -54,13 +54,24 @@ class Coordinator:
     RefusedError, PartyLostError
         If the session cannot be opened.
 
-    Examples
-    --------
+    Notes
+    -----
     ``ledger.release(mechanism, coordinator.sensitive(question), label="...")`` books and then
     obtains the noisy sum. ``coordinator.release([(mechanism, question), ...], label="...")`` does
     it for several questions in one exchange, as for the nodes of a level.
     ``ledger.release(mechanism, coordinator.each(question), label="...")`` obtains one outcome
     of every party, released by its own gate, as an array with a first axis of parties.
+
+    Examples
+    --------
+    >>> from dpboost.federated import Agreement, LocalChannel, Party
+    >>> schema = {"bounds": {"age": [0, 100]}, "classes": [0, 1]}
+    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_histograms")
+    >>> tables = [([[30], [60]], [0, 1]), ([[20], [80], [50]], [0, 1, 1])]
+    >>> parties = [Party(i, *rows, agreement=terms) for i, rows in enumerate(tables)]
+    >>> coordinator = Coordinator(terms, LocalChannel(parties))
+    >>> coordinator.agreement.n_parties
+    2
     """
 
     def __init__(

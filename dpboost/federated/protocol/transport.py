@@ -51,6 +51,17 @@ class LocalChannel:
     ----------
     parties : sequence of Party
         In the order of their numbers.
+
+    Examples
+    --------
+    >>> from dpboost.federated import Agreement
+    >>> schema = {"bounds": {"age": [0, 100]}, "classes": [0, 1]}
+    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_histograms")
+    >>> tables = [([[30], [60]], [0, 1]), ([[20], [80], [50]], [0, 1, 1])]
+
+    >>> from dpboost.federated import Coordinator, Party
+    >>> parties = [Party(i, *rows, agreement=terms) for i, rows in enumerate(tables)]
+    >>> coordinator = Coordinator(terms, LocalChannel(parties))
     """
 
     def __init__(self, parties: Sequence[Receiver]) -> None:

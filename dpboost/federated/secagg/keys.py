@@ -37,6 +37,14 @@ class Identity:
     ----------
     secret : bytes of length 32, optional
         A new one without it.
+
+    Examples
+    --------
+    >>> mine = Identity()
+    >>> len(mine.public)  # hexadecimal, for the agreement
+    64
+    >>> Identity(mine.secret).public == mine.public
+    True
     """
 
     __slots__ = ("_key",)

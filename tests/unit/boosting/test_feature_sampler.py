@@ -1,4 +1,4 @@
-"""Whose turn it is: uses_all_rows once, then the useful ones more often."""
+"""Whose turn it is: every feature once, then the useful ones more often."""
 
 from __future__ import annotations
 

@@ -159,8 +159,8 @@ def test_rows_that_take_no_part_leave_no_trace():
     )
     same = run(rows, learner(loss), ledger(), 2)
     other = run(training_rows(loss, present=present), learner(loss), ledger(), 2)
-    uses_all_rows = run(training_rows(loss), learner(loss), ledger(), 2)
-    for one, two, three in zip(same, other, uses_all_rows, strict=True):
+    by_hand = run(training_rows(loss), learner(loss), ledger(), 2)
+    for one, two, three in zip(same, other, by_hand, strict=True):
         assert np.array_equal(one.leaf_value, two.leaf_value)
         assert not np.array_equal(one.leaf_value, three.leaf_value)
 

@@ -92,7 +92,7 @@ def test_who_is_lost_while_masks_are_taken_off_aborts_the_release(signed):
     with pytest.raises(PartyLostError):
         release(coordinator)
     assert {party.ledger.spent for party in parties} == {200}
-    # The next attempt is another charge, and uses_all_rows is in it.
+    # The next attempt is another charge, and everybody is in it.
     assert np.array_equal(release(coordinator)[0], total(given))
 
 

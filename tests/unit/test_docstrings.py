@@ -1,0 +1,72 @@
+"""Examples of docstrings run, and everything that users make has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import warnings
+
+import pytest
+
+import dpboost
+import dpboost.dask
+import dpboost.federated
+
+#: Made by other calls, classes to derive from, and names that refuse.
+NO_EXAMPLE = {
+    *("CVBooster", "CVResults", "Channel", "HeldRows"),
+    *("LGBMModel", "LGBMRanker", "DaskLGBMRanker"),
+}
+
+
+def modules_with_examples():
+    for found in pkgutil.walk_packages(dpboost.__path__, "dpboost."):
+        if found.name.endswith("__main__") or "._kernels" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        if ">>>" in inspect.getsource(module):
+            yield module.__name__
+
+
+def public_names():
+    for module in (dpboost, dpboost.federated, dpboost.dask):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            ours = getattr(thing, "__module__", "").startswith("dpboost")
+            error = inspect.isclass(thing) and issubclass(thing, BaseException)
+            if callable(thing) and ours and not error and name not in NO_EXAMPLE:
+                yield pytest.param(thing, id=f"{module.__name__}.{name}")
+
+
+@pytest.mark.parametrize("name", list(modules_with_examples()))
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcome = doctest.testmod(
+            importlib.import_module(name),
+            optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
+        )
+    assert outcome.failed == 0
+    assert outcome.attempted > 0
+
+
+@pytest.mark.parametrize("thing", list(public_names()))
+def test_what_users_make_has_an_example(thing):
+    assert ">>>" in (inspect.getdoc(thing) or "")
+
+
+def test_a_wrong_example_fails(capsys):
+    def wrong():
+        """Say something false.
+
+        >>> 1 + 1
+        3
+        """
+
+    examples = doctest.DocTestFinder().find(wrong, "wrong", globs={})
+    runner = doctest.DocTestRunner()
+    assert [runner.run(example).failed for example in examples] == [1]
+    assert "Expected" in capsys.readouterr().out
