@@ -29,6 +29,7 @@ from dpboost.training.inputs import (
     nominal_columns,
 )
 from dpboost.training.local_fit import checked_request
+from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
 from dpboost.training.public_schema import check_learnable
@@ -119,6 +120,7 @@ objective, monitor
     classes = known_classes(labels, task, privacy)
     if monitor is not None:
         monitor.check(privacy.schema, columns.n_features, classes)
+    check_noise(algorithm, hyperparameters, privacy, objective, classes, owner=owner)
     warn_of_request(privacy, task)
     return train(
         DaskRows(

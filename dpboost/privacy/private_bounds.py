@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.accounting import SMALLEST_SIGMA
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowStore
@@ -370,7 +370,12 @@ def _occupied_range(
 
 def _units(ledger: Ledger, budget: PrivacyCost) -> int:
     """Return how many units a row is worth: Gaussian noise wants a fine lattice."""
-    return SMALLEST_SIGMA if ledger.accountant.noise(budget).needs == "l2" else 1
+    if ledger.accountant.noise(budget).needs == "l1":
+        return 1
+    # A larger budget buys less noise than a row, which then has to be more units.
+    return SMALLEST_SIGMA * (
+        1 if budget == math.inf else math.ceil(math.sqrt(max(number_of(budget), 1)))
+    )
 
 
 def _occupied_cells(

@@ -36,7 +36,9 @@ from dpboost.privacy.accounting import (
     ZCDPAccountant,
 )
 from dpboost.privacy.budget import divide
+from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
@@ -93,12 +95,21 @@ def defaults(facts: PublicFacts) -> Hyperparameters:
 
 def _hessian_noise(hyper: Hyperparameters, facts: PublicFacts) -> float:
     """Return the standard deviation of the noise of a leaf's hessian sum; a public number."""
+    noise, bound, _ = _leaf_releases(hyper, facts)
+    return noise.noise_stddev(bound) * _sum_scale(hyper, facts).hessian_unit_value
+
+
+def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
+    """Return noise, sensitivity and number of the releases of leaf sums; public numbers."""
+    return _leaf_releases(facts.given.filled(_rules(facts)), facts)
+
+
+def _leaf_releases(hyper: Hyperparameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     assert hyper.n_estimators is not None
-    scale = _sum_scale(hyper, facts)
     n_ensembles = len(_schedule(hyper).plan(hyper.n_estimators))
     noise = facts.accountant.noise(divide(facts.budget, [1] * n_ensembles)[0])
-    l1, l2 = scale.bounds(facts.neighbours)
-    return noise.noise_stddev(l1 if noise.needs == "l1" else l2) * scale.hessian_unit_value
+    l1, l2 = _sum_scale(hyper, facts).bounds(facts.neighbours)
+    return noise, l1 if noise.needs == "l1" else l2, n_ensembles
 
 
 def _sum_scale(hyper: Hyperparameters, facts: PublicFacts) -> SumScale:
@@ -258,6 +269,7 @@ BEST = Recipe(
     least_epsilon=least_epsilon,
     start_share=start_share,
     bins_share=bins_share,
+    planned=planned,
     multiclass=True,
     objectives=True,
 )

@@ -21,7 +21,9 @@ from dpboost.growing.selectors import SELECTIONS
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitivity.bound import Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +197,9 @@ class Recipe:
         row count; without it scores start from a public constant.
     bins_share : callable, optional
         ``bins_share(delta)``: part of the training budget for released bins; 0 keeps equal bins.
+    planned : callable, optional
+        ``planned(facts)``: noise, sensitivity and number of the releases of trees, for a check
+        before anything is drawn that they can be accounted for; where noise may be Gaussian.
     useful_budget : callable, optional
         ``useful_budget(hyper, loss, neighbours)``: the training budget below which the noise of a
         leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
@@ -213,6 +218,7 @@ class Recipe:
     least_epsilon: Callable[[Hyperparameters, float, str, Neighbours], float]
     start_share: Callable[[Loss, float], float] | None = None
     bins_share: Callable[[float], float] | None = None
+    planned: Callable[[PublicFacts], tuple[Noise, Sensitivity, int]] | None = None
     useful_budget: Callable[[Hyperparameters, Loss, Neighbours], float] | None = None
     multiclass: bool = False
     objectives: bool = False

@@ -26,6 +26,7 @@ from dpboost.training.inputs import (
     read_labels,
     users_of,
 )
+from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
 from dpboost.training.public_schema import check_learnable
@@ -119,6 +120,7 @@ def fit_ensemble(
         epsilon=privacy.epsilon,
         delta=privacy.delta,
     )
+    check_noise(algorithm, hyperparameters, privacy, objective, classes, owner=owner)
     warn_of_request(privacy, task)
     ledger = privacy.ledger(privacy.accountant(algorithm))
     counted: slice | NDArray[np.intp] = slice(None)

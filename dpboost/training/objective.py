@@ -214,8 +214,7 @@ class ObjectiveRequest:
     def check_labels(self, schema: Schema, extras: RowExtras) -> None:
         """Refuse what cannot work before anything is charged: bounds, or the user's function."""
         if self.task == "regression":
-            loss = self._regression(*(schema.label_bounds or (-1.0, 1.0)))
-            self._check_earlier(loss)
+            self._check_earlier(self.planned_loss(schema))
             extras.scores_for(1)
         elif self.name == "custom":
             self._class_loss(2)
@@ -256,6 +255,12 @@ class ObjectiveRequest:
                     f"a dict whose keys are among the classes {sorted(known)}",
                     given,
                 )
+
+    def planned_loss(self, schema: Schema, n_classes: int = 0) -> Loss:
+        """Return the loss before label bounds are learned, for what does not depend on them."""
+        if self.task == "regression":
+            return self._regression(*(schema.label_bounds or (-1.0, 1.0)))
+        return self._class_loss(n_classes)
 
     def loss(self, schema: ResolvedSchema, n_classes: int = 0) -> Loss:
         """Return the loss for public label bounds, or for a public number of classes."""

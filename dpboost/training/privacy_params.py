@@ -19,7 +19,13 @@ from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_fraction, epsilon_of
+from dpboost.privacy.exact_arithmetic import (
+    Epsilon,
+    PrivacyCost,
+    as_budget,
+    as_fraction,
+    epsilon_of,
+)
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -153,6 +159,16 @@ class PrivacyRequest:
         return self.epsilon * share / (self.rows_per_user or 1)
 
     @property
+    def whole(self) -> tuple[Epsilon, Fraction]:
+        """Epsilon and delta of the ledger: of the fit, or of all that is under one budget."""
+        if self.claim is not None:
+            return epsilon_of(self.claim.budget.epsilon), self.claim.budget.delta
+        return (
+            as_budget("epsilon", "fit", self.epsilon),
+            as_fraction("delta", "fit", self.delta),
+        )
+
+    @property
     def granted(self) -> Accountant | None:
         """Accountant of the part of a budget that a settled claim may spend, for one row."""
         return None if self.claim is None else self.claim.accountant
@@ -187,9 +203,10 @@ class PrivacyRequest:
         BudgetExceededError
             If the budget, where the fit takes a part of one, has less left.
         """
+        epsilon, delta = self.whole
         ledger = Ledger(
-            epsilon=epsilon_of(self.epsilon if self.claim is None else self.claim.budget.epsilon),
-            delta=self.delta if self.claim is None else self.claim.budget.delta,
+            epsilon=epsilon,
+            delta=delta,
             neighbours=self.neighbours,
             accountant=accountant,
             entropy=(

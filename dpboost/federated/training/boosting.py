@@ -26,6 +26,7 @@ from dpboost.recipes.recipe import Hyperparameters, Recipe, Setting
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import lightgbm_name
 from dpboost.training.fit import Fitted, TrainingRequest, train
+from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.trees.bin_layout import Layout
@@ -165,6 +166,14 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
         )
     if hyper.selection is not None:
         raise refuse("selection", OWNER, "None: splits are read off noisy sums", hyper.selection)
+    check_noise(
+        recipe,
+        hyper,
+        privacy_request(agreement),
+        ObjectiveRequest(task=agreement.task),
+        schema.classes,
+        owner=OWNER,
+    )
     return recipe, hyper
 
 

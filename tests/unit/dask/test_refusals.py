@@ -71,6 +71,7 @@ def half_kinds():
         (ROWS[:0], LABELS[:0], {}, {}, r"0 sample\(s\)"),
         (ROWS, LABELS * np.nan, {}, {}, "Input y contains NaN"),
         (ROWS, LABELS, {}, {"epsilon": -1}, "epsilon"),
+        (ROWS, LABELS, {}, {"gradient_clip": 0.001, "n_estimators": 1}, "larger gradient_clip"),
         (ROWS, LABELS, {"init_score": da.ones((40, 2), chunks=(10, 2))}, {}, "init_score"),
         (ROWS, LABELS, {"categorical_feature": ["z"]}, {}, "names the column 'z'"),
         (mixed_kinds(), LABELS[:20], {}, {"assume_public": ASSUMPTIONS}, "'k' of X has another"),

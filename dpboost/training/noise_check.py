@@ -1,0 +1,96 @@
+"""Whether the noise of the trees will be wide enough for Gaussian accounting, before any draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.privacy.accounting import UnsupportedReleaseError
+from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.privacy_params import PrivacyRequest
+
+# Rules look at a number of rows that nobody has released yet: every order of magnitude is tried.
+NUMBERS_OF_ROWS = tuple(float(10**digits) for digits in range(10))
+# What trees may take of the limit of lattice errors; releases before them take next to nothing.
+TREES_PART = Fraction(99, 100)
+
+
+def check_noise(
+    recipe: Recipe,
+    hyperparameters: Hyperparameters,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    classes: Sequence[Any] | None,
+    *,
+    owner: str,
+) -> None:
+    """Raise where some release of the trees would need less noise than can be accounted for.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    hyperparameters : Hyperparameters
+        What the user has set.
+    privacy : PrivacyRequest
+        With settled claims.
+    objective : ObjectiveRequest
+    classes : sequence or None
+        Declared or assumed classes; two are taken where they are to be learned.
+    owner : str
+        Name of the caller in error messages.
+
+    Raises
+    ------
+    InvalidParameterError
+        Nothing has been drawn or charged then.
+    """
+    if recipe.planned is None:
+        return
+    accountant = privacy.accountant(recipe)
+    epsilon, delta = privacy.whole
+    capacity = accountant.capacity(epsilon, delta)
+    if capacity == math.inf:
+        return
+    loss = objective.planned_loss(privacy.schema, len(classes or ()) or 2)
+    shares = [] if recipe.start_share is None else [recipe.start_share(loss, privacy.delta)]
+    limit = TREES_PART * accountant.lattice_error_limit(epsilon)
+    for n_rows in NUMBERS_OF_ROWS:
+        noise, bound, times = recipe.planned(
+            PublicFacts(
+                epsilon=privacy.row_epsilon,
+                delta=privacy.delta,
+                n_rows=n_rows,
+                n_features=1,
+                loss=loss,
+                given=hyperparameters,
+                budget=capacity * (1 - sum(map(Fraction, map(str, shares)))),
+                accountant=accountant,
+                neighbours=privacy.neighbours,
+            )
+        )
+        try:
+            accountant.cost(noise, bound)
+        except UnsupportedReleaseError:
+            raise _refusal(privacy, hyperparameters, owner) from None
+        if times * accountant.lattice_error(noise, bound, 1) > limit:
+            raise _refusal(privacy, hyperparameters, owner)
+
+
+def _refusal(privacy: PrivacyRequest, given: Hyperparameters, owner: str) -> InvalidParameterError:
+    """Name what asks for so little noise, and what helps."""
+    clip = (
+        "gradient_clip" if given.gradient_clip is None else f"gradient_clip={given.gradient_clip:g}"
+    )
+    trees = "n_estimators" if given.n_estimators is None else f"n_estimators={given.n_estimators}"
+    must = (
+        f"smaller beside {clip}, {trees} and delta={privacy.delta:g}, where the trees would need "
+        "less noise than Gaussian accounting can be proved right for; or take a larger "
+        "gradient_clip or n_estimators, a smaller delta, or delta=0 for pure accounting"
+    )
+    if privacy.claim is None:
+        return refuse("epsilon", owner, must, privacy.epsilon)
+    return refuse("fraction", owner, must, float(privacy.claim.fraction))
