@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 
 import dpboost
@@ -21,6 +22,7 @@ from dpboost.audit.boosting_audit import (
     deltas,
     replay_recipe,
 )
+from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.tree_audit import (
     TREE_RECIPES,
     replay_tree_recipe,
@@ -63,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     print(f"dpboost {dpboost.__version__}, epsilon {options.epsilon:g}, delta {DELTA:g} or 0")
     print(ROW.format("recipe", "audit", "claimed", "measured", "runs", "seconds", "verdict"))
-    sound = True
+    sound = _print_samplers()
     # The long run takes both relations; the quick one leaves "replace" to the tests.
     relations = (Neighbours.ADD_REMOVE,) if options.quick else tuple(Neighbours)
     chosen = options.recipe or [*ALGORITHMS.names, *TREES]
@@ -126,6 +128,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="only this one; repeatable",
     )
     return parser.parse_args(arguments)
+
+
+def _print_samplers() -> bool:
+    """Audit the samplers that all recipes share; return whether they are sound."""
+    started = time.perf_counter()
+    violations = rare_outcomes()
+    verdict = "VIOLATION" if violations else "ok"
+    seconds = f"{time.perf_counter() - started:.1f}"
+    print(ROW.format("samplers", "outcomes too rare to wait for", "", "", "", seconds, verdict))
+    for violation in violations:
+        print(f"  {violation}")
+    return not violations
 
 
 def _print_replay(name: str, audit: RecipeAudit) -> None:

@@ -9,6 +9,8 @@ import pytest
 from dpboost.audit import __main__ as command
 from dpboost.audit import boosting_audit
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from tests.audit.kernel_bugs import cut_selection
+from tests.audit.places import found, planted
 
 
 def run(capsys, *arguments):
@@ -72,6 +74,16 @@ def test_the_long_run_fits_as_often_as_it_takes(capsys, monkeypatch):
     assert one_tree == [("best", 100_000)] * 2 + [("seq", 20_000)]
     assert ensembles == [("best", 10_000)] * 2 + [("seq", 2_000)]
     assert capsys.readouterr().out.count("n_estimators 5") == 3
+
+
+def test_a_sampler_that_leaves_out_what_is_rare_fails(capsys, monkeypatch):
+    monkeypatch.setattr(command, "bank", lambda **options: [])
+    monkeypatch.setattr(
+        *planted("selection kernel", cut_selection(found("selection kernel")[2], 20))
+    )
+    code, out = run(capsys)
+    assert code == 1
+    assert "rare outcome: permute-and-flip" in out
 
 
 def test_unknown_recipes_are_refused(capsys):

@@ -169,6 +169,25 @@ def test_tail_of_twelve_nats(kernel):
     assert stats.binomtest(hits, 200, best).pvalue > ALARM
 
 
+@kernels
+def test_a_million_candidates_fourteen_nats_below(kernel):
+    n_low, q = 1_000_000, np.exp(-14.0)
+    scores = np.full(n_low + 1, -14)
+    scores[77] = 0
+    best = {
+        "exponential": 1 / (1 + n_low * q),
+        "permute_and_flip": -np.expm1((n_low + 1) * np.log1p(-q)) / ((n_low + 1) * q),
+    }[kernel.__name__]
+    source, rows = PCG64(6), np.tile(scores, (5, 1))
+    chosen = np.empty((20, 5), np.int32)
+    for out in chosen:
+        kernel(source, rows, 1, 1, out)
+    assert stats.binomtest(int((chosen == 77).sum()), chosen.size, best).pvalue > ALARM
+    # Those that were chosen instead lie anywhere.
+    places = np.sort(chosen[chosen != 77]) / n_low
+    assert stats.kstest(places, "uniform").pvalue > ALARM
+
+
 @pytest.mark.parametrize("far", FAR)
 @kernels
 def test_members_of_a_group_are_alike(kernel, far):

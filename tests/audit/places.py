@@ -1,0 +1,31 @@
+"""Where bugs are planted: the one table of paths, for modules that move.
+
+A place is ``module:attribute``; an attribute may have a dot, for a method of a class.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+PLACES = {
+    "selection kernel": "dpboost.privacy.mechanisms:selection",
+    "selection kernel of runs": "dpboost.privacy.mechanisms:runselection",
+    "noise kernel": "dpboost.privacy.mechanisms:noise",
+}
+
+
+def found(name: str) -> tuple[Any, str, Any]:
+    """Return the object that has a place, the name of its attribute, and what is there now."""
+    module, _, attribute = PLACES[name].partition(":")
+    holder: Any = importlib.import_module(module)
+    *path, last = attribute.split(".")
+    for part in path:
+        holder = getattr(holder, part)
+    return holder, last, getattr(holder, last)
+
+
+def planted(name: str, value: Any) -> tuple[Any, str, Any]:
+    """Return the patch that puts something in a place."""
+    holder, attribute, _ = found(name)
+    return holder, attribute, value
