@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
+from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
 from dpboost.audit.transcript import (
@@ -126,11 +128,12 @@ def replay_pair(
     second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy)
     other_seen, other_error = _run(fit, second, pair.X_other, pair.y_other)
     violations = [*first.transcript.violations, *second.transcript.violations]
+    violations += disjoint_scopes(first.transcript)
     for stopped in (error, other_error):
         if isinstance(stopped, DivergenceError):
             violations.append(stopped.violation)
     entries: list[EntryLoss] = []
-    if not violations:
+    if not any(found.check != DISJOINT for found in violations):
         entries = _weigh(first.transcript, second.transcript, ledger, violations)
         violations += _differences(seen, other_seen, error, other_error) if compare_visible else []
     violations += _check(entries, ledger)

@@ -100,6 +100,25 @@ class Line:
 
 
 @dataclass(eq=False)
+class CoinRequest:
+    """One key for the coins of all rows.
+
+    Parameters
+    ----------
+    scope : tuple of str
+        Names of the scopes in which it was asked for.
+    words : ndarray of uint64
+        Coins by id.
+    readings : list of (int, int)
+        First row and the row after the last one of each reading.
+    """
+
+    scope: tuple[str, ...]
+    words: NDArray[np.uint64]
+    readings: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
 class Transcript:
     """All releases of a run, the coins of its rows, and what was noticed on the way.
 
@@ -108,8 +127,8 @@ class Transcript:
     ids : sequence of int
         Who each row of the table is; neighbours share the ids of the rows they share.
     lines : list of Line
-    words : list of ndarray
-        For each request for row coins, the words by id.
+    coins : list of CoinRequest
+        All requests for row coins.
     violations : list of Violation
     ledger : Ledger or None
         The ledger of the run.
@@ -117,7 +136,7 @@ class Transcript:
 
     ids: NDArray[np.int64]
     lines: list[Line] = field(default_factory=list)
-    words: list[NDArray[np.uint64]] = field(default_factory=list)
+    coins: list[CoinRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     ledger: Ledger | None = None
 
@@ -125,14 +144,16 @@ class Transcript:
 class _AlignedCoins(RowCoins):
     """Coins by id instead of by place: the row keeps its own when another one comes or goes."""
 
-    __slots__ = ("_aligned",)
+    __slots__ = ("_aligned", "_request")
 
-    def __init__(self, words: NDArray[np.uint64]) -> None:
+    def __init__(self, words: NDArray[np.uint64], request: CoinRequest) -> None:
         super().__init__(b"")
         self._aligned = words
+        self._request = request
 
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
         """Words of the rows at these places."""
+        self._request.readings.append((first_row, first_row + n_rows))
         words = self._aligned[first_row : first_row + n_rows]
         if len(words) < n_rows:
             raise DivergenceError("row coins", "row coins", "coins of rows that do not exist")
@@ -148,7 +169,7 @@ class _WatchedLedger(Ledger):
         return self._recorder.draw(entry, value, self._entropy)
 
     def row_coins(self) -> RowCoins:
-        return self._recorder.coins(super().row_coins())
+        return self._recorder.coins(super().row_coins(), self._scope.path)
 
 
 class _Spy:
@@ -255,19 +276,20 @@ class Recorder:
 
     # -- what the watched ledger calls ---------------------------------------------------------
 
-    def coins(self, fresh: RowCoins) -> RowCoins:
+    def coins(self, fresh: RowCoins, scope: tuple[str, ...] = ()) -> RowCoins:
         """Return coins by id, and remember them."""
-        ids, number = self.transcript.ids, len(self.transcript.words)
+        ids, number = self.transcript.ids, len(self.transcript.coins)
         if self._source is not None:
-            if number >= len(self._source.words):
+            if number >= len(self._source.coins):
                 raise DivergenceError("row coins", "row coins", "more coins than were recorded")
-            words = self._source.words[number]
+            words = self._source.coins[number].words
         elif self._coin is not None:
             words = np.full(self._n_ids, int(self._coin * 2.0**64), dtype=np.uint64)
         else:
             words = fresh.words(0, self._n_ids)
-        self.transcript.words.append(words)
-        return _AlignedCoins(words[ids])
+        request = CoinRequest(scope, words)
+        self.transcript.coins.append(request)
+        return _AlignedCoins(words[ids], request)
 
     def draw(self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
         """Draw or force the outcome of an entry, and write the line."""

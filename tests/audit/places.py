@@ -12,6 +12,10 @@ PLACES = {
     "selection kernel": "dpboost.privacy.mechanisms:selection",
     "selection kernel of runs": "dpboost.privacy.mechanisms:runselection",
     "noise kernel": "dpboost.privacy.mechanisms:noise",
+    "deal of rows": "dpboost.boosting.training_rows:TrainingRows.deal",
+    "take of rows": "dpboost.boosting.training_rows:TrainingRows.take",
+    "order to assign rows": "dpboost.boosting.training_rows:AssignRows",
+    "learning of a tree": "dpboost.boosting.split_learner:SplitLearner.learn",
 }
 
 

@@ -184,8 +184,8 @@ def test_rows_keep_their_coins(record):
     transcript = record(fit, np.zeros((5, 1)), np.full(5, 0.5))
     moved = Recorder(np.array([3, 1, 4, 0]), source=transcript)
     coins = moved.coins(Entropy.secure().row_coins())
-    np.testing.assert_array_equal(coins.words(0, 4), transcript.words[0][[3, 1, 4, 0]])
-    np.testing.assert_array_equal(coins.words(2, 1), transcript.words[0][[4]])
+    np.testing.assert_array_equal(coins.words(0, 4), transcript.coins[0].words[[3, 1, 4, 0]])
+    np.testing.assert_array_equal(coins.words(2, 1), transcript.coins[0].words[[4]])
 
 
 def test_a_transcript_holds_what_the_kernels_were_handed(record):

@@ -1,0 +1,81 @@
+"""Whether what is charged side by side works on disjoint rows, read off the structure of a fit.
+
+Releases on the same rows that are charged as if their rows were disjoint show in a replay only
+where a row is in two parts at once. How a fit deals its rows can be seen in any run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpboost.audit.transcript import CoinRequest, Transcript, Violation
+from dpboost.privacy.ledger import Scope
+
+#: Trees of one ensemble: a coin puts each row into one of them.
+BY_COINS = "disjoint rows"
+
+#: Nodes of a tree, by released splits: parts of a level, and what a depth books for all its nodes.
+BY_SPLITS = ("parts", "depth ")
+
+CHECK = "disjoint scopes"
+
+
+def disjoint_scopes(transcript: Transcript) -> list[Violation]:
+    """Check where a fit asked for coins, and what it charges side by side.
+
+    Every ensemble asks once, before its trees, for one coin a row, and reads it once. A parallel
+    scope is one whose rows are known to be disjoint, for a reason that this module knows.
+
+    Parameters
+    ----------
+    transcript : Transcript
+        Of a fit that came to its end or not.
+
+    Returns
+    -------
+    list of Violation
+    """
+    if transcript.ledger is None:
+        return []
+    found = [*_read_once(transcript.coins)]
+    for scope in _parallel(transcript.ledger.root):
+        name = scope.path[-1]
+        if name == BY_COINS:
+            found += _dealt(scope, transcript.coins)
+        elif not name.startswith(BY_SPLITS):
+            found.append(_violation(scope, "nothing is known that makes its parts disjoint"))
+    return found
+
+
+def _parallel(scope: Scope) -> Iterator[Scope]:
+    for child in scope.children.values():
+        if child.parallel:
+            yield child
+        yield from _parallel(child)
+
+
+def _dealt(scope: Scope, coins: list[CoinRequest]) -> Iterator[Violation]:
+    """Check the coins of one ensemble."""
+    outside = scope.path[:-1]
+    asked = sum(request.scope == outside for request in coins)
+    inside = sum(request.scope[: len(scope.path)] == scope.path for request in coins)
+    if inside:
+        yield _violation(scope, f"{inside} requests for coins by trees that are to share one")
+    if asked > 1 or (asked == 0 and len(scope.children) > 1):
+        yield _violation(scope, f"{asked} requests for coins for {len(scope.children)} trees")
+
+
+def _read_once(coins: list[CoinRequest]) -> Iterator[Violation]:
+    """Check that no coin decides twice: a row could be in two parts."""
+    for request in coins:
+        seen = 0
+        for first, stop in sorted(request.readings):
+            if first < seen:
+                where = "/".join(request.scope) or "fit"
+                yield Violation(check=CHECK, where=where, message="a coin of a row is read twice")
+                break
+            seen = stop
+
+
+def _violation(scope: Scope, message: str) -> Violation:
+    return Violation(check=CHECK, where="/".join(scope.path), message=message)
