@@ -43,6 +43,9 @@ def deltas(recipe: str) -> tuple[float, ...]:
 
 def estimator_of(recipe: str, witness: Witness, epsilon: float) -> Callable[[], Any]:
     """Return a function that makes the estimator which a witness asks for."""
+    settings = dict(witness.settings)
+    if "selection" not in ALGORITHMS.find(recipe, "audit").used:
+        settings.pop("selection", None)
 
     def make() -> Any:
         return ESTIMATORS[witness.task](
@@ -52,7 +55,7 @@ def estimator_of(recipe: str, witness: Witness, epsilon: float) -> Callable[[], 
             random_state=0,
             n_jobs=1,
             verbosity=0,
-            **witness.settings,
+            **settings,
         )
 
     return make

@@ -31,7 +31,7 @@ BY_SUMS = ("noisy_counts", "local_rnm", "histograms", "histograms_saving")
 _DEPTH = 2
 
 # Witnesses of the ensembles whose forced outcomes mean something else to a single tree.
-_STEERED = ("opposite children", "one-row leaf", "filter border")
+_STEERED = ("opposite children", "one-row leaf", "filter border", "late leaf", "five trees")
 
 
 def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
@@ -78,7 +78,8 @@ def _of_tree(witness: Witness) -> Witness:
     """Give a witness of the ensembles the settings of a single tree."""
     settings = {name: value for name, value in witness.settings.items() if name != "n_estimators"}
     aims = tuple(part for part in witness.aims_at if part[0] not in ("split choice", "leaf values"))
-    pair = replace(witness.pair, steering={})
+    kept = {part: value for part, value in witness.pair.steering.items() if part[0] == "row count"}
+    pair = replace(witness.pair, steering=kept)
     return replace(witness, task="tree", pair=pair, settings=settings, aims_at=aims)
 
 

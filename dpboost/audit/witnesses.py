@@ -30,8 +30,17 @@ HUGE = 1 << 45
 #: First trees whose leaves are forced to zero, where a witness wants scores to stay.
 N_QUIET = 16
 
+#: Coins that put a row into the last of so many trees, whose share is the least.
+LATE_COINS = {2: 0.95, 5: 0.968}
+
 #: Ten rows in the units of a released start value: the start is in the middle of the labels.
 TEN_ROWS = 10 << 20
+
+#: Units of a released start value that one row is worth.
+START_UNITS = 1 << 18
+
+#: Released numbers of rows from which on recipes follow other rules.
+LARGE_TABLES = (10_000, 20_000, 1_000_000)
 
 DELTA = 1e-6
 
@@ -82,8 +91,15 @@ def witnesses(task: str, neighbours: Neighbours) -> Iterator[Witness]:
         yield one_row_leaf(task, neighbours, tree)
     for make in _SPECIAL:
         yield make(task, neighbours)
+    yield late_leaf(task, neighbours, tree=1, n_trees=2, learning_rate=0.9)
+    yield late_leaf(task, neighbours, tree=4, n_trees=5, learning_rate=0.5)
+    yield five_trees(task, neighbours)
+    yield flipped_choice(task, neighbours)
     for first in (True, False):
         yield queue(task, neighbours, first=first)
+    yield short_queue(task, neighbours)
+    for n_rows in LARGE_TABLES:
+        yield large_table(task, neighbours, n_rows)
     yield undeclared(task, neighbours, n_features=2)
     yield undeclared(task, neighbours, n_features=12)
     if find_spec("pandas") is not None:
@@ -214,6 +230,55 @@ def one_row_leaf(task: str, neighbours: Neighbours, tree: int) -> Witness:
     )
 
 
+def late_leaf(
+    task: str, neighbours: Neighbours, *, tree: int, n_trees: int, learning_rate: float
+) -> Witness:
+    """Put a row into a leaf of a tree whose leaves are clipped far below what gradients allow.
+
+    The row pulls the leaf from one end of its clip to the other one; replaced, it does so in two
+    leaves. Where the clip and the noise that it permits do not go by the same position in the
+    ensemble, a leaf moves by more.
+    """
+    found = one_row_leaf(task, neighbours, tree)
+    steering = dict(found.pair.steering)
+    pair = replace(found.pair, coin=LATE_COINS[n_trees])
+    if task == "regression":
+        X, y = np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([-0.3, -0.3])
+        # One leaf is where feature 1 is 0, the other one where it is 1.
+        steering[("split choice", 2 * tree)] = 2
+        pair = pair_of(
+            X,
+            y,
+            X[0],
+            1.0,
+            neighbours,
+            instead=(X[1], 1.0),
+            steering=steering,
+            coin=LATE_COINS[n_trees],
+        )
+    return replace(
+        found,
+        name=f"late leaf, tree {tree} of {n_trees}",
+        pair=pair,
+        settings={**found.settings, "n_estimators": n_trees, "learning_rate": learning_rate},
+        aims_at=(),
+    )
+
+
+def five_trees(task: str, neighbours: Neighbours) -> Witness:
+    """Put a row into the first of five trees: it must not be in another one as well."""
+    found = one_row_leaf(task, neighbours, 0)
+    settings = {**found.settings, "n_estimators": 5}
+    return replace(found, name="five trees", settings=settings, aims_at=())
+
+
+def flipped_choice(task: str, neighbours: Neighbours) -> Witness:
+    """Have splits among opposite children chosen by permute-and-flip."""
+    found = opposite_children(task, neighbours, 1, 1)
+    settings = {**found.settings, "selection": "permute_and_flip"}
+    return replace(found, name="opposite children, flipped", settings=settings, aims_at=())
+
+
 def empty_leaf(task: str, neighbours: Neighbours) -> Witness:
     """Put a row into a leaf, and into children of candidates, in which there was nobody."""
     X, y = np.zeros((6, 2)), _labels(np.array([1, 1, 1, -1, -1, -1]), task)
@@ -270,6 +335,17 @@ def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
         neighbours=neighbours,
         pair=pair,
         settings=_declared(task, 1, n_estimators=50, max_depth=1),
+    )
+
+
+def short_queue(task: str, neighbours: Neighbours) -> Witness:
+    """Put a row before all others in the only tree: none of them may go or come instead of it."""
+    found = queue(task, neighbours, first=True)
+    return replace(
+        found,
+        name="49 rows or 50, one tree",
+        pair=replace(found.pair, coin=0.01),
+        settings={**found.settings, "n_estimators": 1},
     )
 
 
@@ -336,6 +412,36 @@ def offset_labels(task: str, neighbours: Neighbours) -> Witness:
     pair = pair_of(X, y, X[1], y[1], neighbours, instead=(X[0], y[0]))
     return Witness(
         name="offset labels", task=task, neighbours=neighbours, pair=pair, settings=settings
+    )
+
+
+def large_table(task: str, neighbours: Neighbours, n_rows: int) -> Witness:
+    """Release so many rows, whatever there are, and leave all rules to the recipe.
+
+    The row is alone in its category of a nominal feature, whose order only large tables learn.
+    Bins, features and orders of the rounds that follow must be those that were released.
+    """
+    X = np.array([[0.2, 0.0], [0.6, 1.0], [0.9, 3.0], [0.4, 3.0]])
+    y = _labels(np.array([1, -1, 1, -1]), task)
+    row, other = np.array([0.5, 2.0]), np.array([0.5, 0.0])
+    schema: dict[str, Any] = {"bounds": {0: (0.0, 1.0)}, "categories": {1: (0, 1, 2, 3)}}
+    schema |= {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [0, 1]}
+    # A sum of labels or a number of ones, a number of rows, those of no class.
+    start = [0, n_rows] if task == "regression" else [n_rows // 2, n_rows, 0]
+    return Witness(
+        name=f"{n_rows:,} rows released",
+        task=task,
+        neighbours=neighbours,
+        pair=pair_of(
+            X,
+            y,
+            row,
+            y[0],
+            neighbours,
+            instead=(other, y[1]),
+            steering={("start value", 0): np.array(start) * START_UNITS, ("row count", 0): n_rows},
+        ),
+        settings={"schema": schema, "n_estimators": 6},
     )
 
 

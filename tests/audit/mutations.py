@@ -19,9 +19,9 @@ import numpy as np
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.boosting_audit import category_learner, stale_noise
 from dpboost.audit.delta_audit import lone_category
-from dpboost.boosting import loop, training_rows
+from dpboost.boosting import loop, partition_learner, split_learner, training_rows
 from dpboost.growing import clipped_leaves, grower, selectors
-from dpboost.privacy import ledger, mechanisms, private_bounds
+from dpboost.privacy import ledger, mechanisms, private_bounds, sensitive
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
@@ -85,7 +85,6 @@ class Mutation:
     neighbours: Neighbours = ADD
     recipe: str = "dpboost"
     settings: dict[str, Any] | None = None
-    coin: float | None = None
 
     def setting(self) -> str:
         """Return what the audit runs on: where it is the same, so is the run without a bug."""
@@ -112,8 +111,7 @@ class Mutation:
 
     def _witness(self) -> Witness:
         found = next(w for w in witnesses(self.task, self.neighbours) if w.name == self.witness)
-        pair = found.pair if self.coin is None else replace(found.pair, coin=self.coin)
-        return replace(found, pair=pair, settings={**found.settings, **(self.settings or {})})
+        return replace(found, settings={**found.settings, **(self.settings or {})})
 
 
 # -- mechanisms ---------------------------------------------------------------------------------
@@ -180,6 +178,23 @@ def clip_apart_from_noise():
         return original(replace(self, clip=4 * self.clip), sums, counts)
 
     return [(clipped_leaves.ClippedLeaf, "values", values)]
+
+
+def clip_one_index_behind():
+    at, values_of = split_learner.LeafClip.at, clipped_leaves.ClippedLeaf.values
+    seen = {}
+
+    def remembered(self, index):
+        seen["earlier"] = at(self, max(index - 1, 0))
+        return at(self, index)
+
+    def values(self, sums, counts):
+        return values_of(replace(self, clip=seen["earlier"]), sums, counts)
+
+    return [
+        (split_learner.LeafClip, "at", remembered),
+        (clipped_leaves.ClippedLeaf, "values", values),
+    ]
 
 
 def scale_from_exact_count():
@@ -290,6 +305,38 @@ def start_of_exact_rows():
         # One row more or less is then on the other side of a rule, wherever its border lies.
         n_rows = 1e3 if rows_of(source).present.sum() % 2 else 1e6
         return released, replace(seen, n_rows=n_rows)
+
+    return [(loss_setup, "release_start", release_start)]
+
+
+def order_of_exact_sums():
+    leaf_sums, order = training_rows.TreeRows.leaf_sums, partition_learner.PartitionLearner._order
+    seen = {}
+
+    def remembered(self, partition, scale, neighbours):
+        result = leaf_sums(self, partition, scale, neighbours)
+        seen["sums"] = sensitive._reveal(result)[0].astype(float)
+        return result
+
+    def mutated(self, feature, steps):
+        order(self, feature, seen["sums"])
+
+    return [
+        (training_rows.TreeRows, "leaf_sums", remembered),
+        (partition_learner.PartitionLearner, "_order", mutated),
+    ]
+
+
+def exact_rows_of_large_tables():
+    """Large tables know how many rows there are: one row more is on the other side of a rule."""
+    original = loss_setup.release_start
+
+    def release_start(loss, source, **options):
+        released, seen = original(loss, source, **options)
+        if seen.n_rows < 1.5e4:
+            return released, seen
+        odd = rows_of(source).present.sum() % 2
+        return released, replace(seen, n_rows=1.6e4 if odd else 1e6)
 
     return [(loss_setup, "release_start", release_start)]
 
@@ -562,8 +609,7 @@ MUTATIONS = [
     Mutation(
         name="exponent of permute-and-flip doubled",
         patches=too_little_noise(mechanisms.PermuteAndFlip, 0.5),
-        witness="opposite children, tree 0, level 0",
-        settings={"selection": "permute_and_flip"},
+        witness="opposite children, flipped",
         check="entry cost",
     ),
     Mutation(
@@ -596,9 +642,20 @@ MUTATIONS = [
     Mutation(
         name="leaves clipped more loosely than the noise assumes",
         patches=clip_apart_from_noise,
-        witness="one-row leaf, tree 1",
-        settings={"learning_rate": 0.9},
-        coin=0.95,
+        witness="late leaf, tree 1 of 2",
+        check="entry cost",
+    ),
+    Mutation(
+        name="a leaf's clip one index behind its noise",
+        patches=clip_one_index_behind,
+        witness="late leaf, tree 4 of 5",
+        check="entry cost",
+    ),
+    Mutation(
+        name="a leaf's clip one index behind its noise, replace",
+        patches=clip_one_index_behind,
+        witness="late leaf, tree 1 of 2",
+        neighbours=REPLACE,
         check="entry cost",
     ),
     Mutation(
@@ -720,6 +777,20 @@ MUTATIONS = [
         check="public path",
     ),
     Mutation(
+        name="rules of large tables that know the exact number of rows",
+        patches=exact_rows_of_large_tables,
+        witness="1,000,000 rows released",
+        recipe="best",
+        check="support",
+    ),
+    Mutation(
+        name="categories ordered by their exact sums",
+        patches=order_of_exact_sums,
+        witness="20,000 rows released",
+        recipe="best",
+        check="visible output",
+    ),
+    Mutation(
         name="one level charged for all",
         patches=one_level_charged,
         witness="opposite children, tree 0, level 1",
@@ -728,9 +799,8 @@ MUTATIONS = [
     Mutation(
         name="the whole budget for every ensemble",
         patches=whole_budget_for_every_ensemble,
-        witness="one-row leaf, tree 0",
+        witness="five trees",
         recipe="seq",
-        settings={"n_estimators": 5},
         check="total cost",
     ),
     Mutation(
@@ -772,17 +842,13 @@ MUTATIONS = [
     Mutation(
         name="a coin for every tree instead of one for all",
         patches=a_coin_for_every_tree,
-        witness="one-row leaf, tree 0",
-        settings={"n_estimators": 5},
-        coin=0.01,
+        witness="five trees",
         check="scope total",
     ),
     Mutation(
         name="refill after the gradient filter",
         patches=refill_after_the_filter,
-        witness="49 rows or 50, first",
-        settings={"n_estimators": 1},
-        coin=0.01,
+        witness="49 rows or 50, one tree",
         check="entry cost",
     ),
     Mutation(
