@@ -20,7 +20,7 @@ cdef enum:
     # Places that may be written, a blank behind each number included. An integer of 32 bits takes
     # at most 11, one of 64 bits 20, a double of 17 digits 24, and one of 6 digits 13.
     ROOM_OF_A_TREE = 512    # names of fields, and what is written beyond the last number
-    ROOM_OF_A_NODE = 12 + 2 + 25 + 3 + 12 + 12 + 14 + 14 + 21 + 12
+    ROOM_OF_A_NODE = 12 + 14 + 25 + 3 + 12 + 12 + 14 + 14 + 21 + 12
     ROOM_OF_A_LEAF = 25 + 21 + 21
     ROOM_OF_A_WORD = 12
     WHOLE_BELOW = 1000000   # %g writes smaller integers as they are
@@ -42,6 +42,7 @@ cdef struct Tree:
     const sum_t* leaf_count
     const double* node_value
     const sum_t* node_count
+    const double* split_gain
 
 cdef struct Bins:
     const row_t* n_bins
@@ -73,6 +74,7 @@ def spell_trees(
     const sum_t[::1] leaf_count,
     const double[::1] node_value,
     const sum_t[::1] node_count,
+    const double[::1] split_gain,
     const row_t[::1] n_bins,
     const bin_t[::1] is_categorical,
     const row_t[::1] first,
@@ -94,6 +96,7 @@ def spell_trees(
         Bins that go left, as bits.
     leaf_value, leaf_count : float64 and int64 arrays of shape (n_leaves,)
     node_value, node_count : float64 and int64 arrays of shape (n_nodes,)
+    split_gain : float64 array of shape (n_nodes,)
     n_bins, is_categorical : int32 and uint8 arrays of shape (n_features,)
         Value bins and kind of each feature; bin ``n_bins[f]`` is the missing one.
     first : int32 array of shape (n_features,)
@@ -137,6 +140,7 @@ def spell_trees(
                 tree.feature, tree.left_bins = &feature[node], &left_bins[node, 0]
                 tree.left, tree.right = &left[node], &right[node]
                 tree.node_value, tree.node_count = &node_value[node], &node_count[node]
+                tree.split_gain = &split_gain[node]
                 bins.values = &values[0]
                 sets.words, sets.ends = &words[0], &ends[0]
                 find_sets(&tree, &bins, &sets)
@@ -207,16 +211,14 @@ cdef char* put_leaf(char* at, const Tree* tree) except NULL:
 
 
 cdef char* put_tree(char* at, const Tree* tree, const Bins* bins, const Sets* sets) except NULL:
-    cdef row_t n_nodes = tree.n_nodes, n_leaves = tree.n_nodes + 1, _
+    cdef row_t n_nodes = tree.n_nodes, n_leaves = tree.n_nodes + 1
     cdef char* weights
     cdef char* end
     at = put_natural(put_text(at, b"Tree="), tree.number)
     at = put_natural(put_text(at, b"\nnum_leaves="), n_leaves)
     at = put_natural(put_text(at, b"\nnum_cat="), sets.n_sets)
     at = put_integers(put_text(at, b"\nsplit_feature="), tree.feature, n_nodes)
-    at = put_text(at, b"\nsplit_gain=1")
-    for _ in range(1, n_nodes):
-        at = put_text(at, b" 1")
+    at = put_reals(put_text(at, b"\nsplit_gain="), tree.split_gain, n_nodes, 6)
     at = put_thresholds(put_text(at, b"\nthreshold="), tree, bins)
     at = put_decision_types(put_text(at, b"\ndecision_type="), tree, bins)
     at = put_integers(put_text(at, b"\nleft_child="), tree.left, n_nodes)

@@ -12,6 +12,7 @@ def spell_trees(
     leaf_count: NDArray[np.int64],
     node_value: NDArray[np.float64],
     node_count: NDArray[np.int64],
+    split_gain: NDArray[np.float64],
     n_bins: NDArray[np.int32],
     is_categorical: NDArray[np.uint8],
     first: NDArray[np.int32],

@@ -94,8 +94,10 @@ class PartitionLearner:
         rate = self.learning_rate if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
+        gain = shown[0] * (self.loss.squared_step / len(values))
         return tuple(
-            _tree(partition, value, weight) for value, weight in zip(values, hessians, strict=True)
+            _tree(partition, value, weight, gain)
+            for value, weight in zip(values, hessians, strict=True)
         )
 
     def _partition(self, ordering: int | None) -> Partition:
@@ -112,7 +114,12 @@ class PartitionLearner:
         self.grid.set_order(feature, np.argsort(categories, kind="stable"))
 
 
-def _tree(partition: Partition, value: NDArray[np.int64], weight: NDArray[np.float64]) -> Tree:
+def _tree(
+    partition: Partition,
+    value: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    gain: NDArray[np.float64],
+) -> Tree:
     """Return the tree of one output."""
     return Tree(
         feature=partition.feature,
@@ -121,4 +128,5 @@ def _tree(partition: Partition, value: NDArray[np.int64], weight: NDArray[np.flo
         right=partition.right,
         leaf_value=np.ascontiguousarray(value),
         leaf_count=np.rint(np.maximum(weight, 0.0) * WEIGHT_UNITS).astype(np.int64),
+        split_gain=gain,
     )

@@ -78,4 +78,6 @@ class SplitLearner:
         )
         rate = self.learning_rate if learning_rate is None else learning_rate
         value = self.loss.to_score_units(tree.leaf_value, leaf.unit, rate)
-        return (replace(tree, leaf_value=value),)
+        assert tree.split_gain is not None
+        gain = tree.split_gain * self.loss.squared_step
+        return (replace(tree, leaf_value=value, split_gain=gain),)

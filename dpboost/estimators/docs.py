@@ -57,7 +57,10 @@ PARAMETERS = """    Parameters
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.
     importance_type : {"split", "gain"}, default="split"
-        As in LightGBM; computed from the released trees.
+        As in LightGBM; computed from the released trees. ``best`` releases sums of gradients and
+        hessians, from which gains follow without the share of their noise; ``dpboost``, ``para``
+        and ``seq`` release values of leaves alone, whose differences stand for gains. A feature
+        that shows no more than noise has 0.
     verbosity : int, default=1
         Zero or less hides the progress bar of long fits.
     rows_per_user : int, default=None
@@ -115,7 +118,10 @@ CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
 ATTRIBUTES = """    Attributes
     ----------
     booster_ : dpboost.Booster
-        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved. The counts of its
+        leaves add up to the released number of rows, in proportion to released hessian sums. The
+        recipes ``dpboost``, ``para`` and ``seq`` release no number of rows: theirs are shares of
+        the public bins, in parts per billion.
     privacy_report_ : PrivacyReport
         Every release and its charge; print it.
     ensemble_ : Ensemble

@@ -81,8 +81,16 @@ class ClippedLeaf:
 
     def release(
         self, statistics: NodeStatistics, *, epsilon: Epsilon, ledger: Ledger
-    ) -> NDArray[np.int64]:
-        """Release the values of all leaves of a tree, in units of the grid."""
-        return ledger.release(
-            DiscreteLaplace(epsilon=epsilon), statistics.leaf_values(self), label="leaf values"
-        )
+    ) -> tuple[NDArray[np.int64], float]:
+        """Release the values of all leaves of a tree, in units of the grid.
+
+        Returns
+        -------
+        values : ndarray of shape (n_leaves,), int64
+        noise_stddev : float
+            Standard deviation of their noise.
+        """
+        mechanism = DiscreteLaplace(epsilon=epsilon)
+        values = statistics.leaf_values(self)
+        noise_stddev = values.noise_stddev(mechanism)
+        return ledger.release(mechanism, values, label="leaf values"), noise_stddev

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.frontier import Frontier
 from dpboost.growing.selectors import PrivateArgmax
+from dpboost.growing.split_gains import value_gains
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Epsilon, pure_cost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
@@ -88,7 +89,7 @@ class LevelwiseGrower:
         epsilon: Epsilon,
         ledger: Ledger,
     ) -> Tree:
-        """Release one tree; its leaf values are in units of ``leaf.unit``.
+        """Release one tree; its leaf values are in units of ``leaf.unit``, its gains of 1.
 
         Parameters
         ----------
@@ -118,12 +119,16 @@ class LevelwiseGrower:
         feature = np.concatenate(features)
         is_categorical = statistics.layout.is_categorical[feature] == 1
         left, right = complete_children(self.max_depth)
+        values, noise_stddev = leaf.release(
+            statistics, epsilon=pure_epsilon(budget.leaves), ledger=ledger
+        )
         return Tree(
             feature=feature,
             left_bins=threshold_sets(np.concatenate(split_bins), is_categorical),
             left=left,
             right=right,
-            leaf_value=leaf.release(statistics, epsilon=pure_epsilon(budget.leaves), ledger=ledger),
+            leaf_value=values,
+            split_gain=value_gains(values * leaf.unit, noise_stddev * leaf.unit),
         )
 
 

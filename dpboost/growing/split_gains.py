@@ -1,4 +1,4 @@
-"""What the released leaves of a partition say of each of its splits."""
+"""What the released leaves of a tree say of each of its splits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from dpboost._kernels import splitgains
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.trees.random_partition import Partition
+from dpboost.trees.tree import Tree
 
 
 def split_gains(
-    partition: Partition,
+    partition: Partition | Tree,
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
     noise_stddev: float,
@@ -29,7 +30,7 @@ def split_gains(
 
     Parameters
     ----------
-    partition : Partition
+    partition : Partition or Tree
         Public tree; children have larger numbers than their parents.
     gradients, hessians : ndarray of shape (n_outputs, n_leaves)
         Released sums.
@@ -63,3 +64,38 @@ def split_gains(
         shown,
     )
     return shown[0], shown[1]
+
+
+def value_gains(values: NDArray[np.floating], noise_stddev: float) -> NDArray[np.float64]:
+    """Return what the released values of the leaves of a complete tree say of each split.
+
+    For recipes that release no sums, hence no sizes either: every leaf counts as if it held an
+    equal part of the rows. Let ``m_l`` and ``m_r`` be the means of the ``k`` leaves below the two
+    children of a split on level ``j``. It shows ``2**-(j + 2) ((m_l - m_r)**2 - 2 s**2 / k)``, a
+    gain for each row of the table, where ``s`` is the standard deviation of the noise of one value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (2**depth,)
+        Released values of the leaves from left to right.
+    noise_stddev : float
+        Standard deviation of their noise.
+
+    Returns
+    -------
+    ndarray of shape (2**depth - 1,)
+        Level by level; negative where noise shows less than its mean.
+
+    Privacy
+    -------
+    Post-processing of released values and of the public size of their noise.
+    """
+    gains: list[NDArray[np.float64]] = [np.empty(0)]
+    n_nodes = len(values) // 2
+    below, noise = values.astype(np.float64), 2 * noise_stddev**2
+    while n_nodes:
+        sides = below.reshape(n_nodes, 2)
+        difference = sides[:, 0] - sides[:, 1]
+        gains.append((difference**2 - noise) / (4 * n_nodes))
+        below, noise, n_nodes = sides.mean(axis=1), noise / 2, n_nodes // 2
+    return np.concatenate(gains[::-1])

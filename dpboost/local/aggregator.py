@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.split_gains import split_gains
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.collection import ReportPlan
@@ -201,7 +204,16 @@ class LPDTAggregator:
         objective, unit = score_grid(labels)
         counts = np.maximum(1, np.rint(estimates.counts)).astype(np.int64)
         scores = np.rint(raw_scores(means, labels) / unit).astype(np.int64)
-        trees = tuple(_with_leaves(partition.tree, values, counts) for values in scores.T)
+        gain = _gains(partition.tree, estimates, self._n_reports) / scores.shape[1]
+        trees = tuple(
+            replace(
+                partition.tree,
+                leaf_value=np.ascontiguousarray(values),
+                leaf_count=counts,
+                split_gain=gain,
+            )
+            for values in scores.T
+        )
         return Ensemble(
             trees=trees,
             binner=partition.binner,
@@ -209,6 +221,7 @@ class LPDTAggregator:
             unit=unit,
             objective=objective,
             report=self.privacy_report(not_private=not_private).to_dict(),
+            n_rows=float(self._n_reports),
         )
 
     def to_model(self) -> Booster:
@@ -268,12 +281,13 @@ def _local_guarantee(epsilon: Any, reasons: Sequence[str]) -> str:
     )
 
 
-def _with_leaves(tree: Tree, values: NDArray[np.int64], counts: NDArray[np.int64]) -> Tree:
-    return Tree(
-        feature=tree.feature,
-        left_bins=tree.left_bins,
-        left=tree.left,
-        right=tree.right,
-        leaf_value=np.ascontiguousarray(values),
-        leaf_count=counts,
-    )
+def _gains(tree: Tree, estimates: Estimates, n_reports: int) -> NDArray[np.float64]:
+    """Return what the reports show of each split, in squares of scaled labels or of shares."""
+    mean = np.clip(estimates.whole_sum / n_reports, -1.0, 1.0)
+    n_outputs = estimates.sums.shape[1]
+    variance = n_reports * float(estimates.noise.of_mean(mean)) / n_outputs
+    counts = np.repeat(np.maximum(estimates.counts, 0.0)[np.newaxis], n_outputs, axis=0)
+    # A label scaled to [-1, 1], or a share, moves by at most about 1 from one side to the other.
+    leaf = ShrunkenLeaf(reg_lambda=1.0, prior=1.0)
+    sums = np.ascontiguousarray(estimates.sums.T)
+    return split_gains(tree, sums, counts, math.sqrt(variance), leaf)[0]

@@ -89,6 +89,12 @@ class NewtonLoss:
         numbers = self.kernel_numbers(gradient_limit)
         getattr(training_pass, self.kernel)(*arrays, n_threads, *numbers)
 
+    @property
+    def squared_step(self) -> float:
+        """Square of the raw score of a step of one, at most 1e300: what gains are counted in."""
+        score = self.units_per_one * self.unit
+        return float(min(score * score, 1e300))
+
     def to_score_units(
         self, value_units: ArrayLike, value_unit: float, learning_rate: float
     ) -> NDArray[np.int64]:

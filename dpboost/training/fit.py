@@ -227,6 +227,7 @@ def train(
         unit=loss.unit,
         objective=loss.objective,
         report=report.to_dict(),
+        n_rows=prepared.n_rows,
     )
     return Fitted(
         ensemble=ensemble,

@@ -35,12 +35,16 @@ class Prepared:
         What is left for the trees.
     weighting : Weighting or None
         How the weights of rows are made.
+    n_rows : float or None
+        Released number of rows, of weighted ones the sum of their weights; None where the recipe
+        releases none.
     """
 
     binner: Binner
     facts: PublicFacts
     budget: PrivacyCost
     weighting: Weighting | None
+    n_rows: float | None = None
 
 
 def prepare(
@@ -98,12 +102,14 @@ def prepare(
     weights = [Fraction(str(share)) for share in shares]
     start, bins, rest = divide(completed.budget, [*weights, 1 - sum(weights)])
     n_rows: float | None = None
+    counted: float | None = None
     loss = loss_setup.loss
     weighting: Weighting | None = None
     with ledger.sequential("preparation"):
         if start:
             loss, weighting, seen = loss_setup.release(source, start, ledger)
             n_rows = min(seen.n_rows, completed.schema.max_rows or math.inf)
+            counted = n_rows * seen.weight
         if bins and n_rows is not None:
             binner = release_bins(
                 binner,
@@ -131,4 +137,4 @@ def prepare(
         accountant=ledger.accountant,
         neighbours=ledger.neighbours,
     )
-    return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting)
+    return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting, n_rows=counted)

@@ -97,7 +97,8 @@ class LossSetup:
                 fixed=fixed,
                 classes=bool(self.classes),
             )
-            return loss, weighting, seen
+            weight = 1.0 if weighting is None else weighting.max_weight
+            return loss, weighting, replace(seen, weight=weight)
         n_classes = len(self.classes)
         # With balanced weights all classes have the same share: no start value is to be released.
         seen = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
@@ -111,7 +112,8 @@ class LossSetup:
                 loss = loss.starting_at(np.full(n_classes, 1 / n_classes))
             else:
                 loss = loss.starting_at(0.5)
-        return loss, weighting, replace(seen, n_rows=float(sizes.min() * n_classes))
+        balanced = float(sizes.min() * n_classes)
+        return loss, weighting, replace(seen, n_rows=balanced, weight=seen.n_rows / balanced)
 
     def _factors(self) -> tuple[float, ...] | None:
         """Return the weight of each class where the user gives some."""

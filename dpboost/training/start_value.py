@@ -37,6 +37,8 @@ class SeenRows:
         Rows whose label is of no class; 0 where there are no classes.
     noise_stddev : float
         Standard deviation of its noise.
+    weight : float
+        What ``n_rows`` counts in: the largest weight of a row, 1 where it counts rows.
     """
 
     n_rows: float
@@ -44,6 +46,7 @@ class SeenRows:
     noise_stddevs: tuple[float, ...] = ()
     others: float = 0.0
     noise_stddev: float = 0.0
+    weight: float = 1.0
 
     @property
     def some_take_no_part(self) -> bool:

@@ -19,6 +19,8 @@ from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
 from dpboost.growing.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.growing.grower import binary_nodes
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.split_gains import split_gains
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
@@ -45,6 +47,9 @@ from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.exported_tree import ReleasedTree
 from dpboost.trees.split_candidates import Candidates
 from dpboost.trees.tree import Tree
+
+#: Shares of classes differ by at most 1 between the sides of a split, each taken for a row larger.
+_SHARES = ShrunkenLeaf(reg_lambda=1.0, prior=1.0)
 
 #: The kernels number classes in a byte.
 MOST_CLASSES = 255
@@ -364,23 +369,28 @@ def _ensemble(
     """Write the tree as LightGBM knows trees: binary, with one copy for each output."""
     feature, left_bins, left, right = binary_nodes(grown.growing, binner.is_categorical)
     values = leaf_scores(probability)
-    rows = np.rint(np.maximum(grown.counts, 0.0).sum(axis=1)).astype(np.int64)
+    sizes = np.maximum(grown.counts, 0.0).sum(axis=1)
     first = Tree(
         feature=feature,
         left_bins=left_bins,
         left=left,
         right=right,
         leaf_value=values[0],
-        leaf_count=rows,
+        leaf_count=np.rint(sizes).astype(np.int64),
     )
     n_classes = probability.shape[1]
+    counts = np.ascontiguousarray(grown.counts.T)
+    of_class = np.repeat(sizes[np.newaxis], n_classes, axis=0)
+    shown, _ = split_gains(first, counts, of_class, grown.noise_stddev, _SHARES)
+    gain = shown / len(values)
     return Ensemble(
-        trees=tuple(replace(first, leaf_value=own) for own in values),
+        trees=tuple(replace(first, leaf_value=own, split_gain=gain) for own in values),
         binner=binner,
         start=(0.0,) * len(values),
         unit=SCORE_UNIT,
         objective="binary sigmoid:1" if n_classes < 3 else f"multiclass num_class:{n_classes}",
         report=report.to_dict(),
+        n_rows=max(float(grown.counts.sum()), 1.0),
     )
 
 

@@ -34,6 +34,8 @@ class Ensemble:
         LightGBM's objective string, for instance ``"binary sigmoid:1"``.
     report : dict
         ``PrivacyReport.to_dict()``: released and public values only.
+    n_rows : float, optional
+        Released number of rows, or of their weights; None where the recipe releases none.
     """
 
     trees: tuple[Tree, ...]
@@ -42,6 +44,7 @@ class Ensemble:
     unit: float
     objective: str
     report: dict[str, Any] = field(default_factory=dict)
+    n_rows: float | None = None
 
     @property
     def n_outputs(self) -> int:

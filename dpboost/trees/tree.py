@@ -32,6 +32,9 @@ class Tree:
     leaf_count : ndarray of shape (n_leaves,), int64, or None
         Released weights of the leaves in proportion to their rows; None where the recipe
         releases none.
+    split_gain : ndarray of shape (n_nodes,), float64, or None
+        What released numbers show of the gain of each split, less what noise alone would show:
+        negative where it would show more. Squares of raw scores, times weights of the sides.
     """
 
     feature: NDArray[np.int32]
@@ -40,6 +43,7 @@ class Tree:
     right: NDArray[np.int32]
     leaf_value: NDArray[np.int64]
     leaf_count: NDArray[np.int64] | None = None
+    split_gain: NDArray[np.float64] | None = None
 
     @property
     def n_nodes(self) -> int:

@@ -391,3 +391,79 @@ def test_whose_rows_they_are_reaches_the_fits_of_a_search():
         search = GridSearchCV(model, {"learning_rate": [0.1]}, cv=2)
         search.fit(X, X[:, 0], user_ids=np.arange(120) // 3)
     assert search.best_estimator_.privacy_report_.rows_per_user == 2
+
+
+def informative(n_rows=4000):
+    """Rows whose label is of the first two of eight columns."""
+    rng = np.random.default_rng(11)
+    X = rng.uniform(-1, 1, (n_rows, 8))
+    return X, 2 * X[:, 0] + X[:, 1] + rng.normal(0, 0.2, n_rows)
+
+
+INFORMATIVE = {"bounds": dict.fromkeys(range(8), (-1, 1)), "label_bounds": (-4, 4)}
+
+
+def test_gain_importances_are_without_their_noise():
+    X, y = informative()
+    model = DPBoostRegressor(epsilon=3.0, schema=INFORMATIVE, importance_type="gain").fit(X, y)
+    gains = model.feature_importances_
+    assert (gains >= 0).all()
+    assert gains[2:].mean() < 0.1 * gains[:2].mean()
+    assert gains[0] > gains[1]
+    splits = model.booster_.feature_importance("split")
+    assert splits.sum() == model.booster_.trees_to_dataframe()["split_feature"].notna().sum()
+
+
+def test_gains_are_squares_of_labels_times_rows():
+    """Ten times the label is a hundred times the gain, as in LightGBM."""
+    X, y = informative()
+    setting = {"epsilon": math.inf, "random_state": 1, "n_jobs": 1, "importance_type": "gain"}
+    totals = []
+    for scale in (1.0, 10.0):
+        schema = INFORMATIVE | {"label_bounds": (-4 * scale, 4 * scale)}
+        model = DPBoostRegressor(**setting, schema=schema, n_estimators=30).fit(X, scale * y)
+        totals.append(model.feature_importances_.sum())
+    assert totals[1] == pytest.approx(100 * totals[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_leaf_counts_add_up_to_the_released_rows(n_classes):
+    X, y = informative(2000)
+    kind, schema = DPBoostRegressor, INFORMATIVE
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.linspace(0, 1, n_classes + 1)[1:-1]))
+        kind, schema = DPBoostClassifier, {"bounds": INFORMATIVE["bounds"], "classes": range(3)}
+        schema["classes"] = list(range(n_classes))
+    model = kind(epsilon=4.0, schema=schema, n_estimators=20, n_jobs=1).fit(X, y)
+    frame = model.booster_.trees_to_dataframe()
+    (n_rows,) = set(frame.loc[frame["node_depth"] == 1, "count"].astype(int))
+    assert n_rows == round(model.ensemble_.n_rows)
+    assert n_rows == pytest.approx(2000, rel=0.1)
+    leaves = frame[frame["left_child"].isna()]
+    assert (leaves.groupby("tree_index")["count"].sum() == n_rows).all()
+
+
+def test_weighted_rows_count_by_their_weights():
+    X, y = informative(2000)
+    weight = np.where(np.arange(2000) % 2, 0.5, 1.5)
+    model = DPBoostRegressor(epsilon=4.0, schema=INFORMATIVE, n_estimators=5, max_weight=2.0)
+    model.fit(X, y, sample_weight=weight)
+    assert model.ensemble_.n_rows == pytest.approx(weight.sum(), rel=0.1)
+
+
+def test_balanced_classes_count_their_rows():
+    X, y = informative(2000)
+    schema = {"bounds": INFORMATIVE["bounds"], "classes": [0, 1]}
+    model = DPBoostClassifier(epsilon=4.0, schema=schema, n_estimators=5, class_weight="balanced")
+    model.fit(X, (y > 1.5).astype(int))
+    assert model.ensemble_.n_rows == pytest.approx(2000, rel=0.1)
+
+
+@pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
+def test_recipes_of_released_values_alone_rank_features_by_them(recipe):
+    X, y = informative()
+    setting = {"epsilon": math.inf, "n_jobs": 1, "importance_type": "gain", "n_estimators": 10}
+    model = DPBoostRegressor(**setting, schema=INFORMATIVE, recipe=recipe).fit(X, y)
+    gains = model.feature_importances_
+    assert gains[0] > gains[1] > 5 * gains[2:].max()
+    assert model.ensemble_.n_rows is None

@@ -13,6 +13,7 @@ from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import binary_nodes, grow
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.split_gains import split_gains
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
@@ -87,11 +88,25 @@ class HistogramLearner:
 
         growing = grow(propose_splits, route, DepthWise())
         feature, left_bins, left, right = binary_nodes(growing, self.layout.is_categorical)
-        steps = self._steps(len(growing.leaves), index, pure_epsilon(parts.leaves), ledger)
+        released, noise_stddev = self._release(
+            len(growing.leaves), pure_epsilon(parts.leaves), ledger
+        )
+        clip = replace(central.leaf, clip=central.clip.at(index)).clip
+        leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)
+        gradients, counts = released[0], np.maximum(released[1], 0.0)
+        hessians = central.leaf.hessian * counts
         rate = central.learning_rate if learning_rate is None else learning_rate
-        value = central.loss.to_score_units(steps, 1.0, rate)
-        tree = Tree(feature=feature, left_bins=left_bins, left=left, right=right, leaf_value=value)
-        return (tree,)
+        steps = leaf.steps(gradients, hessians, noise_stddev)
+        tree = Tree(
+            feature=feature,
+            left_bins=left_bins,
+            left=left,
+            right=right,
+            leaf_value=central.loss.to_score_units(steps, 1.0, rate),
+            leaf_count=np.rint(counts).astype(np.int64),
+        )
+        shown = split_gains(tree, gradients[np.newaxis], hessians[np.newaxis], noise_stddev, leaf)
+        return (replace(tree, split_gain=shown[0] * central.loss.squared_step),)
 
     def _choose(
         self, n_nodes: int, epsilon: Epsilon, ledger: Ledger
@@ -155,17 +170,22 @@ class HistogramLearner:
         score: NDArray[np.float64] = squares / (leaf.hessian * rows + leaf.reg_lambda)
         return score
 
-    def _steps(
-        self, n_leaves: int, index: int, epsilon: Epsilon, ledger: Ledger
-    ) -> NDArray[np.float64]:
-        """Release the sums of the leaves and return their steps before the learning rate."""
-        central = self.central
-        query = LeafTotals(n_nodes=n_leaves, gradient_bound=central.gradient_bound)
+    def _release(
+        self, n_leaves: int, epsilon: Epsilon, ledger: Ledger
+    ) -> tuple[NDArray[np.float64], float]:
+        """Release gradient sums and numbers of rows of the leaves.
+
+        Returns
+        -------
+        released : ndarray of shape (2, n_leaves), float64
+        noise_stddev : float
+            Standard deviation of the noise of a gradient sum.
+        """
+        query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
         totals = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
         noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT
         released = ledger.release(noise, totals, label="leaf sums")
-        clip = replace(central.leaf, clip=central.clip.at(index)).clip
-        leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)
-        hessians = central.leaf.hessian * released[1] / query.count_units
-        return leaf.steps(released[0] * GRADIENT_UNIT, hessians, noise_stddev)
+        return np.stack(
+            [released[0] * GRADIENT_UNIT, released[1] / query.count_units]
+        ), noise_stddev

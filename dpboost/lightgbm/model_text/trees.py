@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpboost._kernels import forest_walk, model_text
 from dpboost._utils.validation import refuse
 from dpboost.lightgbm.model_text.counts import leaf_counts
+from dpboost.lightgbm.model_text.gains import split_gains
 from dpboost.lightgbm.model_text.nodes import Nodes, lay_out
 from dpboost.lightgbm.model_text.splits import split_values
 from dpboost.trees.tree import SET_WORDS, Tree
@@ -56,8 +57,9 @@ def tree_blocks(ensemble: Ensemble) -> list[str]:
     units = np.concatenate([tree.leaf_value for tree in trees], dtype=np.int64)
     for start, low, high in zip(starts, nodes.leaf_start, nodes.leaf_start[1:], strict=False):
         units[low:high] += start
-    counts = leaf_counts(trees, nodes, ensemble.binner)
-    return _spell(nodes, _exact(units, unit), counts, ensemble.binner)
+    counts = leaf_counts(ensemble, trees, nodes)
+    gains = split_gains(trees, nodes)
+    return _spell(nodes, _exact(units, unit), counts, gains, ensemble.binner)
 
 
 def _start_units(start: float, unit: float) -> int:
@@ -82,9 +84,13 @@ def _exact(units: NDArray[np.int64], unit: float) -> NDArray[np.float64]:
 
 
 def _spell(
-    nodes: Nodes, values: NDArray[np.float64], counts: NDArray[np.int64], binner: Binner
+    nodes: Nodes,
+    values: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    binner: Binner,
 ) -> list[str]:
-    """Return the blocks of some trees with these values and counts of their leaves."""
+    """Return the blocks of some trees with these values and counts of leaves, gains of splits."""
     node_counts, node_values = _node_sums(nodes, counts, values)
     meaning = split_values(nodes, binner)
     # Room for the sets of the tree that needs most: as many words as its features can ask for.
@@ -100,6 +106,7 @@ def _spell(
         counts,
         node_values,
         node_counts,
+        gains,
         binner.n_bins,
         binner.is_categorical,
         meaning.first,

@@ -53,8 +53,9 @@ def model_text(ensemble: Ensemble, *, parameters: Mapping[str, Any] | None = Non
     Privacy
     -------
     Post-processing: every number of the text is released, public, or computed from such.
-    Counts are the released ones, or shares of the public bin grid where none were released;
-    gains are 1; feature_infos hold declared ranges and categories.
+    Counts add up to the released number of rows, or are shares of the public bin grid where
+    none was released; gains are released ones less their noise; feature_infos hold declared
+    ranges and categories.
     """
     binner = ensemble.binner
     names = feature_names(binner.feature_names)

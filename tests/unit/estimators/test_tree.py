@@ -116,15 +116,35 @@ def test_saved_and_copied_models_predict_alike(frame, recipe, tmp_path):
     assert not hasattr(again, "tree_")
 
 
-def test_leaf_counts_of_the_text_are_released_ones(frame):
+def test_leaf_counts_of_the_text_add_up_to_the_released_ones(frame):
     X, y = frame[0], labels(frame, 2)
     model = fit(X, y, epsilon=2.0, max_depth=2)
     inner = np.zeros(model.tree_.n_nodes, dtype=bool)
     inner[model.tree_.splits.node] = True
-    released = np.maximum(model.tree_.counts[~inner], 0).sum(axis=1)
+    counts = model.tree_.counts[~inner]
     dumped = model.booster_.trees_to_dataframe()
-    found = dumped[dumped["left_child"].isna()].sort_values("node_index")["count"]
-    assert sorted(found.tolist()) == sorted(np.maximum(released, 1).astype(int).tolist())
+    found = dumped[dumped["left_child"].isna()]["count"].to_numpy()
+    assert found.sum() == dumped["count"].iloc[0] == round(counts.sum())
+    # Noise below zero, which no leaf can have, is taken from all leaves in proportion.
+    released = np.maximum(counts, 0).sum(axis=1)
+    share = (released - 1).clip(0) / (released - 1).clip(0).sum()
+    expected = 1 + share * (found.sum() - len(found))
+    np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1)
+
+
+@pytest.mark.parametrize("recipe", ["best", "dp_topdown", "histograms"])
+def test_gains_of_the_text_are_those_of_the_released_counts(frame, recipe):
+    X, y = frame[0], labels(frame, 2)
+    model = fit(X, y, epsilon=float("inf"), max_depth=1, recipe=recipe)
+    dumped = model.booster_.trees_to_dataframe()
+    sides = dumped.set_index("node_index").loc[[*dumped.iloc[0][["left_child", "right_child"]]]]
+    n, m = sides["count"]
+    p, q = 1 / (1 + np.exp(-sides["value"]))
+    assert dumped["split_gain"].iloc[0] == pytest.approx(
+        2 * n * m / (n + m) * (p - q) ** 2, rel=0.1
+    )
+    importance = model.booster_.feature_importance("gain")
+    assert importance.sum() == pytest.approx(dumped["split_gain"].iloc[0])
 
 
 def test_lightgbm_draws_it(frame):

@@ -59,10 +59,11 @@ def test_the_noise_follows_the_charge(statistics, rows, open_ledger):
         split = np.zeros(data.n_nodes, dtype=np.int32), np.zeros(data.n_nodes, dtype=np.uint8)
         data.split(*split)
     estimator = leaf()
-    exact = estimator.release(data, epsilon=math.inf, ledger=open_ledger())
-    noisy = estimator.release(data, epsilon=Fraction(2), ledger=ledger)
+    exact, none = estimator.release(data, epsilon=math.inf, ledger=open_ledger())
+    noisy, noise_stddev = estimator.release(data, epsilon=Fraction(2), ledger=ledger)
     scale = estimator.bound(Neighbours.ADD_REMOVE).constant / 2
     assert np.abs(noisy - exact).mean() == pytest.approx(scale, rel=0.25)
+    assert (none, noise_stddev) == (0.0, pytest.approx(math.sqrt(2) * scale, rel=1e-3))
     (entry,) = ledger.entries
     assert entry.label == "leaf values"
     assert entry.charge.cost == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.growing.split_gains import split_gains
+from dpboost.growing.split_gains import split_gains, value_gains
 from dpboost.trees.random_partition import PartitionGrid
 
 LEAF = ShrunkenLeaf(reg_lambda=10.0, prior=0.3)
@@ -77,3 +77,25 @@ def test_a_split_that_parts_the_gradients_shows_most(grid):
     gradients[0, 4] = 50.0
     gains, _ = split_gains(partition, gradients, np.full(gradients.shape, 100.0), 5.0, LEAF)
     assert int(np.argmax(gains)) == 4
+
+
+@pytest.mark.parametrize("depth", [0, 1, 4])
+def test_gains_of_values_are_those_of_the_means_below_each_split(depth):
+    values = np.random.default_rng(depth).normal(size=2**depth)
+    gains = value_gains(values, 0.5)
+    assert gains.shape == (2**depth - 1,)
+    for level in range(depth):
+        sides = values.reshape(2 ** (level + 1), -1)
+        for place in range(2**level):
+            left, right = sides[2 * place], sides[2 * place + 1]
+            shown = (left.mean() - right.mean()) ** 2 - 2 * 0.25 / len(left)
+            own = gains[2**level - 1 + place]
+            # Each side holds 2^-(level + 1) of the rows.
+            assert own == pytest.approx(shown * 2.0 ** -(level + 1) / 2)
+
+
+def test_noise_of_values_alone_shows_no_gain():
+    random = np.random.default_rng(0)
+    gains = [value_gains(random.normal(0, 3.0, 16), 3.0) for _ in range(4000)]
+    mean, stderr = np.mean(gains, axis=0), np.std(gains, axis=0) / np.sqrt(len(gains))
+    assert (np.abs(mean) < 4.5 * stderr).all()

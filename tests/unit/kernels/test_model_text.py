@@ -25,6 +25,7 @@ def spell(leaf_value, node_value, node_count):
         np.full(len(leaf_value), -(2**63)),
         node_value,
         node_count,
+        node_value,
         np.array([1], dtype=np.int32),
         np.zeros(1, dtype=np.uint8),
         np.zeros(1, dtype=np.int32),
@@ -34,7 +35,7 @@ def spell(leaf_value, node_value, node_count):
         np.zeros(N_LEAVES, dtype=np.int32),
     )
     fields = [dict(line.split("=") for line in block.strip().split("\n")) for block in blocks]
-    keys = ("leaf_value", "internal_value", "internal_weight", "internal_count")
+    keys = ("leaf_value", "internal_value", "internal_weight", "internal_count", "split_gain")
     return tuple([w for block in fields for w in block[key].split(" ")] for key in keys), fields
 
 
@@ -44,9 +45,9 @@ def check(values, counts=None):
     values = np.resize(values, N_LEAVES * -(-len(values) // N_LEAVES))
     n_nodes = len(values) // N_LEAVES * (N_LEAVES - 1)
     counts = np.resize(np.asarray([1] if counts is None else counts, dtype=np.int64), n_nodes)
-    (leaves, means, weights, whole), _ = spell(values, values[-n_nodes:].copy(), counts)
+    (leaves, means, weights, whole, gains), _ = spell(values, values[-n_nodes:].copy(), counts)
     assert leaves == [f"{value:.17g}" for value in values.tolist()]
-    assert means == [f"{value:g}" for value in values[-n_nodes:].tolist()]
+    assert means == gains == [f"{value:g}" for value in values[-n_nodes:].tolist()]
     assert weights == [f"{count:g}" for count in counts.tolist()]
     assert whole == [str(count) for count in counts.tolist()]
 

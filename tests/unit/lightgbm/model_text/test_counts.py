@@ -7,6 +7,7 @@ import pytest
 
 from dpboost.lightgbm.model_text.counts import GRID_TOTAL, leaf_counts
 from dpboost.lightgbm.model_text.nodes import lay_out
+from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree, threshold_sets
 
 
@@ -27,10 +28,13 @@ def chain(splits, n_leaves=None, counts=None):
     )
 
 
-def counts_of(trees, bins):
+def counts_of(trees, bins, n_rows=None):
     """Return the counts of each tree's leaves, made for all trees at once."""
     nodes = lay_out(trees)
-    counts = leaf_counts(trees, nodes, bins)
+    ensemble = Ensemble(
+        trees=tuple(trees), binner=bins, start=(0.0,), unit=1.0, objective="", n_rows=n_rows
+    )
+    counts = leaf_counts(ensemble, trees, nodes)
     assert counts.dtype == np.int64
     return [part.tolist() for part in np.split(counts, nodes.leaf_start[1:-1])]
 
@@ -61,8 +65,8 @@ def test_random_trees_share_the_grid(tools, seed):
     trees = [tools.tree(rng, bins, n, size=1, counts=False) for n in (40, 1, 40, 7)]
     for tree, counts in zip(trees, counts_of(trees, bins), strict=True):
         assert min(counts) >= 1
-        assert abs(sum(counts) - GRID_TOTAL) <= 40
-        assert np.abs(np.array(counts) - GRID_TOTAL * shares(tree, bins)).max() <= 1
+        assert sum(counts) == GRID_TOTAL
+        assert np.abs(np.array(counts) - GRID_TOTAL * shares(tree, bins)).max() <= 40
 
 
 def shares(tree, bins):
@@ -104,11 +108,40 @@ def test_the_largest_total_is_kept_as_it_is(tools):
     (counts,) = counts_of([chain([(0, 0)], counts=[2**31 - 2, 2])], bins)
     assert sum(counts) < 2**31
     (counts,) = counts_of([chain([(0, 0)], counts=[2**63 - 1, 2**63 - 1])], bins)
-    assert counts == [2**30 - 2, 2**30 - 2]
+    assert sum(counts) == 2**31 - 1
+    assert abs(counts[0] - counts[1]) == 1
 
 
 def test_trees_with_and_without_counts_stand_side_by_side(tools):
     bins = tools.Bins([{"edges": [1.0]}])
     trees = [chain([]), chain([(0, 0)], counts=[5, -6]), chain([(0, 0)])]
-    third = GRID_TOTAL // 3
-    assert counts_of(trees, bins) == [[GRID_TOTAL], [5, 1], [third, 2 * third]]
+    whole, released, shared = counts_of(trees, bins)
+    assert (whole, released, sum(shared)) == ([GRID_TOTAL], [5, 1], GRID_TOTAL)
+    assert abs(shared[0] - GRID_TOTAL / 3) < 2
+
+
+@pytest.mark.parametrize("n_rows", [1.0, 7.4, 3000.0, 3000.6, 2.0**31, 1e300])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_add_up_to_the_released_rows(tools, seed, n_rows):
+    rng = np.random.default_rng(seed)
+    bins = tools.bins(rng)
+    trees = [tools.tree(rng, bins, n, size=1, counts=True) for n in (40, 1, 3, 600)]
+    for tree, counts in zip(trees, counts_of(trees, bins, n_rows), strict=True):
+        total = max(min(round(n_rows), 2**31 - 1), tree.n_leaves)
+        assert (sum(counts), min(counts) >= 1) == (total, True)
+        weights = np.maximum(tree.leaf_count, 1) - 1
+        exact = 1 + (total - tree.n_leaves) * weights / max(weights.sum(), 1)
+        if weights.any():
+            assert np.abs(np.array(counts) - exact).max() <= 1 + 1e-6 * total
+
+
+def test_rows_of_leaves_without_weight_are_divided_equally(tools):
+    tree = chain([(0, 0), (0, 1)], counts=[-5, 0, 0])
+    assert counts_of([tree], tools.Bins([{"edges": [1.0]}]), 300.0) == [[100, 100, 100]]
+
+
+def test_a_tree_without_released_weights_keeps_its_shares(tools):
+    """Where a number of rows is known, but not of this tree's leaves, nothing is made up."""
+    tree = chain([(0, 0)])
+    (counts,) = counts_of([tree], tools.Bins([{"edges": [1.0]}]), 300.0)
+    assert sum(counts) == GRID_TOTAL

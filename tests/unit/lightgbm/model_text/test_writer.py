@@ -192,6 +192,21 @@ def test_tree_digraph_shows_shares_of_data(tools):
     assert "% of data" in graph.source
 
 
+def test_gains_and_the_number_of_rows_change_no_prediction(tools):
+    rng = np.random.default_rng(4)
+    plain = tools.ensemble(12)
+    told = replace(
+        plain,
+        n_rows=977.3,
+        trees=tuple(replace(t, split_gain=rng.normal(size=t.n_nodes)) for t in plain.trees),
+    )
+    boosters = [lightgbm.Booster(model_str=model_text(each)) for each in (plain, told)]
+    X = tools.rows(rng, plain.binner, 200)
+    np.testing.assert_array_equal(*(booster.predict(X, raw_score=True) for booster in boosters))
+    frame = boosters[1].trees_to_dataframe()
+    assert set(frame.loc[frame["node_depth"] == 1, "count"].astype(int)) == {977}
+
+
 @pytest.mark.parametrize("counts", [True, False])
 def test_every_number_is_released_or_public(tools, counts):
     ensemble = tools.ensemble(11, n_trees=25, counts=counts)
