@@ -15,7 +15,7 @@ from benchmarks.local.synthetic import draw as draw_rows
 from benchmarks.local.trees import Predict
 from benchmarks.summary import table
 
-METHODS = {"ratio": "paper's mechanism and estimate", **MECHANISMS}
+METHODS = MECHANISMS
 
 _DEPTHS = (1, 2, 3, 4, 5, 6)
 

@@ -9,7 +9,11 @@ import numpy as np
 from benchmarks.local.trees import Predict, collected, drawn_by
 from dpboost import LPDTPartition
 
-MECHANISMS = {"paper": "paper's mechanism", "signed_cell": "signed cell"}
+MECHANISMS = {
+    "ratio": "paper's mechanism and estimate",
+    "paper": "paper's mechanism",
+    "signed_cell": "signed cell",
+}
 
 #: Variance of the feature, "N(0.5, 0.025)".
 FEATURE_VARIANCE = 0.025

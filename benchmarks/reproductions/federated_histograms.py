@@ -27,8 +27,11 @@ SETTINGS = {"max_bin": 10, "least_rows": 10}
 PLAIN = "histograms"
 SAVING = "histograms, saving"
 PRINTED = "saving as printed, over budget"
+DOUBLED = "histograms, 2n rows as in the code"
+DOUBLED_PRINTED = "saving as printed, 2n rows as in the code"
 LOCAL = "CART of one party, not private"
 CENTRAL = "CART of all rows, not private"
+DOUBLED_CENTRAL = "CART of all 2n rows, not private"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +55,6 @@ def _build_printed(hyper: TreeHyperparameters, facts: TreeFacts) -> PrintedSavin
 
 
 AS_PRINTED = replace(HISTOGRAMS_SAVING, name="saving as printed", build=_build_printed)
-RECIPES = {PLAIN: "histograms", SAVING: "histograms_saving", PRINTED: AS_PRINTED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +73,10 @@ class Size:
 
 
 FULL = Size(
-    repeats={5: 20, 10: 3},
+    repeats={5: 10, 10: 10},
     features=(10, 25, 50),
-    epsilons=(0.1, 0.5, 2.0, 10.0),
-    printed_depths=(5,),
+    epsilons=(0.1, 1.2, 3.4, 5.6, 10.0),
+    printed_depths=(5, 10),
 )
 QUICK = Size(
     repeats={5: 6},
@@ -123,14 +125,27 @@ def _repeat(
     X, y = mixture.sample(n_rows, random)
     test = mixture.sample(N_TEST, random)
     tables = parties(X, y)
-    bare = {LOCAL: cart(*tables[0], test, depth), CENTRAL: cart(X, y, test, depth)}
-    methods = [PLAIN, SAVING, *([PRINTED] if depth in size.printed_depths else [])]
+    # The published code draws so many rows of either class.
+    more = mixture.sample(2 * n_rows, random)
+    doubled = parties(*more)
+    bare = {
+        LOCAL: cart(*tables[0], test, depth),
+        CENTRAL: cart(X, y, test, depth),
+        DOUBLED_CENTRAL: cart(*more, test, depth),
+    }
+    methods = {PLAIN: ("histograms", tables), SAVING: ("histograms_saving", tables)}
+    if depth in size.printed_depths:
+        methods |= {
+            PRINTED: (AS_PRINTED, tables),
+            DOUBLED: ("histograms", doubled),
+            DOUBLED_PRINTED: (AS_PRINTED, doubled),
+        }
     for epsilon in size.epsilons:
         found = {
             method: accuracy_of(
                 fit_places(
-                    tables,
-                    recipe=RECIPES[method],
+                    rows,
+                    recipe=recipe,
                     epsilon=epsilon,
                     schema=mixture.schema(),
                     max_depth=depth,
@@ -138,7 +153,7 @@ def _repeat(
                 ),
                 *test,
             )
-            for method in methods
+            for method, (recipe, rows) in methods.items()
         }
         for method, accuracy in {**found, **bare}.items():
             yield Measured(

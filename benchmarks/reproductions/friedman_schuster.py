@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.problems import PROBLEMS
-from benchmarks.reproductions.friedman_schuster_claims import PAPER, claims
+from benchmarks.reproductions.friedman_schuster_claims import PAPER, PRUNED, claims
 from benchmarks.reproductions.measure import Measured, accuracy
 from benchmarks.reproductions.synthetic import (
     Concept,
@@ -107,6 +107,11 @@ class Size:
         Training rows of figures 3 to 5.
     many_rows : tuple of int
         Training rows of figures 6 and 7.
+    shape_runs : int
+        Training sets of a tree of another shape.
+    shape_rows : tuple of int
+    shapes : tuple of (int, int)
+        Depths, and values of attributes and class, beside those of figure 6.
     repeats, folds : int
         Cross-validations of figure 8, and their folds; of the folds of a repeat the first
         ``used_folds`` are run.
@@ -119,19 +124,27 @@ class Size:
     runs_of_a_tree: int
     rows: tuple[int, ...]
     many_rows: tuple[int, ...]
+    shape_runs: int
+    shape_rows: tuple[int, ...]
+    shapes: tuple[tuple[int, int], ...]
     repeats: int
     folds: int
     used_folds: int
     budgets: tuple[float, ...]
 
 
+# Half of the paper's 200 runs of a split, a quarter of its 20 runs of a tree and half of its ten
+# cross-validations: the intervals are then a percent or two wide, and all of it takes an hour.
 FULL = Size(
-    runs=200,
+    runs=100,
     trees=10,
-    runs_of_a_tree=20,
+    runs_of_a_tree=5,
     rows=(100, 300, 600, 1000, 1500, 2000, 3000, 4000, 5000),
     many_rows=(1000, 2000, 5000, 10_000, 20_000, 35_000, 50_000),
-    repeats=10,
+    shape_runs=2,
+    shape_rows=(1000, 5000, 50_000),
+    shapes=tuple((d, v) for d in (3, 5, 10) for v in (2, 3, 5) if (d, v) != (5, 2)),
+    repeats=5,
     folds=10,
     used_folds=10,
     budgets=(0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0),
@@ -142,6 +155,9 @@ QUICK = Size(
     runs_of_a_tree=2,
     rows=(300, 1000, 1500, 3000, 5000),
     many_rows=(1000, 5000, 50_000),
+    shape_runs=1,
+    shape_rows=(1000, 50_000),
+    shapes=((3, 3), (10, 2)),
     repeats=2,
     folds=10,
     used_folds=5,
@@ -173,6 +189,7 @@ def _c45_methods(n_rows: int, **more: Any) -> Methods:
         draws = {"criterion": criterion, "threshold_draws": "per_feature"}
         methods[f"{name}, n + 1 draws"] = {"recipe": "diffp_c45", **draws}
         methods[f"{name}{PAPER}"] = {"recipe": paper, **draws}
+        methods[f"{name}{PRUNED}"] = {"recipe": paper, **draws, "prune": True}
     return {name: {**more, **settings} for name, settings in methods.items()}
 
 
@@ -271,6 +288,31 @@ def whole_trees(size: Size) -> Iterator[Measured]:
                     )
 
 
+def other_shapes(size: Size) -> Iterator[Measured]:
+    """Trees of other depths, and attributes and classes of more values, as the text tells of."""
+    for depth, n_values in size.shapes:
+        domain = Domain(n_values=n_values, n_classes=n_values)
+        methods = {
+            name: settings
+            for name, settings in _id3_methods(50_000, max_depth=depth, epsilon=1.0).items()
+            if name == "ID3" or name.endswith(PAPER)
+        }
+        for tree in range(size.trees):
+            concept = random_concept(domain, depth, np.random.default_rng([6, tree]))
+            for run in range(size.shape_runs):
+                for n_rows in size.shape_rows:
+                    yield from _points(
+                        "figure 6",
+                        f"depth {depth}, {n_values} values",
+                        concept,
+                        domain,
+                        n_rows,
+                        tree * size.shape_runs + run,
+                        methods,
+                        p_noise=0.1,
+                    )
+
+
 def adult(size: Size) -> Iterator[Measured]:
     """Figure 8: Adult without rows of missing values, cross-validated."""
     problem = PROBLEMS["adult"]
@@ -313,4 +355,5 @@ def measure(*, quick: bool) -> Iterator[Measured]:
     size = QUICK if quick else FULL
     yield from single_nodes(size)
     yield from whole_trees(size)
+    yield from other_shapes(size)
     yield from adult(size)

@@ -6,6 +6,7 @@ from benchmarks.reproductions.measure import Claim
 
 #: Ending of the methods that have the constants of the paper; DiffPC4.5 has n + 1 draws besides.
 PAPER = ", paper's constants"
+PRUNED = f"{PAPER}, pruned"
 
 # Held-out rows over training rows of ten folds.
 _NINTH = 1 / 9

@@ -1,5 +1,6 @@
 """Every example runs to its end."""
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,19 +12,53 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"
 EXPECTED = {
     "02_audit": ("violations: none", "black box: epsilon >= "),
     "03_audit_a_peer": ("DP-EBM: the claim is REFUTED", "dpboost: the claim is not refuted"),
+    "07_methods_side_by_side": ("AUC", "epsilon 0.5", "one tree, dp_topdown"),
+    "08_in_lightgbms_place": ("lightgbm: AUC", "dpboost: AUC", "epsilon 2 for all of it"),
+    "09_dask": ("4 partitions on 2 workers", "AUC", "are equal"),
+    "10_whom_to_trust": ("AUC", "parties, four may collude", "nobody: local reports"),
 }
+#: What each writes; the local model is there for stock LightGBM.
+FILES = {
+    "04_local_reports": "local_model.txt",
+    "07_methods_side_by_side": "methods.png",
+    "08_in_lightgbms_place": "rounds.png",
+    "10_whom_to_trust": "trust.png",
+}
+NEEDS = {"03_audit_a_peer": "interpret", "09_dask": "distributed"}
+
+
+def run(path, folder, *options):
+    command = [sys.executable, str(path), *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    if path.stem == "03_audit_a_peer" and find_spec("interpret") is None:
-        pytest.skip("the extra 'audit-peers' is not installed")
-    done = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    needed = NEEDS.get(path.stem)
+    if needed is not None and find_spec(needed) is None:
+        pytest.skip(f"{needed} is not installed")
+    done = run(path, tmp_path)
     assert done.returncode == 0, done.stderr
     for word in EXPECTED.get(path.stem, ("epsilon", "AUC")):
         assert word in done.stdout
+    if path.stem in FILES:
+        assert (tmp_path / FILES[path.stem]).stat().st_size > 0
+
+
+def test_the_audit_shows_a_positive_bound(tmp_path):
+    done = run(next(path for path in EXAMPLES if path.stem == "02_audit"), tmp_path)
+    bound = re.search(r"black box: epsilon >= ([0-9.]+)", done.stdout)
+    assert bound is not None, done.stderr
+    assert 0 < float(bound[1]) <= 1
+
+
+@pytest.mark.parametrize("options", [("2000", "1"), ("300", "8")])
+def test_a_stray_report_is_refused_whatever_the_mechanism(options, tmp_path):
+    # With many devices the reports of a small epsilon set bits, and any bits are a report.
+    path = next(path for path in EXAMPLES if path.stem == "04_local_reports")
+    done = run(path, tmp_path, "--devices", options[0], "--epsilon", options[1])
+    assert done.returncode == 0, done.stderr
+    assert "refused: A report " in done.stdout
 
 
 def test_there_is_an_example():
