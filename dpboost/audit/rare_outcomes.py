@@ -18,6 +18,7 @@ from scipy.stats import binomtest
 from dpboost._kernels.entropy import SystemEntropy
 from dpboost.audit.transcript import Violation
 from dpboost.privacy import mechanisms
+from dpboost.privacy.exact_arithmetic import cost_of, epsilon_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
@@ -52,7 +53,7 @@ DRAWS_AT_ONCE = 6
 #: Permitted probability of a false alarm of one of these.
 ERROR = 1e-9
 
-_ONE = Fraction(1)
+_ONE = epsilon_of(Fraction(1))
 
 
 def rare_outcomes() -> list[Violation]:
@@ -107,7 +108,7 @@ def _noises() -> Iterator[Violation]:
     """Force noise to be far out, by bits of which some let it go on for long, then stop."""
     ways = [[ONES] * n + [STOP] + [ONES] * 60 for n in (2, 3, 4)]
     laplace = mechanisms.DiscreteLaplace(epsilon=_ONE)
-    gaussian = mechanisms.DiscreteGaussian(rho=Fraction(1, 2))
+    gaussian = mechanisms.DiscreteGaussian(rho=cost_of(Fraction(1, 2)))
     for mechanism, kind in ((laplace, "l1"), (gaussian, "l2")):
         bound = _bound(kind, SCALE)  # type: ignore[arg-type]
         value = np.zeros(1, dtype=np.int64)
