@@ -87,11 +87,12 @@ class KernelCall:
 
 @dataclass(eq=False)
 class Line:
-    """One release: its entry in the ledger, the calls that drew it, and what came out."""
+    """One release: its entry in the ledger, what was handed over, drawn, and came out."""
 
     entry: LedgerEntry
     calls: list[KernelCall] = field(default_factory=list)
     outcome: NDArray[Any] | None = None
+    value: Any = None
 
     @property
     def where(self) -> str:
@@ -293,7 +294,7 @@ class Recorder:
 
     def draw(self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
         """Draw or force the outcome of an entry, and write the line."""
-        line = Line(entry)
+        line = Line(entry, value=value)
         number = len(self.transcript.lines)
         self.transcript.lines.append(line)
         recorded = self._recorded_line(line, number)

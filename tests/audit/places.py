@@ -12,6 +12,8 @@ PLACES = {
     "selection kernel": "dpboost.privacy.mechanisms:selection",
     "selection kernel of runs": "dpboost.privacy.mechanisms:runselection",
     "noise kernel": "dpboost.privacy.mechanisms:noise",
+    "draw of Gaussian noise": "dpboost.privacy.mechanisms:DiscreteGaussian.draw",
+    "draw of Laplace noise": "dpboost.privacy.mechanisms:DiscreteLaplace.draw",
     "deal of rows": "dpboost.boosting.training_rows:TrainingRows.deal",
     "take of rows": "dpboost.boosting.training_rows:TrainingRows.take",
     "order to assign rows": "dpboost.boosting.training_rows:AssignRows",

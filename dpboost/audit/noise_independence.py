@@ -1,0 +1,215 @@
+"""Whether the draws of a fit are independent of each other, at every lag of their layout.
+
+A replay forces outcomes, so it cannot see that two entries of a release share a draw: each has the
+right law, and both together tell more than the ledger says. Here real noise is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, poisson, rankdata
+
+from dpboost.audit.transcript import Line, Recorder, Violation
+from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.privacy.mechanisms import DiscreteGaussian, Noise
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+#: Permitted probability of a false alarm of one look at the draws of all fits.
+ERROR = 1e-9
+
+#: Rows of each table, and fits on it: a release that comes once a fit comes so often.
+N_ROWS, N_FITS, N_SHORT_FITS = 90, 3, 120
+
+#: Lags looked at: so many releases back, and no more than that.
+RELEASES_BACK = 3
+MOST_LAGS = 4096
+
+#: Fewer pairs are not looked at: the normal law of their correlation would not hold.
+LEAST_PAIRS = 200
+
+
+#: All draws of one law, whatever they were released as.
+ALL = "all draws"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Look:
+    """Draws that are independent if the library is right.
+
+    Parameters
+    ----------
+    label : str
+        Kind of release.
+    size : int
+        Entries of a release.
+    noise : ndarray of float
+        In standard deviations, in the order of the draws.
+    step : float
+        What one unit of a release is worth in them.
+    """
+
+    label: str
+    size: int
+    noise: NDArray[np.float64]
+    step: float
+
+    @property
+    def lags(self) -> NDArray[np.intp]:
+        """Lags with enough pairs."""
+        most = min(RELEASES_BACK * self.size, MOST_LAGS, len(self.noise) - LEAST_PAIRS)
+        return np.arange(1, max(most, 0) + 1)
+
+
+def dependent_noise(
+    fits: Sequence[tuple[int, Callable[[], Any]]] | None = None,
+) -> list[Violation]:
+    """Look for dependence between the draws of real fits.
+
+    Parameters
+    ----------
+    fits : sequence of (int, callable), optional
+        How often, and what trains a model on a table of its own; by default fits whose releases
+        have every layout that the library has.
+
+    Returns
+    -------
+    list of Violation
+        The strongest dependence of every kind of release that has any.
+    """
+    looks = [look for times, fit in fits or ordinary_fits() for look in _looks(fit, times)]
+    n_tests = sum(2 * len(look.lags) for look in looks)
+    found = []
+    for look in looks:
+        lag, deviations = _strongest(look)
+        if deviations > norm.isf(ERROR / max(n_tests, 1) / 2):
+            message = f"draws {lag} places apart agree by {deviations:.0f} standard deviations"
+            found.append(_violation(look, message))
+        repeated, chance = _repeated(look)
+        if repeated and poisson.sf(repeated - 1, chance) < ERROR / len(looks):
+            message = f"{repeated} draws repeat another one, by chance about {chance:.1f} do"
+            found.append(_violation(look, message))
+    return found
+
+
+def _violation(look: Look, message: str) -> Violation:
+    where = f"{look.label}, {look.size} entries"
+    return Violation(check="independent noise", where=where, message=message)
+
+
+def _repeated(look: Look) -> tuple[int, float]:
+    """Return how many magnitudes repeat another one, and at most how many would by chance.
+
+    A draw that is used again in another place, or with the other sign, is the same number. That
+    says something only where the law has many more numbers than are drawn: two draws agree with a
+    probability of less than a step in deviations, for Gaussian and for Laplace noise.
+    """
+    chance = len(look.noise) ** 2 / 2 * look.step
+    if chance > len(look.noise) / 20:
+        return 0, chance
+    return len(look.noise) - len(np.unique(np.abs(look.noise))), chance
+
+
+def ordinary_fits() -> list[tuple[int, Callable[[], Any]]]:
+    """Return fits whose vectors hold leaves, classes, sums of two kinds, features and cells."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.uniform(size=(N_ROWS, 3)), np.arange(N_ROWS) % 5])
+    classes, halves = np.arange(N_ROWS) % 3, np.arange(N_ROWS) % 2
+    known = {"bounds": dict.fromkeys(range(3), (0.0, 1.0)), "categories": {3: tuple(range(5))}}
+    labels = {"label_bounds": (-1.0, 1.0)}
+    options: dict[str, Any] = {"n_jobs": 1, "verbosity": 0, "n_estimators": 30, "max_depth": 4}
+
+    def boosted(delta: float, **more: Any) -> Callable[[], Any]:
+        settings = {**options, "schema": known | labels, "delta": delta, **more}
+        return lambda: DPBoostRegressor(**settings).fit(X, np.linspace(-1, 1, N_ROWS))
+
+    def classified(delta: float, **more: Any) -> Callable[[], Any]:
+        settings = {**options, "schema": known | {"classes": [0, 1, 2]}, "delta": delta, **more}
+        return lambda: DPBoostClassifier(**settings).fit(X, classes)
+
+    def tree(recipe: str, depth: int) -> Callable[[], Any]:
+        settings: dict[str, Any] = {"recipe": recipe, "max_depth": depth, "max_bin": 16}
+        settings |= {"schema": known | {"classes": [0, 1]}, "n_jobs": 1}
+        return lambda: DPTreeClassifier(**settings).fit(X, halves)
+
+    edges = {"edges": dict.fromkeys(range(3), (0.5,)), "categories": known["categories"]}
+    short = {"n_estimators": 1, "schema": edges | labels | {"classes": [0, 1, 2]}}
+    makers = (boosted, classified)
+    fits = [make(delta) for make in makers for delta in (1e-6, 0.0)]
+    fits += [
+        boosted(0.0, recipe="dpboost", trees_per_ensemble=20, max_depth=6),
+        tree("best", 8),
+        tree("sulq_id3", 3),
+        tree("histograms", 4),
+    ]
+    often = [make(delta, **short) for make in makers for delta in (1e-6, 0.0)]
+    return [(N_FITS, fit) for fit in fits] + [(N_SHORT_FITS, fit) for fit in often]
+
+
+def _looks(fit: Callable[[], Any], times: int) -> list[Look]:
+    """Return the draws of each kind and size of release, and all those that have one law."""
+    drawn: dict[tuple[str, int], list[tuple[NDArray[np.float64], float]]] = defaultdict(list)
+    whole: list[tuple[NDArray[np.float64], float]] = []
+    for _ in range(times):
+        recorder = Recorder(np.arange(N_ROWS))
+        with recorder.watching() as transcript, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fit()
+        for line in transcript.lines:
+            if line.value is not None and line.outcome is not None:
+                found = _noise(line)
+                drawn[line.entry.label, len(found[0])].append(found)
+                if isinstance(line.entry.mechanism, DiscreteGaussian):
+                    whole.append(found)
+    if whole:
+        drawn[ALL, MOST_LAGS] = whole
+    return [
+        Look(
+            label=label,
+            size=size,
+            noise=np.concatenate([noise for noise, _ in parts]),
+            step=max(step for _, step in parts),
+        )
+        for (label, size), parts in drawn.items()
+    ]
+
+
+def _noise(line: Line) -> tuple[NDArray[np.float64], float]:
+    """Return what was added, in deviations, with one step; or the candidates that were chosen."""
+    assert line.outcome is not None
+    mechanism = line.entry.mechanism
+    if mechanism.needs == "range":
+        return line.outcome.ravel().astype(np.float64), math.inf
+    added = (line.outcome - line.value).ravel().astype(np.float64)
+    step = 1 / cast("Noise", mechanism).noise_stddev(line.entry.bound)
+    return added * step, step
+
+
+def _strongest(look: Look) -> tuple[int, float]:
+    """Return the lag of the strongest dependence, in standard deviations.
+
+    Draws become their ranks, and so do their magnitudes: a draw that is used again, scaled or with
+    the other sign, agrees with itself in one of the two.
+    """
+    lags = look.lags
+    best = (0, 0.0)
+    if not len(lags):
+        return best
+    centred = look.noise - np.median(look.noise)
+    for values in (centred, np.abs(centred)):
+        ranks = rankdata(values)
+        scores = (ranks - ranks.mean()) / max(ranks.std(), 1e-300)
+        length = 2 ** math.ceil(math.log2(len(scores) + lags[-1] + 1))
+        spectrum = np.fft.rfft(scores, length)
+        products = np.fft.irfft(spectrum * np.conj(spectrum), length)[lags]
+        deviations = np.abs(products) / np.sqrt(len(scores) - lags)
+        place = int(deviations.argmax())
+        best = max(best, (int(lags[place]), float(deviations[place])), key=lambda pair: pair[1])
+    return best
