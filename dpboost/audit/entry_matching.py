@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,55 +23,22 @@ class Alignment:
     here: NDArray[np.intp]
 
 
-def align(there: NDArray[np.int64], here: NDArray[np.int64]) -> Alignment:
-    """Match two lists of counts whose categories are sorted but not known.
+def align(there: Sequence[Hashable], here: Sequence[Hashable]) -> Alignment:
+    """Match the entries of two histograms by their keys.
 
-    A category that only one table has is that of the row that differs, so it has the count of
-    one row there. Among all matchings that keep the order, the one with the fewest unmatched
-    entries and the smallest changes of counts is taken: the truth has changes of at most one row.
+    A key that only one table has is that of the row that differs: no outcome of the other table
+    can be compared with its own.
 
     Parameters
     ----------
-    there, here : ndarray of shape (n,) and (m,), int64
+    there, here : sequence of hashable
+        Column and category of every entry, each once.
 
     Returns
     -------
     Alignment
     """
-    if len(there) == len(here) and np.count_nonzero(there != here) <= 2:
-        every = np.arange(len(here))
-        return Alignment(there=every, here=every)
-    # Longest common subsequence, in which unmatched entries cost their count and shared ones
-    # their difference.
-    n_there, n_here = len(there), len(here)
-    cost = np.zeros((n_there + 1, n_here + 1))
-    cost[1:, 0] = np.cumsum(there)
-    cost[0, 1:] = np.cumsum(here)
-    for i in range(1, n_there + 1):
-        for j in range(1, n_here + 1):
-            cost[i, j] = min(
-                cost[i - 1, j - 1] + abs(int(there[i - 1]) - int(here[j - 1])),
-                cost[i - 1, j] + there[i - 1],
-                cost[i, j - 1] + here[j - 1],
-            )
-    return _walk_back(cost, there, here)
-
-
-def _walk_back(
-    cost: NDArray[np.float64], there: NDArray[np.int64], here: NDArray[np.int64]
-) -> Alignment:
-    """Read the matched places off the table of costs."""
-    pairs = []
-    i, j = len(there), len(here)
-    while i > 0 and j > 0:
-        matched = cost[i - 1, j - 1] + abs(int(there[i - 1]) - int(here[j - 1]))
-        if cost[i, j] == matched:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-        elif cost[i, j] == cost[i - 1, j] + there[i - 1]:
-            i -= 1
-        else:
-            j -= 1
-    pairs.reverse()
-    places = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return Alignment(there=places[:, 0], here=places[:, 1])
+    places = {key: place for place, key in enumerate(there)}
+    pairs = [(places[key], place) for place, key in enumerate(here) if key in places]
+    matched = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return Alignment(there=matched[:, 0], here=matched[:, 1])

@@ -20,7 +20,11 @@ from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Ledger, LedgerEntry
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.score_runs import ScoreRuns
+from dpboost.training import public_schema
 from dpboost.training.privacy_params import PrivacyRequest
+
+#: The function that releases categories, which the auditor hears the names of categories from.
+STABILITY_HISTOGRAM = "release_categories"
 
 #: What an unmatched category of a stability histogram gets: far below any threshold.
 NOT_RELEASED = -(1 << 40)
@@ -76,6 +80,8 @@ class KernelCall:
         What was drawn, or forced.
     alignment : Alignment or None
         In a replay, which entries of the recorded call these are; None where they are the same.
+    keys : tuple
+        Column and category of every entry of a stability histogram; else empty.
     """
 
     kernel: str
@@ -83,6 +89,7 @@ class KernelCall:
     integers: tuple[int, ...]
     outcome: NDArray[Any]
     alignment: Alignment | None = None
+    keys: tuple[Any, ...] = ()
 
 
 @dataclass(eq=False)
@@ -247,17 +254,29 @@ class Recorder:
         self._entropy = entropy
         self._line: Line | None = None
         self._seen: dict[str, int] = {}
+        self._keys: tuple[Any, ...] = ()
 
     @contextmanager
     def watching(self) -> Iterator[Transcript]:
         """Listen to the fits inside; exactly one ledger may be opened."""
         original = PrivacyRequest.ledger
+        release_categories = getattr(public_schema, STABILITY_HISTOGRAM)
 
         def ledger(request: PrivacyRequest, *arguments: Any, **options: Any) -> Ledger:
             return self.attach(original(request, *arguments, **options))
 
+        def released(opened: Ledger, columns: Mapping[str, Any], **options: Any) -> Any:
+            # In the order of the counts that are handed to the ledger.
+            tables = columns.items()
+            self._keys = tuple((name, *key) for name, table in tables for key in sorted(table))
+            try:
+                return release_categories(opened, columns, **options)
+            finally:
+                self._keys = ()
+
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
+            stack.enter_context(mock.patch.object(public_schema, STABILITY_HISTOGRAM, released))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
@@ -364,6 +383,7 @@ class Recorder:
                 integers=integers,
                 outcome=out.copy(),
                 alignment=alignment,
+                keys=self._keys,
             )
         )
 
@@ -388,9 +408,9 @@ class Recorder:
                 line.where,
                 f"{name}{integers} here, {call.kernel}{call.integers} there",
             )
-        if line.entry.charge.delta > 0 and given.ndim == 1:
+        if len(self._keys) == len(given) and len(call.keys) == len(call.given) and self._keys:
             # A stability histogram: only categories that occur are in the array.
-            alignment = align(call.given, given)
+            alignment = align(call.keys, self._keys)
             out[...] = NOT_RELEASED
             out[alignment.here] = call.outcome[alignment.there]
             return alignment

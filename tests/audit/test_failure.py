@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpboost.audit import delta_audit
+from dpboost import DPTreeClassifier
+from dpboost.audit import Pair, delta_audit, replay_pair
 from dpboost.audit.boosting_audit import ESTIMATORS, category_learner
 from dpboost.audit.delta_audit import lone_category
+from dpboost.audit.released_surface import overhear
 from dpboost.audit.transcript import KernelCall, Line
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
@@ -62,3 +65,41 @@ def test_a_category_that_never_shows_is_not_audited(monkeypatch):
     monkeypatch.setattr(public_schema, "release_categories", hidden)
     with pytest.raises(RuntimeError, match="does not show"):
         lone_category(category_learner("dpboost", Neighbours.ADD_REMOVE))
+
+
+def keyed_pair(own, other):
+    """Neighbours by replacement: the last label is of a class that only one of them has."""
+    X = np.zeros((4, 1))
+    y, y_other = np.array([1, 1, 1, own]), np.array([1, 1, 1, other])
+    ids = np.arange(4)
+    return Pair(X=X, y=y, X_other=X, y_other=y_other, ids=ids, other_ids=ids, steering={})
+
+
+@pytest.mark.parametrize("labels", [(0, 2), (2, 0), (0, 1), (1, 2), (7, 9)])
+def test_categories_are_matched_by_what_they_are(labels):
+    def make():
+        return DPTreeClassifier(
+            recipe="best",
+            epsilon=1.0,
+            delta=1e-6,
+            assume_public=(),
+            neighbours="replace",
+            max_depth=1,
+            n_jobs=1,
+        )
+
+    def fit(X, y):
+        heard = {}
+        with overhear(heard):
+            heard["model text"] = make().fit(X, y).booster_.model_to_string()
+        return heard
+
+    # Of the first table's classes, sorted, the frequent one comes out and the lone one does not.
+    outcome = [-(1 << 40), 1 << 30] if labels[0] < 1 else [1 << 30, -(1 << 40)]
+    outcome = [1 << 30] if labels[0] == 1 else outcome
+    pair = replace(keyed_pair(*labels), steering={("class labels", 0): np.array(outcome)})
+    for direction in (pair, replace(pair, steering={}).swapped):
+        audit = replay_pair(fit, direction)
+        assert audit.violations == ()
+        (classes,) = [entry for entry in audit.entries if entry.label == "class labels"]
+        assert classes.cost <= classes.charge
