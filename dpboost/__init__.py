@@ -22,6 +22,7 @@ from dpboost.cross_validation import CVBooster, CVResults, cv
 from dpboost.dataset import Dataset
 from dpboost.engine import train
 from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.evaluating import Evaluation, evaluate
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.evaluation import PublicRowsWarning
 from dpboost.lightgbm.parameters import ParameterWarning
@@ -85,6 +86,7 @@ __all__ = [
     "Dataset",
     "EarlyStopException",
     "EpsilonExplanation",
+    "Evaluation",
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMModel",
@@ -105,6 +107,7 @@ __all__ = [
     "create_tree_digraph",
     "cv",
     "early_stopping",
+    "evaluate",
     "explain_epsilon",
     "log_evaluation",
     "plot_importance",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from dpboost._utils.validation import InvalidParameterError
+
+#: Divisions of the rows and the part of each, from the outside.
+Part = tuple[tuple[str, str], ...]
 
 _SECONDS_TO_WAIT = 60.0
 _FORMAT = "dpboost budget 1"
@@ -32,12 +35,43 @@ class BudgetLine:
         What the accountant counts in.
     fraction : Fraction
         Part of the account; never refunded.
+    part : tuple of (str, str), default=()
+        Which rows it is for, from the outside: in each pair a division of the rows into disjoint
+        parts, and the part. All rows of the table by default.
     """
 
     what: str
     account: str
     privacy_measure: str
     fraction: Fraction
+    part: Part = ()
+
+
+def spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
+    """Return what is spent of each account: the most that any row can have paid for.
+
+    What is for all rows adds up. Of the parts of a division, which are disjoint, the one that paid
+    most counts; divisions that cut across each other add up again.
+    """
+    accounts = dict.fromkeys(line.account for line in lines)
+    return {
+        name: _total([(line.part, line.fraction) for line in lines if line.account == name])
+        for name in accounts
+    }
+
+
+def _total(charges: Sequence[tuple[Part, Fraction]]) -> Fraction:
+    total = sum((fraction for part, fraction in charges if not part), Fraction(0))
+    divisions: dict[str, dict[str, list[tuple[Part, Fraction]]]] = {}
+    for part, fraction in charges:
+        if part:
+            (division, name), *rest = part
+            inside = divisions.setdefault(division, {}).setdefault(name, [])
+            inside.append((tuple(rest), fraction))
+    return total + sum(
+        (max(_total(inside) for inside in parts.values()) for parts in divisions.values()),
+        Fraction(0),
+    )
 
 
 class Books:
@@ -96,7 +130,8 @@ class Books:
             database.execute("CREATE TABLE terms (format TEXT NOT NULL, json TEXT NOT NULL)")
             database.execute(
                 "CREATE TABLE lines (number INTEGER PRIMARY KEY, what TEXT NOT NULL, account TEXT"
-                " NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL)"
+                " NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL, part TEXT NOT"
+                " NULL)"
             )
             database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
             for line in self.lines:
@@ -146,17 +181,24 @@ def _open(path: Path) -> sqlite3.Connection:
 def _insert(database: sqlite3.Connection, line: BudgetLine) -> None:
     values = (line.what, line.account, line.privacy_measure, str(line.fraction))
     database.execute(
-        "INSERT INTO lines (what, account, privacy_measure, fraction) VALUES (?, ?, ?, ?)", values
+        "INSERT INTO lines (what, account, privacy_measure, fraction, part) VALUES (?, ?, ?, ?, ?)",
+        (*values, json.dumps(line.part)),
     )
 
 
 def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
     found = database.execute(
-        "SELECT what, account, privacy_measure, fraction FROM lines ORDER BY number"
+        "SELECT what, account, privacy_measure, fraction, part FROM lines ORDER BY number"
     )
     lines = [
-        BudgetLine(what=what, account=account, privacy_measure=measure, fraction=Fraction(part))
-        for what, account, measure, part in found
+        BudgetLine(
+            what=what,
+            account=account,
+            privacy_measure=measure,
+            fraction=Fraction(fraction),
+            part=tuple((str(division), str(name)) for division, name in json.loads(part)),
+        )
+        for what, account, measure, fraction, part in found
     ]
     if any(line.fraction <= 0 for line in lines):
         raise ValueError("a fraction is not positive")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -11,15 +12,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.accounting import FractionAccountant
-from dpboost.budgeting.books import Books, BudgetLine
+from dpboost.budgeting.books import Books, BudgetLine, Part, spent
+from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import as_budget, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import RowCoins
 
 #: A fit learns at most so many lists, each with a stability histogram.
 MOST_HISTOGRAMS = 2
@@ -147,6 +153,9 @@ class Budget:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._seen: list[weakref.ref[Any]] = []
+        self._held: weakref.WeakKeyDictionary[Any, tuple[HeldRows, Part]] = (
+            weakref.WeakKeyDictionary()
+        )
         _known.add(self)
 
     # -- what anybody may read -----------------------------------------------------------------
@@ -191,23 +200,23 @@ class Budget:
     @property
     def left(self) -> dict[str, Fraction]:
         """What is left of each account, as a fraction of it."""
-        spent = _spent(self.lines)
-        return {name: 1 - spent.get(name, Fraction(0)) for name in self._accounts()}
+        paid = spent(self.lines)
+        return {name: 1 - paid.get(name, Fraction(0)) for name in self._accounts()}
 
     @property
     def epsilon_spent(self) -> float:
         """Epsilon at ``delta`` of all that was booked so far, used or not."""
         epsilon = Fraction(0)
         gaussian = 0.0
-        spent = _spent(lines := self.lines)
-        if "pure" in spent:
-            epsilon = spent["pure"] * self._pure
-        if "Gaussian" in spent:
+        paid = spent(lines := self.lines)
+        if "pure" in paid:
+            epsilon = paid["pure"] * self._pure
+        if "Gaussian" in paid:
             accountant = _accountant_of(lines)
             capacity = accountant.capacity(
                 epsilon_of(self._epsilon - self._pure), self._conversion_delta
             )
-            total = capacity * spent["Gaussian"]
+            total = capacity * paid["Gaussian"]
             gaussian = accountant.epsilon(total, self._conversion_delta)
         return min(float(epsilon) + gaussian, float(self._epsilon))
 
@@ -222,7 +231,9 @@ class Budget:
             f"epsilon = {self.epsilon_spent:.6g} is booked.",
         ]
         text += [f"{name} account: {_part(left)} left" for name, left in self.left.items()]
-        text += [f"{line.what:<24} {_part(line.fraction)} of {line.account}" for line in lines]
+        for line in lines:
+            rows = "".join(f", {division}: {name}" for division, name in line.part)
+            text.append(f"{line.what:<24} {_part(line.fraction)} of {line.account}{rows}")
         return "\n".join(text)
 
     # -- files ---------------------------------------------------------------------------------
@@ -344,11 +355,20 @@ class Budget:
             least_delta=self._delta - self.failure_delta(fraction),
         )
 
+    @property
+    def accountant(self) -> Accountant:
+        """What is counted in where a release may take any account: Gaussian if there is one."""
+        if "Gaussian" not in self._accounts():
+            return PureAccountant()
+        if any(line.account == "Gaussian" for line in self.lines):
+            return _accountant_of(self.lines)
+        return GDPAccountant()
+
     def failure_delta(self, fraction: Fraction) -> Fraction:
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
-    def book(self, what: str, privacy_measure: str, fraction: Fraction) -> None:
+    def book(self, what: str, privacy_measure: str, fraction: Fraction, part: Part = ()) -> None:
         """Book a fraction for good, on disk first where the books are in a file.
 
         Parameters
@@ -358,6 +378,8 @@ class Budget:
         privacy_measure : str
             Of its accountant.
         fraction : Fraction
+        part : tuple of (str, str), default=()
+            Which rows it is for, as in a line of the books.
 
         Raises
         ------
@@ -369,12 +391,16 @@ class Budget:
         self._check_process()
         account = _account(privacy_measure)
         line = BudgetLine(
-            what=what, account=account, privacy_measure=privacy_measure, fraction=fraction
+            what=what,
+            account=account,
+            privacy_measure=privacy_measure,
+            fraction=fraction,
+            part=part,
         )
 
         def check(lines: Sequence[BudgetLine]) -> None:
-            left = 1 - _spent(lines).get(account, Fraction(0))
-            if fraction > left:
+            left = 1 - spent(lines).get(account, Fraction(0))
+            if spent([*lines, line])[account] > 1:
                 raise BudgetExceededError(
                     f"{what} would take {_part(fraction)} of the {account} account of the budget "
                     f"of {self._name}; {_part(left)} is left."
@@ -401,6 +427,60 @@ class Budget:
         with self._lock:
             self._seen = [ref for ref in self._seen if ref() is not None]
             return any(ref() is thing for ref in self._seen)
+
+    def disjoint(self, table: str) -> DisjointTable:
+        """Return this budget for one of several tables that share no row.
+
+        Parameters
+        ----------
+        table : str
+            Its name. Where users are protected, no user may have rows in two of the tables.
+
+        Returns
+        -------
+        DisjointTable
+            For the ``budget`` of a fit or an evaluation.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the name is no string, or empty.
+
+        Privacy
+        -------
+        That the tables are disjoint is the promise of the user. A row is then in one of them, and
+        of the fractions that were booked for them the largest counts.
+
+        Examples
+        --------
+        >>> budget = Budget(epsilon=1, delta=1e-6)
+        >>> north, south = budget.disjoint("north"), budget.disjoint("south")
+        """
+        if not isinstance(table, str) or not table:
+            raise refuse("table", "Budget.disjoint", "a string that is not empty", table)
+        return DisjointTable(budget=self, table=table)
+
+    def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
+        """Keep rows that a fit of the model has set aside, as long as the model exists."""
+        with self._lock:
+            self._held[model] = (rows, part)
+
+    def held_out(self, model: Any) -> tuple[HeldRows, Part]:
+        """Return the rows that the last fit of a model has set aside, and their place in the books.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there are none.
+        """
+        try:
+            with self._lock:
+                return self._held[model]
+        except (KeyError, TypeError):
+            raise InvalidParameterError(
+                f"The budget of {self._name} holds no rows that were set aside from this model: "
+                "fit it in this process with holdout=..., or give X and y."
+            ) from None
 
     @property
     def _name(self) -> str:
@@ -431,6 +511,36 @@ class Budget:
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
 
 
+@dataclass(kw_only=True, eq=False)
+class Holdout:
+    """What a fit sets aside.
+
+    Parameters
+    ----------
+    share : Fraction
+        Expected part of the rows.
+    rows : HeldRows, optional
+        Once they are dealt.
+    """
+
+    share: Fraction
+    rows: HeldRows | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DisjointTable:
+    """A budget for one of several tables that share no row; made by `Budget.disjoint`.
+
+    Parameters
+    ----------
+    budget : Budget
+    table : str
+    """
+
+    budget: Budget
+    table: str
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Claim:
     """What a fit asks of a budget.
@@ -443,12 +553,18 @@ class Claim:
         Name of the estimator.
     accountant : FractionAccountant, optional
         Of the fit's recipe, once that is known.
+    part : tuple of (str, str), default=()
+        Which rows it is for, as in a line of the books.
+    holdout : Holdout, optional
+        What is set aside before anything is released.
     """
 
     budget: Budget
     fraction: Fraction
     what: str
     accountant: FractionAccountant | None = None
+    part: Part = ()
+    holdout: Holdout | None = None
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that the budget decides.
@@ -508,31 +624,74 @@ class Claim:
     def book(self) -> None:
         """Book it, which comes before the first draw."""
         assert self.accountant is not None
-        self.budget.book(self.what, self.accountant.privacy_measure, self.fraction)
+        self.budget.book(self.what, self.accountant.privacy_measure, self.fraction, self.part)
+
+    def set_aside(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        users: NDArray[np.int64] | None,
+        coins: RowCoins,
+    ) -> NDArray[np.intp]:
+        """Deal rows to the two sides of a holdout, and return the positions of those to train on.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        y : ndarray of shape (n_rows,)
+        users : ndarray of shape (n_rows,), int64, or None
+            Number of the user of each row, where users are protected.
+        coins : RowCoins
+            Of the fit, used for nothing else.
+        """
+        assert self.holdout is not None
+        held, trained = deal(X, y, users, self.holdout.share, coins)
+        self.holdout.rows = held
+        return trained
+
+    def keep(self, model: Any) -> None:
+        """Keep what was set aside from a model, now that it is fitted."""
+        if self.holdout is not None and self.holdout.rows is not None:
+            part = (*self.part[:-1], (self.part[-1][0], HELD))
+            self.budget.hold(model, self.holdout.rows, part)
 
     @property
     def fact(self) -> str:
         """What the fit's report says of the budget."""
+        rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
+        if self.holdout is not None:
+            share = _part(self.holdout.share)
+            rows = f"; {share} of the rows are set aside by secret coins and take no part"
         return (
-            f"{_part(self.fraction)} of the budget of {self.budget._name}; epsilon and delta "
+            f"{_part(self.fraction)} of the budget of {self.budget._name}{rows}; epsilon and delta "
             "asked are those of everything under it"
         )
 
 
 def claim(
-    budget: Budget | None, fraction: Any, *, what: str, belongs: Sequence[Any] = ()
+    budget: Budget | DisjointTable | None,
+    fraction: Any,
+    *,
+    what: str,
+    call: str | None = None,
+    belongs: Sequence[Any] = (),
+    holdout: Any = None,
 ) -> Claim | None:
     """Return what a fit asks of the budget that it is given or that is open.
 
     Parameters
     ----------
-    budget : Budget or None
+    budget : Budget, DisjointTable or None
         None for the open one, if there is one.
     fraction : float, Fraction or None
     what : str
-        Name of the estimator.
+        Name of the estimator, for the books.
+    call : str, optional
+        Name of the function in messages; the ``fit`` of the estimator by default.
     belongs : sequence
         Objects that then belong to the budget: table and estimator.
+    holdout : float, Fraction or None
+        Expected part of the rows to be set aside.
 
     Returns
     -------
@@ -550,24 +709,41 @@ def claim(
     BudgetWarning
         Where no budget is given or open, and one of the objects belongs to a budget.
     """
+    call = call or f"{what}.fit"
     if budget is None and fraction is None and not _open:
+        if holdout is not None:
+            raise InvalidParameterError(
+                f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
+                "budget=... and fraction=..., or open one by `with Budget(...)`."
+            )
         _warn_of_known(what, belongs)
         return None
+    part: Part = ()
+    if isinstance(budget, DisjointTable):
+        part = (("tables", budget.table),)
+        budget = budget.budget
     if budget is None:
-        budget = _innermost(what)
+        budget = _innermost(call)
     elif not isinstance(budget, Budget):
-        raise refuse("budget", f"{what}.fit", "a dpboost.Budget", budget)
+        raise refuse("budget", call, "a dpboost.Budget", budget)
     budget._check_process()
     if fraction is None:
         raise InvalidParameterError(
-            f"{what}.fit needs the 'fraction' that it may take of the budget of {budget._name}: "
-            "fit(X, y, fraction=.5), a part of the whole."
+            f"{call} needs the 'fraction' that it may take of the budget of {budget._name}: "
+            "fraction=.5, a part of the whole."
         )
-    part = as_fraction("fraction", f"{what}.fit", fraction)
-    if not 0 < part <= 1:
-        raise refuse("fraction", f"{what}.fit", "in (0, 1]", fraction)
+    size = as_fraction("fraction", call, fraction)
+    if not 0 < size <= 1:
+        raise refuse("fraction", call, "in (0, 1]", fraction)
+    aside = None
+    if holdout is not None:
+        share = as_fraction("holdout", call, holdout)
+        if not 0 < share < 1:
+            raise refuse("holdout", call, "in (0, 1)", holdout)
+        aside = Holdout(share=share)
+        part = (*part, (f"holdout {secrets.token_hex(8)}", TRAINED))
     budget.remember(*belongs)
-    return Claim(budget=budget, fraction=part, what=what)
+    return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)
 
 
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
@@ -593,15 +769,15 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
     )
 
 
-def _innermost(what: str) -> Budget:
+def _innermost(call: str) -> Budget:
     if not _open:
         raise InvalidParameterError(
-            f"The 'fraction' of {what}.fit is one of a budget: give it as budget=..., or open one "
+            f"The 'fraction' of {call} is one of a budget: give it as budget=..., or open one "
             "by `with Budget(...) as budget:`."
         )
     if len(_open) > 1:
         raise InvalidParameterError(
-            f"Several budgets are open, maybe in other threads: give {what}.fit its budget=..."
+            f"Several budgets are open, maybe in other threads: give {call} its budget=..."
         )
     return _open[0]
 
@@ -625,13 +801,6 @@ def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
     """Return the accountant of the Gaussian account, of which all lines name one measure."""
     (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
     return _ACCOUNTANTS[measure]
-
-
-def _spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
-    spent: dict[str, Fraction] = {}
-    for line in lines:
-        spent[line.account] = spent.get(line.account, Fraction(0)) + line.fraction
-    return spent
 
 
 def _part(fraction: Fraction) -> str:

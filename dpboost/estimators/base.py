@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import check_integer, refuse
-from dpboost.budgeting.budget import Budget, claim
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
+from dpboost.budgeting.budget import Budget, DisjointTable, claim
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -129,8 +129,9 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         eval_y: Any = None,
         init_model: Any = None,
         user_ids: Any = None,
-        budget: Budget | None = None,
+        budget: Budget | DisjointTable | None = None,
         fraction: Any = None,
+        holdout: Any = None,
     ) -> Any:
         """Train privately.
 
@@ -179,6 +180,10 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         fraction : float or Fraction, optional
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
             does not spend is not given back.
+        holdout : float or Fraction, optional
+            Expected part of the rows to be set aside by secret coins (of the users, where these
+            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
+            They enter no other release, and what is charged for them does not add to the fit's.
 
         Returns
         -------
@@ -210,6 +215,8 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         Evaluation sets are not protected.
         """
+        what = type(self).__name__
+        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
         self._fit(
             X,
             y,
@@ -226,10 +233,12 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
                 eval_X=eval_X,
                 eval_y=eval_y,
                 user_ids=user_ids,
-                claim=claim(budget, fraction, what=type(self).__name__, belongs=(X, self)),
+                claim=taken,
             ),
             RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
         )
+        if taken is not None:
+            taken.keep(self)
         return self
 
     def _fit(
@@ -254,10 +263,15 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         privacy = PrivacyRequest.validated(owner, part=self._part, claim=options.claim, **asked)
         names = ("n_estimators", *DECIDED_BY_RECIPE)
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
-        # Folds of cv are dealt by secret coins: an error about an empty one would tell.
+        held = options.claim is not None and options.claim.holdout is not None
+        if held and is_batched(X):
+            raise InvalidParameterError(
+                f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
+            )
+        # Folds of cv and holdouts are dealt by secret coins: an error about no rows would tell.
         reading = replace(
             options.reading(resolved.fit),
-            may_be_empty=self._part is not None,
+            may_be_empty=self._part is not None or held,
             lists_assumed="categories" in privacy.assume_public,
         )
         if is_batched(X) and not isinstance(X, Batches):

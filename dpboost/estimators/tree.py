@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._utils.validation import check_integer
-from dpboost.budgeting.budget import Budget, claim
+from dpboost.budgeting.budget import Budget, DisjointTable, claim
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.recipes.tree_recipe import TreeHyperparameters
 from dpboost.training.privacy_params import PrivacyRequest
@@ -169,7 +169,13 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.noise_seed = noise_seed
 
     def fit(
-        self, X: Any, y: Any, *, budget: Budget | None = None, fraction: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        budget: Budget | DisjointTable | None = None,
+        fraction: Any = None,
+        holdout: Any = None,
     ) -> DPTreeClassifier:
         """Train privately.
 
@@ -185,6 +191,9 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         fraction : float or Fraction, optional
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
             does not spend is not given back.
+        holdout : float or Fraction, optional
+            Expected part of the rows to be set aside by secret coins, in (0, 1), for
+            ``dpboost.evaluate(model, budget=..., fraction=...)``. They enter no other release.
 
         Returns
         -------
@@ -212,7 +221,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
             check_integer("n_jobs", owner, self.n_jobs)
         names = ("epsilon", "delta", "neighbours", "schema", "assume_public", "noise_seed")
         asked = {name: getattr(self, name) for name in names}
-        taken = claim(budget, fraction, what=owner, belongs=(X, self))
+        taken = claim(budget, fraction, what=owner, belongs=(X, self), holdout=holdout)
         if taken is not None:
             asked |= taken.terms(asked)
         privacy = PrivacyRequest.validated(owner, claim=taken, **asked)
@@ -228,4 +237,6 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
             owner=owner,
         )
         self._store(fitted, names=getattr(X, "columns", None))
+        if taken is not None:
+            taken.keep(self)
         return self

@@ -123,6 +123,12 @@ def fit_ensemble(
     check_noise(algorithm, hyperparameters, privacy, objective, classes, owner=owner)
     warn_of_request(privacy, task)
     ledger = privacy.ledger(privacy.accountant(algorithm))
+    if privacy.claim is not None and privacy.claim.holdout is not None:
+        # Before anything looks at the rows: those that are set aside enter no release.
+        trained = privacy.claim.set_aside(X, labels, users, ledger.row_coins())
+        X, labels, extras = take_rows(X, trained), labels[trained], extras.take(trained)
+        users = None if users is None else users[trained]
+        table = read(X, privacy.schema, reading)
     counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)

@@ -17,6 +17,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, encode_classes, read_class_labels
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
+from dpboost.data.users import take_rows
 from dpboost.growing.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
 from dpboost.growing.grower import binary_nodes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
@@ -136,7 +137,12 @@ def fit_tree(
     warn_of_request(privacy, "classification")
     ledger = privacy.ledger(privacy.granted or PureAccountant())
     n_bins = hyperparameters.max_bin or algorithm.max_bin
-    assumed = "classes" in privacy.assume_public
+    assumed = tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else ()
+    if privacy.claim is not None and privacy.claim.holdout is not None:
+        # Before anything looks at the rows: those that are set aside enter no release.
+        trained = privacy.claim.set_aside(X, labels, None, ledger.row_coins())
+        X, labels = take_rows(X, trained), labels[trained]
+        table = read_table(X, schema=privacy.schema, may_be_empty=True)
     lists_assumed = "categories" in privacy.assume_public
     completed = complete_schema(
         privacy.schema.resolve(table.feature_names),
@@ -146,13 +152,13 @@ def fit_tree(
         assume_public=privacy.assume_public,
         n_bins=n_bins,
         ledger=ledger,
-        assumed_classes=tuple(np.unique(labels).tolist()) if assumed else (),
+        assumed_classes=assumed,
         assumed_categories=table.categorical if lists_assumed else {},
     )
     # Categories have an order where the list of their type is used, and nowhere else.
     ordered = table.ordered if lists_assumed else frozenset()
     if "categories" in completed.learned:
-        table = read_table(X, schema=completed.schema)
+        table = read_table(X, schema=completed.schema, may_be_empty=True)
     binner = Binner.from_schema(
         completed.schema, n_bins=n_bins, categorical=table.categorical, ordered=ordered
     )

@@ -25,6 +25,7 @@ from dpboost import (
     DPTreeClassifier,
     InvalidParameterError,
 )
+from dpboost.budgeting.books import BudgetLine, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
@@ -610,3 +611,58 @@ def change(path: object, statement: str, *values: object) -> None:
     with sqlite3.connect(path) as database:
         database.execute(statement, values)
     database.close()
+
+
+# -- parts of the rows -------------------------------------------------------------------------
+
+
+def line(fraction: object, *part: tuple[str, str]) -> BudgetLine:
+    return BudgetLine(
+        what="fit",
+        account="pure",
+        privacy_measure="epsilon",
+        fraction=Fraction(fraction),
+        part=part,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "total"),
+    [
+        ([line("1/5"), line("1/5")], "2/5"),
+        ([line("1/5", ("t", "a")), line("1/3", ("t", "b"))], "1/3"),
+        ([line("1/5", ("t", "a")), line("1/5", ("t", "a")), line("1/3", ("t", "b"))], "2/5"),
+        ([line("1/5", ("t", "a")), line("1/3", ("u", "b")), line("1/9")], "29/45"),
+        (
+            [
+                line("1/10", ("t", "a")),
+                line("1/5", ("t", "a"), ("h", "in")),
+                line("1/4", ("t", "a"), ("h", "out")),
+                line("1/3", ("t", "b")),
+            ],
+            "7/20",
+        ),
+    ],
+)
+def test_of_disjoint_parts_the_dearest_counts(lines, total) -> None:
+    assert spent(lines) == {"pure": Fraction(total)}
+
+
+def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
+    X, y = rows
+    budget = gaussian()
+    budget.save(tmp_path / "books")
+    north, south = budget.disjoint("north"), budget.disjoint("south")
+    first = regressor().fit(X[:200], y[:200], budget=north, fraction=0.7)
+    regressor().fit(X[200:], y[200:], budget=south, fraction=0.6)
+    assert budget.left == {"Gaussian": Fraction(3, 10)}
+    assert "'north' of its disjoint tables" in str(first.privacy_report_.facts["budget"])
+    regressor().fit(*rows, budget=budget, fraction=0.2)
+    with pytest.raises(BudgetExceededError):
+        regressor().fit(X[:200], y[:200], budget=north, fraction=0.2)
+    regressor().fit(X[200:], y[200:], budget=south, fraction=0.2)
+    again = Budget.load(tmp_path / "books")
+    assert again.lines == budget.lines
+    assert again.left == budget.left == {"Gaussian": 0}
+    with pytest.raises(InvalidParameterError, match="'table'"):
+        budget.disjoint("")

@@ -1,0 +1,9 @@
+"""How good a model is on private rows, paid from a budget; and how good one may become."""
+
+from __future__ import annotations
+
+from dpboost.evaluating.evaluate import evaluate
+from dpboost.evaluating.evaluation import Evaluation
+from dpboost.evaluating.figures import Figure
+
+__all__ = ["Evaluation", "Figure", "evaluate"]

@@ -1,0 +1,405 @@
+"""Metrics of a released model on private rows, as one charge on a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
+from dpboost.data.users import read_users, sample_rows
+from dpboost.evaluating.class_figures import CLASS_METRICS, Curve, ScoredLabel, class_figures
+from dpboost.evaluating.evaluated_rows import (
+    Groups,
+    is_classifier,
+    predicted_rows,
+    read_rows,
+    scored_rows,
+)
+from dpboost.evaluating.evaluation import Evaluation
+from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.number_figures import (
+    NUMBER_METRICS,
+    ErrorMoments,
+    fourth_moment,
+    largest_error,
+    number_figures,
+)
+from dpboost.evaluating.score_bins import (
+    LARGEST_SCORE,
+    InsideBins,
+    ScoreLaw,
+    number_of_bins,
+    occupied_range,
+)
+from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.group_privacy import for_group
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalRows, Query
+from dpboost.privacy.report import PrivacyReport
+from dpboost.privacy.sensitivity.constants import counts
+from dpboost.rows.evaluation_queries import (
+    ErrorCells,
+    ErrorSums,
+    PredictedRows,
+    ScoreCells,
+    ScoredRows,
+    ScoreLabelCounts,
+)
+from dpboost.schema import Schema
+from dpboost.training.privacy_params import PrivacyRequest
+
+Array = NDArray[np.float64]
+
+#: Parts of the charge: where scores or errors lie, and what is counted there.
+LOOK_SHARES = (Fraction(1, 20), Fraction(1, 10))
+COARSE_CELLS, FINE_CELLS = 32, 32
+# What noise alone reaches in any cell of a look with this probability at most.
+STRAY_CELL = Fraction(1, 1000)
+# One row, in units of noise of one standard deviation: Gaussian accounting wants a fine lattice.
+UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
+
+
+def evaluate(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
+    metrics: Sequence[str] | None = None,
+    groups: Any = None,
+    user_ids: Any = None,
+) -> Evaluation:
+    """Evaluate a released model on private rows, under a budget.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; of this library. What it predicts of a row depends on that row alone.
+    X : table of shape (n_rows, n_features), optional
+        Private rows in memory. None for those that ``model.fit(..., holdout=...)`` set aside under
+        the same budget.
+    y : array-like of shape (n_rows,), optional
+        Their labels. Rows of labels that the model does not know take no part; numbers are clipped
+        to its label bounds.
+    budget : Budget, optional
+        In whose books the evaluation is. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction
+        Part of the budget that it takes, in (0, 1].
+    metrics : sequence of str, optional
+        Among ``accuracy``, ``log_loss``, ``brier``, ``auc`` and ``calibration_error`` of a
+        classifier; ``rmse``, ``mae``, ``r2`` and ``quantile_loss`` of a regressor. All by default;
+        ``quantile_loss`` needs a model of ``objective="quantile"``.
+    groups : str or int, or (column or array-like of shape (n_rows,), names), optional
+        Whose rows are also judged apart: a column of X, whose values the schema of the model lists
+        or ``names`` does. Their list is public. Not more than 1,000.
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is, where the budget protects users.
+
+    Returns
+    -------
+    Evaluation
+        Figures with intervals, curves, ``plot()`` and a privacy report.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad arguments, before anything is drawn or charged; and without a budget.
+    BudgetExceededError
+        If less is left of the budget; nothing is drawn or charged.
+
+    Privacy
+    -------
+    Books its fraction once, whatever the number of metrics. Rows that trained the model may be
+    used: the charge then adds to that of the fit. Rows that were set aside entered no release of
+    the fit, and of what is charged for the two sides the larger sum counts.
+
+    A classifier releases where its scores lie (15 % of the charge; labels play no part) and one
+    histogram of rows by group, score bin and label; a regressor the magnitudes of its errors (a
+    twentieth) and sums of errors that are clipped to what was found. Everything else is computed
+    from that. The model is taken as released: what its own training told is in its own report.
+
+    Notes
+    -----
+    Log-odds are clipped to 8 in absolute value, so that the log loss of a row is at most 8. Bins
+    of scores hold about equally many rows; inside a bin, rows lie as the histogram of scores says.
+    Intervals are those of a normal law; their variance is that of the noise, which is known, and
+    of the sample, as counts show it. Where users are protected, the rows of one are taken to be
+    alike: intervals are then rather too wide. ``calibration_error`` is the root mean square over
+    bins, less what noise and sample add to it on average. Several classes: ``auc`` is the mean
+    over classes against the rest, ``brier`` the sum over classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import Budget, DPBoostClassifier, evaluate
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> budget = Budget(epsilon=2, delta=1e-6)
+    >>> model = DPBoostClassifier(schema=dict(bounds={0: (-4, 4), 1: (-4, 4)}, classes=[0, 1]))
+    >>> model = model.fit(X, y, budget=budget, fraction=0.8, holdout=0.3)
+    >>> found = evaluate(model, budget=budget, fraction=0.8)
+    >>> found["auc"].low <= found["auc"].value <= found["auc"].high
+    True
+    """
+    classifier = is_classifier(model)
+    taken = claim(budget, fraction, what="evaluate", call="evaluate")
+    if taken is None:
+        raise InvalidParameterError(
+            "evaluate pays for what it tells of private rows: give budget=dpboost.Budget(...) and "
+            "fraction=..., or open a budget by `with Budget(...)`."
+        )
+    held = X is None and y is None
+    if held:
+        if user_ids is not None:
+            raise refuse("user_ids", "evaluate", "None without X and y", "an array")
+        rows, part = taken.budget.held_out(model)
+        taken = replace(taken, part=part)
+        X, y, user_ids = rows.X, rows.y, rows.users
+    elif X is None or y is None:
+        raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
+    names = _names(metrics, CLASS_METRICS if classifier else _number_metrics(model))
+    X, n_rows = read_rows(X)
+    of_group = Groups.read(groups, X, n_rows, model, held=held)
+    most = taken.budget.rows_per_user
+    if (user_ids is None) != (most is None):
+        raise InvalidParameterError(
+            "evaluate protects users where the budget has rows_per_user and user_ids says whose "
+            "row each one is: give both or none."
+        )
+    users = None if user_ids is None else read_users(user_ids, n_rows)
+    request = _request(taken)
+    own: ScoredRows | PredictedRows
+    # A warning about an odd cell would tell that there is one.
+    with np.errstate(all="ignore"):
+        if classifier:
+            own, known = scored_rows(model, X, y, n_rows, of_group.codes)
+        else:
+            own = predicted_rows(model, X, y, n_rows, of_group.codes)
+            known = np.ones(n_rows, dtype=bool)
+    ledger = request.ledger(for_group(_granted(request), most or 1))
+    chosen = np.arange(n_rows)
+    if users is not None and most is not None:
+        chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
+    gate = _Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
+    with ledger.sequential("evaluation"):
+        if classifier:
+            found = _of_classes(model, gate, of_group, names, alike=most or 1)
+        else:
+            found = _of_numbers(model, gate, of_group, names, alike=most or 1)
+    metrics_found, by_group, curves, notes = found
+    report = PrivacyReport.from_ledger(
+        ledger,
+        facts={"evaluated": type(model).__name__, "metrics": ", ".join(names), **request.facts},
+        rows_per_user=most,
+    )
+    return Evaluation(
+        metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes
+    )
+
+
+Found = tuple[
+    dict[str, Figure], dict[Any, dict[str, Figure]], dict[str, dict[Any, Curve]], tuple[str, ...]
+]
+
+
+class _Gate:
+    """Releases sums of the rows of an evaluation, each with the variance of its noise."""
+
+    def __init__(self, source: LocalRows, ledger: Ledger) -> None:
+        self.source = source
+        self.ledger = ledger
+        self.budgets = divide(ledger.capacity, (*LOOK_SHARES, 1 - sum(LOOK_SHARES)))
+
+    def units(self, budget: PrivacyCost) -> int:
+        """Return what one row is worth: a power of two that makes the lattice fine."""
+        noise = self.ledger.accountant.noise(budget)
+        reference = counts(self.ledger.neighbours, SMALLEST_SIGMA)
+        bound = next(each for each in reference if each.kind == noise.needs)
+        sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
+        return int(2 ** min(max(math.ceil(math.log2(UNITS_PER_SIGMA / sigma)), 10), 30))
+
+    def release(
+        self, query: Query, budget: PrivacyCost, label: str, n_cells: int = 1
+    ) -> tuple[Array, float, float]:
+        """Return noisy sums, the variance of their noise, and what it hardly reaches in a cell."""
+        noise = self.ledger.accountant.noise(budget)
+        value = self.source.sensitive(query, self.ledger.neighbours)
+        deviation = value.noise_stddev(noise) * query.unit
+        threshold = noise.tail(value.bound(noise.needs), STRAY_CELL / n_cells) * query.unit
+        released = self.ledger.release(noise, value, label=label)
+        return released * query.unit, deviation**2, threshold
+
+
+def _of_classes(
+    model: Any, gate: _Gate, groups: Groups, names: Sequence[str], *, alike: int
+) -> Found:
+    """Release histograms of scores, and compute the metrics of a classifier."""
+    classes = model.classes_.tolist()
+    n_outputs = 1 if len(classes) == 2 else len(classes)
+    first, second, rest = gate.budgets
+    everywhere = ((-LARGEST_SCORE, LARGEST_SCORE),) * n_outputs
+    coarse = ScoreCells(ranges=everywhere, n_cells=COARSE_CELLS, units=gate.units(first))
+    seen, variance, _ = gate.release(coarse, first, "range of scores")
+    ranges = tuple(occupied_range(row, math.sqrt(variance)) for row in seen)
+    fine = ScoreCells(ranges=ranges, n_cells=FINE_CELLS, units=gate.units(second))
+    seen, look_variance, _ = gate.release(fine, second, "scores")
+    laws = [
+        ScoreLaw(low=low, high=high, counts=row)
+        for (low, high), row in zip(ranges, seen, strict=True)
+    ]
+    # The noise of the histogram, to which more outputs add.
+    deviation = math.sqrt(look_variance * float(second) / float(rest))
+    n_bins = number_of_bins(float(seen.sum()) / n_outputs, deviation)
+    query = ScoreLabelCounts(
+        edges=tuple(law.edges(n_bins) for law in laws),
+        n_groups=groups.n_groups,
+        n_classes=len(classes),
+        units=gate.units(rest),
+    )
+    answer, variance, _ = gate.release(query, rest, "scores by label")
+    parts = query.split(answer)
+    hits = parts.pop() if len(classes) > 2 else None
+    inside = []
+    nearby = []
+    for law, edges, part in zip(laws, query.edges, parts, strict=True):
+        whole = part.sum(axis=0)
+        own, others = whole[:, 1], whole[:, 0]
+        inside.append(InsideBins(law, edges, own=own, others=others))
+        shifted = law.shifted(math.sqrt(look_variance))
+        nearby.append([InsideBins(each, edges, own=own, others=others) for each in shifted])
+
+    def figures(place: int | slice) -> tuple[list[ScoredLabel], dict[str, Figure]]:
+        whole = isinstance(place, slice)
+        added = groups.n_groups if whole else 1
+        scored = [
+            ScoredLabel(
+                edges,
+                part.sum(axis=0) if whole else part[place],
+                variance * added,
+                within,
+                alike=alike,
+            )
+            for edges, part, within in zip(query.edges, parts, inside, strict=True)
+        ]
+        own_hits = None
+        if hits is not None:
+            own_hits = hits.sum(axis=0) if whole else hits[place]
+        return scored, class_figures(scored, own_hits, names, nearby)
+
+    scored, metrics = figures(slice(None))
+    labels = classes[1:] if len(classes) == 2 else classes
+    drawn = dict(zip(labels, scored, strict=True))
+    curves = {
+        "roc": {label: each.roc() for label, each in drawn.items()},
+        "precision_recall": {label: each.precision_recall() for label, each in drawn.items()},
+        "calibration": {label: each.calibration() for label, each in drawn.items()},
+    }
+    notes = (
+        f"Scores are counted in bins ({n_bins} asked for); log-odds are clipped to "
+        f"{LARGEST_SCORE:g}. What noise and sample add to calibration_error is subtracted.",
+    )
+    by_group = {name: figures(place)[1] for place, name in enumerate((*groups.names, "other"))}
+    return metrics, by_group if groups.names else {}, curves, notes
+
+
+def _of_numbers(
+    model: Any, gate: _Gate, groups: Groups, names: Sequence[str], *, alike: int
+) -> Found:
+    """Release sums of errors, and compute the metrics of a regressor."""
+    low, high = model.schema_.label_bounds
+    width = high - low
+    first, second, rest = gate.budgets
+    cells = ErrorCells(width=width, units=gate.units(first))
+    seen, _, threshold = gate.release(cells, first, "magnitudes of errors", len(cells.ends))
+    ends = cells.ends * width
+    largest = largest_error(seen, ends, threshold)
+    level = _level(model) if "quantile_loss" in names else None
+    query = ErrorSums(
+        largest=largest,
+        label_bounds=(low, high),
+        quantile=level,
+        labels="r2" in names,
+        n_groups=groups.n_groups,
+        units=gate.units(rest),
+    )
+    sums, variance, _ = gate.release(query, second + rest, "sums of errors")
+    fourth = fourth_moment(seen, ends, largest, threshold)
+
+    def figures(row: Array, added: int) -> dict[str, Figure]:
+        moments = ErrorMoments(
+            sums=dict(zip(query.names, row.tolist(), strict=True)),
+            largest=largest,
+            width=width,
+            level=level,
+            fourth=fourth,
+            variance=variance * added,
+            alike=alike,
+        )
+        return number_figures(moments, names)
+
+    by_group = {
+        name: figures(sums[place], 1) for place, name in enumerate((*groups.names, "other"))
+    }
+    notes = (
+        f"Labels and predictions are clipped to [{low:g}, {high:g}], errors to {largest:.4g} in "
+        "absolute value.",
+    )
+    metrics = figures(sums.sum(axis=0), groups.n_groups)
+    return metrics, by_group if groups.names else {}, {}, notes
+
+
+def _number_metrics(model: Any) -> tuple[str, ...]:
+    """Return the metrics of a regressor: the quantile loss needs a level."""
+    return NUMBER_METRICS if _level(model) is not None else NUMBER_METRICS[:-1]
+
+
+def _level(model: Any) -> float | None:
+    """Return the level of a model of a quantile."""
+    objective = str(model.ensemble_.objective)
+    if objective.split(" ")[0] != "quantile":
+        return None
+    level = getattr(model, "alpha", None)
+    return 0.9 if level is None else float(level)
+
+
+def _names(metrics: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the metrics that are asked for, each once."""
+    if metrics is None:
+        return known
+    asked = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    if not asked or not all(name in known for name in asked):
+        raise refuse("metrics", "evaluate", f"among {', '.join(known)}", asked)
+    return tuple(dict.fromkeys(asked))
+
+
+def _request(taken: Claim) -> PrivacyRequest:
+    """Return what the evaluation asks of the guarantee: all that the budget says."""
+    budget = taken.budget
+    request = PrivacyRequest(
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
+        neighbours=Neighbours(budget.neighbours),
+        schema=Schema(),
+        assume_public=(),
+        noise_seed=None,
+        rows_per_user=budget.rows_per_user,
+        claim=taken,
+    )
+    return request.settled(lambda _epsilon, _delta: budget.accountant)
+
+
+def _granted(request: PrivacyRequest) -> Accountant:
+    granted = request.granted
+    assert granted is not None
+    return granted

@@ -1,0 +1,127 @@
+"""What `evaluate` returns: released figures, curves and their plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError, check_choice
+from dpboost.evaluating.class_figures import Curve
+from dpboost.evaluating.figures import Figure
+from dpboost.privacy.report import PrivacyReport
+
+_KINDS = ("roc", "precision_recall", "calibration", "groups")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """Metrics of a released model on private rows.
+
+    Parameters
+    ----------
+    metrics : dict of str to Figure
+        Of all rows together; ``evaluation["auc"]`` is one of them. Each has an interval of 95 %
+        that counts noise and sample.
+    groups : dict of group to dict of str to Figure
+        The same for the rows of each group; empty without groups. Rows of no declared group are
+        under ``"other"``.
+    curves : dict of str to dict of label to Curve
+        ``"roc"``, ``"precision_recall"`` and ``"calibration"`` of each output of a classifier.
+    report : PrivacyReport
+        What the evaluation alone has spent.
+    notes : tuple of str
+        What the figures leave out.
+    """
+
+    metrics: Mapping[str, Figure]
+    groups: Mapping[Any, Mapping[str, Figure]] = field(default_factory=dict)
+    curves: Mapping[str, Mapping[Any, Curve]] = field(default_factory=dict)
+    report: PrivacyReport
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.metrics[name]
+
+    def __str__(self) -> str:
+        blocks = [("all rows", self.metrics), *self.groups.items()]
+        lines = []
+        for group, figures in blocks:
+            lines.append(f"{group}:")
+            lines += [f"  {name:<18} {figure}" for name, figure in figures.items()]
+        return "\n".join([*lines, "", *self.notes, self.report.guarantee])
+
+    def plot(self, kind: str | None = None, *, metric: str | None = None, ax: Any = None) -> Any:
+        """Draw a curve of a classifier, or a metric by group.
+
+        Parameters
+        ----------
+        kind : {"roc", "precision_recall", "calibration", "groups"}, optional
+            ROC of a classifier by default, groups of a regressor.
+        metric : str, optional
+            Of the groups; the first one by default.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no such curve or metric.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        owner = "Evaluation.plot"
+        kind = kind or ("roc" if self.curves else "groups")
+        check_choice("kind", owner, kind, _KINDS)
+        if kind != "groups" and kind not in self.curves:
+            raise InvalidParameterError(f"A regressor has no curve {kind!r}: plot 'groups'.")
+        if kind == "groups":
+            metric = check_choice(
+                "metric", owner, metric or next(iter(self.metrics)), tuple(self.metrics)
+            )
+        ax = _axes(ax)
+        if kind == "groups":
+            assert metric is not None
+            self._plot_groups(ax, metric)
+        else:
+            self._plot_curve(ax, kind)
+        return ax
+
+    def _plot_groups(self, ax: Any, metric: str) -> None:
+        blocks = {"all rows": self.metrics, **self.groups}
+        for place, figures in enumerate(blocks.values()):
+            figure = figures[metric]
+            ax.plot([place, place], [figure.low, figure.high], color="gray")
+            ax.plot([place], [figure.value], marker="o", color="C0")
+        ax.set_xticks(range(len(blocks)), [str(name) for name in blocks])
+        ax.set(ylabel=metric)
+
+    def _plot_curve(self, ax: Any, kind: str) -> None:
+        axes = {
+            "roc": ("false positives", "true positives"),
+            "precision_recall": ("recall", "precision"),
+            "calibration": ("predicted probability", "share of the label"),
+        }
+        for label, curve in self.curves[kind].items():
+            drawn = ax.plot(curve.x, curve.y, marker=".", label=str(label))
+            if curve.low is not None and curve.high is not None:
+                color = drawn[0].get_color()
+                ax.vlines(curve.x, curve.low, curve.high, color=color, alpha=0.5)
+        if kind != "precision_recall":
+            ax.plot([0, 1], [0, 1], linestyle=":", color="gray")
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=axes[kind][0], ylabel=axes[kind][1])
+        ax.legend(title="label")
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plot() needs matplotlib: pip install 'dpboost[plot]'.") from error
+    return pyplot.subplots()[1]

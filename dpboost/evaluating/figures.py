@@ -1,0 +1,100 @@
+"""A released number and the interval around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Standard deviations of a normal law that 95 % of it lie within.
+DEVIATIONS = 1.959964
+
+Array = NDArray[np.float64]
+#: A number, and its variances by sample and by noise.
+Parts = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A metric of the rows that are evaluated, as far as noise lets it be known.
+
+    Parameters
+    ----------
+    value : float
+        Where noise has left nothing, the end of the range that is nearest.
+    low, high : float
+        Interval of 95 % for the metric of the population that the rows were drawn from: it counts
+        the noise and that the rows are a sample.
+    noise_stddev : float
+        Standard deviation that noise alone gives the value.
+    """
+
+    value: float
+    low: float
+    high: float
+    noise_stddev: float
+
+    @classmethod
+    def around(
+        cls,
+        value: float,
+        *,
+        sampling: float,
+        noise: float,
+        least: float = -math.inf,
+        most: float = math.inf,
+        root: bool = False,
+    ) -> Figure:
+        """Return a figure from variances.
+
+        Parameters
+        ----------
+        value : float
+        sampling, noise : float
+            Variances of the value.
+        least, most : float
+            Ends of the range of the metric.
+        root : bool, default=False
+            Whether the metric is the root of the value.
+        """
+        if not math.isfinite(value + sampling + noise):
+            value, sampling, noise = 0.0, math.inf, math.inf
+        reach = DEVIATIONS * math.sqrt(max(sampling, 0.0) + noise)
+        ends = [value, value - reach, value + reach]
+        deviation = math.sqrt(noise)
+        if root:
+            ends = [math.sqrt(max(end, 0.0)) for end in ends]
+            # The slope of a root, by the interval where the value is near zero.
+            deviation /= max(2 * ends[0], math.sqrt(reach) if reach else 1.0)
+        found, low, high = (min(max(end, least), most) for end in ends)
+        return cls(value=found, low=low, high=high, noise_stddev=deviation)
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".4g"
+        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+
+def ratio(weights: Array, counts: Array, total: float, noise_variance: float) -> Parts:
+    """Return a mean over rows that are counted in cells, with its variances.
+
+    Parameters
+    ----------
+    weights : ndarray
+        What a row of each cell adds.
+    counts : ndarray
+        Noisy numbers of rows, all rows in one of the cells.
+    total : float
+        Their sum, at least 1.
+    noise_variance : float
+        Of each count.
+
+    Returns
+    -------
+    value, sampling, noise : float
+    """
+    value = float((weights * counts).sum()) / total
+    slope = (weights - value) / total
+    sampling = float((slope**2 * counts).sum())
+    return value, max(sampling, 0.0), noise_variance * float((slope**2).sum())
