@@ -24,6 +24,7 @@ from dpboost.engine import train
 from dpboost.estimators.tree import DPTreeClassifier
 from dpboost.evaluating import Evaluation, evaluate
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
 from dpboost.lightgbm.evaluation import PublicRowsWarning
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
@@ -80,6 +81,7 @@ __all__ = [
     "BudgetWarning",
     "CVBooster",
     "CVResults",
+    "ConstraintCheck",
     "DPBoostClassifier",
     "DPBoostRegressor",
     "DPTreeClassifier",
@@ -104,6 +106,7 @@ __all__ = [
     "Sequence",
     "UndeclaredWarning",
     "__version__",
+    "check_constraints",
     "create_tree_digraph",
     "cv",
     "early_stopping",

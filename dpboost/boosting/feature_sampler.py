@@ -30,6 +30,50 @@ class Preference:
     floor: float
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AllowedFeatures:
+    """Public draws of the features that a tree may split, where it chooses among them itself.
+
+    Parameters
+    ----------
+    groups : tuple of tuple of int
+        Each tree is of one of them, each as likely.
+    most : int or None
+        Most features of a tree, drawn at random from its group.
+    public : numpy.random.Generator
+        Public randomness.
+
+    Privacy
+    -------
+    Looks at nothing but public randomness: whatever a tree then chooses privately among the drawn
+    features costs what it costs among all, because a score keeps its sensitivity.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    most: int | None
+    public: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        groups: tuple[tuple[int, ...], ...] | None,
+        most: int | None,
+        n_features: int,
+        public: np.random.Generator,
+    ) -> AllowedFeatures | None:
+        """Return what keeps to these groups and this size, None where all features may meet."""
+        if groups is None and most is None:
+            return None
+        return cls(groups=groups or (tuple(range(n_features)),), most=most, public=public)
+
+    def draw(self) -> NDArray[np.int32]:
+        """Return the features of the next tree, in ascending order."""
+        group = np.array(self.groups[int(self.public.integers(len(self.groups)))], dtype=np.int32)
+        if self.most is not None and self.most < len(group):
+            group = np.sort(self.public.choice(group, self.most, replace=False))
+        return group
+
+
 class FeatureQueue:
     """A shuffled list of features, refilled by what released leaves have shown.
 
@@ -44,6 +88,11 @@ class FeatureQueue:
     preference : Preference
     public : numpy.random.Generator
         Public randomness.
+    groups : tuple of tuple of int, optional
+        Features that may meet in a partition. The first feature comes from the list, then a group
+        that it is in, each as likely, and the others from that group with the chances of a list.
+    alone : ndarray of shape (n_features,), bool, optional
+        Features whose partitions have no other.
 
     Privacy
     -------
@@ -51,17 +100,30 @@ class FeatureQueue:
     """
 
     def __init__(
-        self, n_features: int, preference: Preference, public: np.random.Generator
+        self,
+        n_features: int,
+        preference: Preference,
+        public: np.random.Generator,
+        *,
+        groups: tuple[tuple[int, ...], ...] | None = None,
+        alone: NDArray[np.bool_] | None = None,
     ) -> None:
         self.preference = preference
         self._public = public
+        self._groups = groups
+        self._alone = alone
+        self._allowed = np.arange(n_features)
+        if groups is not None:
+            self._allowed = np.unique(np.concatenate(groups))
         self._waiting: list[int] = []
         self._gains = np.zeros(n_features)
         self._variances = np.zeros(n_features)
         self._visits = np.zeros(n_features)
 
     def take(self, k: int) -> NDArray[np.int32]:
-        """Take the next ``k`` different features."""
+        """Take the next ``k`` different features, fewer where no group has so many."""
+        if self._groups is not None or self._alone is not None:
+            return self._take_constrained(k)
         taken: list[int] = []
         while len(taken) < k:
             if not self._waiting:
@@ -96,16 +158,56 @@ class FeatureQueue:
         np.add.at(self._variances, split_features, variances)
         np.add.at(self._visits, features, 1.0)
 
+    def _take_constrained(self, k: int) -> NDArray[np.int32]:
+        """Take a feature from the list and the others from a group that it is in."""
+        if not self._waiting:
+            self._waiting = self._refill()
+        first = self._waiting.pop()
+        own = np.flatnonzero([first in group for group in self._groups or ()])
+        group = self._allowed
+        if self._groups is not None:
+            group = np.array(self._groups[own[int(self._public.integers(len(own)))]])
+        rest = group[group != first]
+        if self._alone is not None:
+            rest = rest[:0] if self._alone[first] else rest[~self._alone[rest]]
+        n_more = min(k - 1, len(rest))
+        if not n_more:
+            return np.array([first], dtype=np.int32)
+        if self._groups is None:
+            return self._with_next(first, rest, n_more)
+        weights = self._chances()[rest]
+        more = self._public.choice(rest, n_more, replace=False, p=weights / weights.sum())
+        return np.concatenate(([first], more)).astype(np.int32)
+
+    def _with_next(self, first: int, rest: NDArray[np.integer], n_more: int) -> NDArray[np.int32]:
+        """Add the next features of the list that are among the rest; the others keep their turn."""
+        taken, passed = [first], []
+        while len(taken) <= n_more:
+            if not self._waiting:
+                self._waiting = self._refill()
+            feature = self._waiting.pop()
+            if feature in rest and feature not in taken:
+                taken.append(feature)
+            elif feature not in taken:
+                passed.append(feature)
+        self._waiting += passed[::-1]
+        return np.array(taken, dtype=np.int32)
+
     def _refill(self) -> list[int]:
-        n_features = len(self._gains)
-        if self._visits.min() <= 0:
-            return self._public.permutation(n_features).tolist()
-        preference = self.preference
-        sure = self._gains - preference.doubt * np.sqrt(self._variances)
-        shown = np.maximum(sure, 0.0) / self._visits
-        best = max(float(shown.max()), 1e-12)
-        weights = (shown / best) ** preference.power + preference.floor
+        allowed = self._allowed
+        n_features = len(allowed)
+        if self._visits[allowed].min() <= 0:
+            return allowed[self._public.permutation(n_features)].tolist()
+        weights = self._chances()[allowed]
         places = (np.arange(n_features) + self._public.random()) / n_features
         drawn = (weights / weights.sum()).cumsum().searchsorted(places)
         drawn = np.minimum(drawn, n_features - 1)
-        return self._public.permutation(drawn).tolist()
+        return allowed[self._public.permutation(drawn)].tolist()
+
+    def _chances(self) -> NDArray[np.float64]:
+        """Return how much more often each feature is to be cut, up to a common factor."""
+        preference = self.preference
+        sure = self._gains - preference.doubt * np.sqrt(self._variances)
+        shown = np.maximum(sure, 0.0) / np.where(self._visits > 0, self._visits, 1.0)
+        best = max(float(shown.max()), 1e-12)
+        return (shown / best) ** preference.power + preference.floor

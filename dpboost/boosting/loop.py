@@ -53,6 +53,13 @@ class RoundCallback(Protocol):
         """Take the released trees of the round; return whether training ends with it."""
 
 
+class TreesAtTheEnd(Protocol):
+    """Rewrites released trees: post-processing, of which rounds know nothing."""
+
+    def rewrite(self, trees: tuple[Tree, ...], n_outputs: int) -> tuple[Tree, ...]:
+        """Return the trees of the model, round by round as they came."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoostingLoop:
     """Strategies of a boosting run; one object serves every recipe.
@@ -65,11 +72,14 @@ class BoostingLoop:
         How rounds share rows.
     learner : RoundLearner
         Learns the trees of one round.
+    finish : TreesAtTheEnd, optional
+        Rewrites the released trees once all are there.
     """
 
     n_rounds: int
     schedule: Schedule
     learner: RoundLearner
+    finish: TreesAtTheEnd | None = None
 
     def boost(
         self,

@@ -16,7 +16,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import Partition, PartitionGrid
-from dpboost.trees.tree import Tree
+from dpboost.trees.tree import LeafNoise, Tree
 
 # Released hessian sums are written as weights in these units, so that small ones stay apart.
 WEIGHT_UNITS = 16
@@ -79,10 +79,10 @@ class PartitionLearner:
         """Release the trees of one round; their structure is shared by all outputs."""
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
-        noise = ledger.accountant.noise(budget)
+        mechanism = ledger.accountant.noise(budget)
         sums = rows.leaf_sums(partition, self.scale, ledger.neighbours)
-        noise_stddev = sums.noise_stddev(noise)
-        released = ledger.release(noise, sums, label="leaf sums")
+        noise_stddev = sums.noise_stddev(mechanism)
+        released = ledger.release(mechanism, sums, label="leaf sums")
         gradients = released[0] * self.scale.gradient_unit_value
         hessians = released[1] * self.scale.hessian_unit_value
         noise_stddev *= self.scale.gradient_unit_value
@@ -95,8 +95,15 @@ class PartitionLearner:
         values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
+        noise = LeafNoise(
+            gradient_stddev=noise_stddev,
+            reg_lambda=self.leaf.reg_lambda,
+            prior=self.leaf.prior,
+            units_per_step=self.loss.units_per_one * rate,
+            weight_unit=1 / WEIGHT_UNITS,
+        )
         return tuple(
-            _tree(partition, value, weight, gain)
+            _tree(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)
         )
 
@@ -119,6 +126,7 @@ def _tree(
     value: NDArray[np.int64],
     weight: NDArray[np.float64],
     gain: NDArray[np.float64],
+    noise: LeafNoise,
 ) -> Tree:
     """Return the tree of one output."""
     return Tree(
@@ -129,4 +137,5 @@ def _tree(
         leaf_value=np.ascontiguousarray(value),
         leaf_count=np.rint(np.maximum(weight, 0.0) * WEIGHT_UNITS).astype(np.int64),
         split_gain=gain,
+        noise=noise,
     )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.boosting.feature_sampler import AllowedFeatures
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.grower import LevelwiseGrower
+from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.losses import SplitLoss
 from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
@@ -50,6 +55,10 @@ class SplitLearner:
         Rows whose absolute gradient is larger are dropped (gradient-based data filtering).
     learning_rate : float
         Shrinkage of released leaf values.
+    allowed : AllowedFeatures, optional
+        Which features the next tree may split; all where there is none.
+    monotone : MonotoneLeaves, optional
+        Brings the leaves of a tree, whose noise is equally large, into order.
     """
 
     loss: SplitLoss
@@ -58,6 +67,8 @@ class SplitLearner:
     clip: LeafClip
     gradient_bound: float
     learning_rate: float
+    allowed: AllowedFeatures | None = None
+    monotone: MonotoneLeaves | None = None
 
     def learn(
         self,
@@ -70,14 +81,25 @@ class SplitLearner:
     ) -> tuple[Tree, ...]:
         """Release the tree at position ``index`` of its ensemble."""
         leaf = replace(self.leaf, clip=self.clip.at(index))
+        features = None if self.allowed is None else self.allowed.draw()
         tree = self.grower.grow(
-            rows.node_statistics(self.gradient_bound, ledger.neighbours),
+            rows.node_statistics(self.gradient_bound, ledger.neighbours, features=features),
             leaf=leaf,
             epsilon=pure_epsilon(budget),
             ledger=ledger,
         )
+        if features is not None:
+            tree = replace(tree, feature=features[tree.feature])
         rate = self.learning_rate if learning_rate is None else learning_rate
-        value = self.loss.to_score_units(tree.leaf_value, leaf.unit, rate)
+        value = self.loss.to_score_units(self.in_order(tree), leaf.unit, rate)
         assert tree.split_gain is not None
         gain = tree.split_gain * self.loss.squared_step
         return (replace(tree, leaf_value=value, split_gain=gain),)
+
+    def in_order(self, tree: Tree) -> NDArray[np.number]:
+        """Return the leaf values of a tree as the constraints want them."""
+        if self.monotone is None:
+            return tree.leaf_value
+        nodes = (tree.feature, tree.left_bins, tree.left, tree.right)
+        values = tree.leaf_value[np.newaxis].astype(np.float64)
+        return self.monotone.project(nodes, values, np.ones_like(values))[0]

@@ -92,7 +92,12 @@ class TreeRows:
         self._training = training
 
     def node_statistics(
-        self, gradient_bound: float, neighbours: Neighbours, *, summed: bool = False
+        self,
+        gradient_bound: float,
+        neighbours: Neighbours,
+        *,
+        summed: bool = False,
+        features: NDArray[np.int32] | None = None,
     ) -> NodeStatistics:
         """Histograms and totals for splits chosen node by node.
 
@@ -105,13 +110,16 @@ class TreeRows:
         summed : bool, default=False
             Whether the learner itself asks for histograms, which add up over places. Without
             that, a place that has all rows need not keep any.
+        features : ndarray of int32, optional
+            Features that the tree may split, which it then numbers from 0; all by default.
         """
         training = self._training
         whole = isinstance(training.source, LocalRows) and not summed
-        training.source.apply(EnterNodes(gradient_bound=gradient_bound, whole=whole))
+        entered = EnterNodes(gradient_bound=gradient_bound, whole=whole, features=features)
+        training.source.apply(entered)
         return NodeStatistics(
             training.source,
-            training.layout,
+            training.layout if features is None else training.layout.of_features(features),
             neighbours,
             whole=whole,
             n_threads=training.n_threads,

@@ -21,6 +21,7 @@ from dpboost.data.fingerprint import new_key
 from dpboost.data.labels import whole_numbers
 from dpboost.recipes.recipe import Hyperparameters
 from dpboost.rows.row_attributes import RowExtras
+from dpboost.training.constraints import constrained
 from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
 from dpboost.training.inputs import (
     Reading,
@@ -108,6 +109,7 @@ objective, monitor
     check_labels(labels, task, algorithm, privacy, objective, extras)
     nominal = nominal_columns(reading.categorical, columns, privacy.schema, owner)
     schema = privacy.schema.resolve(columns.feature_names)
+    hyperparameters = constrained(hyperparameters, columns, schema, nominal, privacy, owner)
     check_learnable(
         schema,
         columns,

@@ -27,7 +27,7 @@ from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
-from dpboost.recipes.recipe import Hyperparameters
+from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import ResolvedSchema
 from dpboost.training.fit import Fitted
@@ -261,7 +261,7 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         if options.claim is not None:
             asked |= options.claim.terms(asked)
         privacy = PrivacyRequest.validated(owner, part=self._part, claim=options.claim, **asked)
-        names = ("n_estimators", *DECIDED_BY_RECIPE)
+        names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
         held = options.claim is not None and options.claim.holdout is not None
         if held and is_batched(X):
@@ -294,6 +294,10 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         if earlier is not None:
             like = read(self._like(first), privacy.schema, reading)
             privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))
+            found = hyperparameters.on_columns(like.feature_names, owner)
+            earlier.check_constraints(
+                found.monotone_constraints, found.interaction_constraints, owner
+            )
             scores = self._earlier_scores(earlier, X, privacy.schema, reading)
             objective = replace(objective, init_score=scores)
             options = options.continued(earlier.predict)
@@ -470,4 +474,9 @@ def _text_parameters(fitted: Fitted) -> dict[str, Any]:
         "max_depth": hyper.max_depth,
         "lambda_l2": hyper.reg_lambda,
         "max_bin": hyper.max_bin,
+        **{
+            name: value
+            for name in ("monotone_constraints", "interaction_constraints")
+            if (value := getattr(hyper, name)) is not None
+        },
     }

@@ -46,13 +46,25 @@ PARAMETERS = """    Parameters
         Typical size of a leaf's step; noisy steps are shrunk by it (``best``).
     hessian_share : float, default=None
         Part of a tree's budget for the hessian sums of its leaves (``best``).
+    max_interaction : int, default=None
+        Most features that meet in a tree, 1 to 3: 1 makes the model a sum of shapes of single
+        features. Costs no budget.
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Every tree
+        keeps to them on its whole domain, missing values aside: for raw scores, and so for means
+        and for probabilities of two classes. Leaves are projected after their release, which costs
+        no budget. With recipe ``best`` such a feature meets no other in a tree.
+    interaction_constraints : list of lists of int or str, or str like "[0,1],[2]", default=None
+        Groups of features: those of a tree come from one group. Features of no group take no part,
+        as in LightGBM. Costs no budget.
     n_jobs : int, default=None
         Threads, as in LightGBM; a number stands. By default the physical cores that the process
         may use (affinity, quota, ``OMP_NUM_THREADS``, threadpoolctl), on Linux fewer while other
         work keeps the processors busy. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds public randomness only, never noise: the model stays private and two fits
-        differ. The recipes ``dpboost``, ``para`` and ``seq`` draw no public randomness.
+        differ. The recipes ``dpboost``, ``para`` and ``seq`` draw public randomness only where
+        ``max_interaction`` or ``interaction_constraints`` is given.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.

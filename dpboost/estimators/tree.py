@@ -76,6 +76,10 @@ class DPTreeClassifier(TreeClassifier):
     bounds_share : float, default=None
         Part of a node's budget for bounds that tell which features need no histogram
         (``histograms_saving``).
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
+        projected after their release, which costs no budget: the raw score of the second of two
+        classes, or of each of several, keeps to it on the whole domain, missing values aside.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -143,6 +147,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         prune: bool | None = None,
         least_rows: int | None = None,
         bounds_share: float | None = None,
+        monotone_constraints: Any = None,
         n_jobs: int | None = None,
         noise_seed: int | None = None,
     ) -> None:
@@ -165,6 +170,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.prune = prune
         self.least_rows = least_rows
         self.bounds_share = bounds_share
+        self.monotone_constraints = monotone_constraints
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
 
@@ -230,7 +236,8 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
             y,
             recipe=self.recipe,
             hyperparameters=TreeHyperparameters(
-                **{name: getattr(self, name) for name in DECIDED_BY_RECIPE}
+                **{name: getattr(self, name) for name in DECIDED_BY_RECIPE},
+                monotone_constraints=self.monotone_constraints,
             ),
             privacy=privacy,
             n_jobs=self.n_jobs,

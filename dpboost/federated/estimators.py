@@ -19,7 +19,7 @@ from dpboost.federated.training.boosting import boost, check_agreement
 from dpboost.federated.training.party_tables import party_columns, party_tables
 from dpboost.federated.training.threat_model import party_report
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import Hyperparameters
+from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -39,8 +39,10 @@ _DOCUMENTATION = """    Parameters
         Parties that may show one another and the coordinator all they know: the guarantee for the
         rows of the rest holds against them. 1 is a party on its own; the noise grows with it.
     n_estimators, learning_rate, max_depth, reg_lambda, max_bin, trees_per_ensemble, \
-features_per_tree, gradient_clip, step_prior, hessian_share : optional
-        As of the estimators for one table; None means the rule of the recipe.
+features_per_tree, gradient_clip, step_prior, hessian_share, max_interaction, \
+monotone_constraints, interaction_constraints : optional
+        As of the estimators for one table; None means the rule of the recipe. Only recipe ``best``
+        takes ``max_interaction`` and ``interaction_constraints`` here.
     random_state : int, optional
         Seeds public randomness only.
     noise_seed : int, optional
@@ -84,6 +86,9 @@ class _FederatedEstimator(BaseEstimator):
         gradient_clip: float | None = None,
         step_prior: float | None = None,
         hessian_share: float | None = None,
+        max_interaction: int | None = None,
+        monotone_constraints: Any = None,
+        interaction_constraints: Any = None,
         random_state: Any = None,
         noise_seed: int | None = None,
         verbosity: int = 1,
@@ -133,7 +138,7 @@ class _FederatedEstimator(BaseEstimator):
             accountant=recipe.accountant(self.epsilon, self.delta).name,
             neighbours=self.neighbours,
             colluding=self.colluding,
-            hyper=Hyperparameters(**hyper).given(),
+            hyper=Hyperparameters(**hyper).on_columns(features, owner).given(),
             public_seed=check_integer("random_state", owner, seed, low=0),
             identities=tuple(identities),
             noise_seed=self.noise_seed,
@@ -251,7 +256,10 @@ class FederatedBoostingRegressor(_FederatedEstimator, DPBoostRegressor):
     """
 
 
-_HYPER = ("n_estimators", *(name for name in DECIDED_BY_RECIPE if name != "selection"))
+_HYPER = (
+    *("n_estimators", *(name for name in DECIDED_BY_RECIPE if name != "selection")),
+    *sorted(CONSTRAINTS),
+)
 _PARAMETERS = (
     *("epsilon", "delta", "recipe", "schema", "neighbours", *_HYPER),
     *("random_state", "noise_seed", "verbosity"),

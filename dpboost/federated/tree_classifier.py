@@ -22,6 +22,7 @@ from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.trees.constraints import Constraints
 
 __all__ = ["FederatedTreeClassifier"]
 
@@ -84,6 +85,10 @@ default="histograms"
     bounds_share : float, default=None
         Part of a node's budget for bounds that tell which features need no histogram
         (``histograms_saving``).
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
+        projected after their release, which costs no budget: the raw score of the second of two
+        classes, or of each of several, keeps to it on the whole domain, missing values aside.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.
@@ -152,6 +157,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         prune: bool | None = None,
         least_rows: int | None = None,
         bounds_share: float | None = None,
+        monotone_constraints: Any = None,
         noise_seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -171,6 +177,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         self.prune = prune
         self.least_rows = least_rows
         self.bounds_share = bounds_share
+        self.monotone_constraints = monotone_constraints
         self.noise_seed = noise_seed
 
     def fit(
@@ -296,7 +303,10 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         )
         check_integer("colluding", owner, self.colluding, low=0, high=n_parties - 1)
         check_choice("recipe", owner, self.recipe, FEDERATED_RECIPES)
-        hyper = {name: getattr(self, name) for name in _DECIDED}
+        hyper = {name: getattr(self, name) for name in (*_DECIDED, "monotone_constraints")}
+        owner = type(self).__name__
+        directions = Constraints.of(hyper["monotone_constraints"], None, list(features), owner)
+        hyper["monotone_constraints"] = directions.monotone_text
         agreement = Agreement(
             n_parties=n_parties,
             features=tuple(map(str, features)),

@@ -164,3 +164,48 @@ def leaf_scores(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     else:
         raw = np.log(inside).T
     return np.rint(raw / SCORE_UNIT).astype(np.int64)
+
+
+def class_probabilities(scores: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the class probabilities that raw scores stand for.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_outputs, n_leaves), int64
+        From `leaf_scores`.
+
+    Returns
+    -------
+    ndarray of shape (n_leaves, n_classes)
+    """
+    raw = scores * SCORE_UNIT
+    if len(raw) == 1:
+        raw = np.concatenate([np.zeros_like(raw), raw])
+    odds = np.exp(raw - raw.max(axis=0))
+    shares: NDArray[np.float64] = (odds / odds.sum(axis=0)).T
+    return shares
+
+
+def score_precision(probability: NDArray[np.float64], tree: GrownTree) -> NDArray[np.float64]:
+    """Return the inverse variance of the noise of every raw score, up to a common factor.
+
+    To first order: the noise of each count, over the released size of the leaf, divided by what a
+    score gains where a probability does.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_leaves, n_classes)
+    tree : GrownTree
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_leaves)
+    """
+    inside = np.clip(probability, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
+    size = np.maximum(tree.counts.sum(axis=1), max(tree.noise_stddev, 1.0))
+    others = max(probability.shape[1] - 1, 1)
+    spread = (1 - inside) ** 2 + others * (inside / others) ** 2
+    slope = inside * (1 - inside) if probability.shape[1] == 2 else inside
+    precision = (size[:, np.newaxis] * slope) ** 2 / spread
+    shown = precision[:, 1:] if probability.shape[1] == 2 else precision
+    return np.ascontiguousarray(shown.T)

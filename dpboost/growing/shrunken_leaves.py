@@ -55,6 +55,29 @@ class ShrunkenLeaf:
         steps = -gradients / denominator * self.shrinkage((noise_stddev / denominator) ** 2)
         return np.minimum(np.maximum(steps, -self.largest), self.largest)
 
+    def precision(self, hessians: NDArray[np.float64], noise_stddev: float) -> NDArray[np.float64]:
+        """Return the inverse of the posterior variance of every step, up to a common factor.
+
+        The steps that are in order and likeliest under noise and prior are the projection of the
+        posterior means by these weights. Where there is no noise they are the denominators, the
+        weights of the Newton step itself.
+
+        Parameters
+        ----------
+        hessians : ndarray of shape (n_outputs, n_leaves)
+            Released sums.
+        noise_stddev : float
+            Standard deviation of the noise of a gradient sum.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_leaves)
+        """
+        denominator = np.maximum(hessians, 0.0) + self.reg_lambda
+        if noise_stddev == 0:
+            return denominator
+        return (denominator / noise_stddev) ** 2 + self.prior**-2
+
     def shrinkage(self, variance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of the posterior mean for noise of this variance."""
         return self.prior**2 / (self.prior**2 + variance)

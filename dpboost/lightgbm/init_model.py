@@ -19,6 +19,7 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.arrays import as_array
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.constraint_check import check_constraints
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 
@@ -158,6 +159,28 @@ class EarlierModel:
                 "with the same categories in the same order."
             )
         return self.predict(X)
+
+    def check_constraints(self, monotone: Any, interactions: Any, owner: str) -> None:
+        """Raise unless this model keeps to the constraints of the one that continues it.
+
+        Parameters
+        ----------
+        monotone, interactions : any
+            As `dpboost.check_constraints` takes them.
+        owner : str
+
+        Raises
+        ------
+        InvalidParameterError
+            Where it is not proved.
+        """
+        found = check_constraints(self.booster, monotone, interactions)
+        if not found:
+            raise InvalidParameterError(
+                f"The 'init_model' parameter of {owner} must be a model whose trees keep to the "
+                f"constraints of this one: {'; '.join(found.reasons)}. Train it under them, or "
+                "leave them out."
+            )
 
     @property
     def n_rounds(self) -> int:

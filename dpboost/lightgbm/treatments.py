@@ -119,10 +119,14 @@ TREATMENTS: dict[str, Treatment] = {
     "path_smooth": _ignored("set reg_lambda or step_prior", 0),
     "linear_tree": _refused("linear leaves are not available", False),
     "linear_lambda": _ignored("linear leaves are not available", 0),
-    "monotone_constraints": _refused("constraints are not available", None, "", ()),
-    "monotone_constraints_method": _ignored("constraints are not available", "basic"),
-    "monotone_penalty": _ignored("constraints are not available", 0),
-    "interaction_constraints": _refused("constraints are not available", None, "", ()),
+    "monotone_constraints": _argument("monotone_constraints", "a dict from names is taken as well"),
+    "monotone_constraints_method": _ignored(
+        "released leaves are projected, which is exact for every tree", "basic"
+    ),
+    "monotone_penalty": _ignored("splits are not chosen by the rows, or not by the constraint", 0),
+    "interaction_constraints": _argument(
+        "interaction_constraints", "the features of a whole tree are of one group"
+    ),
     "forcedsplits_filename": _refused("forced splits are not available", None, ""),
     "feature_contri": _refused("penalties of features are not available", None, "", ()),
     "cegb_tradeoff": _ignored("penalties of features are not available", 1),

@@ -27,6 +27,7 @@ from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
+from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
 from dpboost.privacy.accounting import (
@@ -233,20 +234,35 @@ def build(setting: Setting) -> BoostingLoop:
     information = facts.n_rows * facts.epsilon if facts.delta > 0 else 0.0
     orders = information >= ROWS_TO_ORDER_CATEGORIES
     preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
-    to_order = np.flatnonzero((binner.is_categorical == 1) & (binner.n_bins > 2))
+    constraints = setting.constraints
+    allowed = constraints.allowed(binner.n_features)
+    to_order = np.flatnonzero(allowed & (binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
         grid=grid,
-        queue=FeatureQueue(binner.n_features, preference, setting.public),
+        queue=FeatureQueue(
+            binner.n_features,
+            preference,
+            setting.public,
+            groups=constraints.groups,
+            alone=np.array(constraints.monotone) != 0 if constraints.monotone else None,
+        ),
         scale=_sum_scale(hyper, facts),
         leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),
-        features_per_tree=min(hyper.features_per_tree, binner.n_features, MAX_FEATURES),
+        features_per_tree=min(
+            hyper.features_per_tree, hyper.max_interaction or MAX_FEATURES, binner.n_features
+        ),
         depth=hyper.max_depth,
         learning_rate=hyper.learning_rate,
         to_order=to_order[::-1].tolist() if orders else [],
         public=setting.public,
     )
-    return BoostingLoop(n_rounds=hyper.n_estimators, schedule=_schedule(hyper), learner=learner)
+    return BoostingLoop(
+        n_rounds=hyper.n_estimators,
+        schedule=_schedule(hyper),
+        learner=learner,
+        finish=PooledShapes.of(constraints.monotone, binner),
+    )
 
 
 def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:

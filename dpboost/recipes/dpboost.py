@@ -19,11 +19,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpboost.boosting.feature_sampler import AllowedFeatures
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
 from dpboost.boosting.split_learner import LeafClip, SplitLearner
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.grower import LevelwiseGrower
+from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.losses import GRADIENT_UNIT, LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
@@ -81,6 +83,7 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
         n_threads=setting.n_threads,
     )
     leaf = first_leaf(hyper, bound, loss.hessian)
+    constraints = setting.constraints
     learner = SplitLearner(
         loss=loss,
         grower=LevelwiseGrower(
@@ -91,6 +94,10 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
         clip=LeafClip(largest=leaf.clip, decay=clip_decay),
         gradient_bound=bound,
         learning_rate=hyper.learning_rate,
+        allowed=AllowedFeatures.of(
+            constraints.groups, hyper.max_interaction, setting.facts.n_features, setting.public
+        ),
+        monotone=MonotoneLeaves.of(constraints.monotone, setting.binner),
     )
     return BoostingLoop(n_rounds=hyper.n_estimators, schedule=schedule, learner=learner)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.trees.constraints import Constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,11 @@ class Hyperparameters:
         Typical size of a leaf's step, by which noisy steps are shrunk.
     hessian_share : float, optional
         Part of a tree's budget that goes to hessian sums, in (0, 1).
+    max_interaction : int, optional
+        Most features of a tree, 1 to 3.
+    monotone_constraints, interaction_constraints : any, optional
+        As the user gave them; LightGBM's text by positions once the columns are known
+        (`on_columns`).
     """
 
     n_estimators: int | None = None
@@ -67,6 +73,9 @@ class Hyperparameters:
     gradient_clip: float | None = None
     step_prior: float | None = None
     hessian_share: float | None = None
+    max_interaction: int | None = None
+    monotone_constraints: Any = None
+    interaction_constraints: Any = None
 
     def validate(self, owner: str) -> None:
         """Raise ``InvalidParameterError`` for a value outside its interval."""
@@ -76,6 +85,7 @@ class Hyperparameters:
             "max_bin": (2, 255),
             "trees_per_ensemble": (1, 100_000),
             "features_per_tree": (1, 3),
+            "max_interaction": (1, 3),
         }
         for name, (low, high) in integers.items():
             value = getattr(self, name)
@@ -106,10 +116,33 @@ class Hyperparameters:
             values[field.name] = getattr(defaults, field.name) if own is None else own
         return Hyperparameters(**values)
 
+    def on_columns(self, names: Sequence[str], owner: str) -> Hyperparameters:
+        """Return these values with constraints by the positions of columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            For constraints that do not fit the columns.
+        """
+        found = self.constraints(names, owner)
+        return replace(
+            self,
+            monotone_constraints=found.monotone_text,
+            interaction_constraints=found.interaction_text,
+        )
+
+    def constraints(self, names: Sequence[str], owner: str = "fit") -> Constraints:
+        """Return what a model of these columns may not do."""
+        return Constraints.of(self.monotone_constraints, self.interaction_constraints, names, owner)
+
     def given(self) -> dict[str, int | float | str]:
         """Return the values that are set, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+
+#: What the user may forbid a model, in every recipe.
+CONSTRAINTS = frozenset({"max_interaction", "monotone_constraints", "interaction_constraints"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +202,14 @@ class Setting:
     public: np.random.Generator
     n_threads: int
 
+    @property
+    def constraints(self) -> Constraints:
+        """What the model may not do."""
+        hyper = self.hyper
+        if hyper.monotone_constraints is None and hyper.interaction_constraints is None:
+            return Constraints()
+        return hyper.constraints(self.binner.feature_names)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -226,7 +267,7 @@ class Recipe:
     def check(self, request: Hyperparameters, owner: str) -> None:
         """Raise for a value that the algorithm would ignore."""
         for name, value in request.given().items():
-            if name not in self.used:
+            if name not in self.used and name not in CONSTRAINTS:
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {owner} has no meaning for recipe="
                     f"{self.name!r}. Got {value!r}; leave it at None."

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpboost._utils.validation import (
     InvalidParameterError,
@@ -16,12 +19,14 @@ from dpboost._utils.validation import (
 )
 from dpboost.data.binner import Binner
 from dpboost.growing.class_leaves import ClassProbability, GrownTree
+from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.trees.constraints import Constraints
 from dpboost.trees.split_candidates import Candidates
 
 #: Criteria by the names that users write.
@@ -65,6 +70,9 @@ class TreeHyperparameters:
         Nodes of fewer rows by their released histograms stay leaves.
     bounds_share : float, optional
         Part of a node's budget for bounds of what each feature can do, in (0, 1).
+    monotone_constraints : any, optional
+        As the user gave them; LightGBM's text by positions once the columns are known. Every
+        recipe takes them: leaves are brought into order after their release.
     """
 
     max_depth: int | None = None
@@ -80,6 +88,7 @@ class TreeHyperparameters:
     prune: bool | None = None
     least_rows: int | None = None
     bounds_share: float | None = None
+    monotone_constraints: Any = None
 
     def validate(self, owner: str) -> None:
         """Raise ``InvalidParameterError`` for a value outside its interval."""
@@ -118,6 +127,20 @@ class TreeHyperparameters:
             check_choice("criterion", owner, self.criterion, tuple(CRITERIA))
         if self.prune is not None and not isinstance(self.prune, bool):
             raise refuse("prune", owner, "True, False or None", self.prune)
+
+    def on_columns(
+        self, names: Sequence[str], is_categorical: NDArray[np.bool_], owner: str
+    ) -> TreeHyperparameters:
+        """Return these values with constraints by the positions of columns.
+
+        Raises
+        ------
+        InvalidParameterError
+            For constraints that do not fit the columns.
+        """
+        found = Constraints.of(self.monotone_constraints, None, names, owner)
+        check_ordered(found.monotone, is_categorical, names)
+        return replace(self, monotone_constraints=found.monotone_text)
 
     def filled(self, defaults: TreeHyperparameters) -> TreeHyperparameters:
         """Return these values with ``defaults`` in the place of every None."""
@@ -214,7 +237,7 @@ class TreeRecipe:
     def check(self, request: TreeHyperparameters, owner: str) -> None:
         """Raise for a value that the algorithm would ignore or does not know."""
         for name, value in request.given().items():
-            if name not in self.used:
+            if name not in self.used and name != "monotone_constraints":
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {owner} has no meaning for recipe="
                     f"{self.name!r}. Got {value!r}; leave it at None."

@@ -62,14 +62,17 @@ class EnterNodes:
         Rows with a larger absolute gradient are dropped (gradient-based data filtering).
     whole : bool, default=False
         Whether all rows of the fit are at this one place.
+    features : ndarray of int32, optional
+        Features that the tree may split; all by default.
     """
 
     gradient_bound: float
     whole: bool = False
+    features: NDArray[np.int32] | None = None
 
     def execute(self, rows: BoostingState) -> BoostingState:
         """Put the rows of one place into the root."""
-        rows.enter_nodes(self.gradient_bound, whole=self.whole)
+        rows.enter_nodes(self.gradient_bound, whole=self.whole, features=self.features)
         return rows
 
 

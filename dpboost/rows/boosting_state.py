@@ -154,7 +154,13 @@ class BoostingState:
         """Take note of the released trees of a round, one for each output."""
         self._trees.append(trees)
 
-    def enter_nodes(self, gradient_bound: float, *, whole: bool = False) -> None:
+    def enter_nodes(
+        self,
+        gradient_bound: float,
+        *,
+        whole: bool = False,
+        features: NDArray[np.int32] | None = None,
+    ) -> None:
         """Put the rows of the round into the root of a tree, without those that are filtered.
 
         Parameters
@@ -163,6 +169,8 @@ class BoostingState:
             Rows with a larger absolute gradient are dropped.
         whole : bool, default=False
             Whether all rows of the fit are here.
+        features : ndarray of int32, optional
+            Features that the tree may split; all by default.
         """
         # Recipes that choose splits node by node take these losses only, and no weights.
         assert isinstance(self.loss, SquaredLoss | LogisticLoss)
@@ -179,9 +187,13 @@ class BoostingState:
             n_threads=self.n_threads,
         )
         words *= self.present[self._round]
+        layout = self.layout
+        if features is not None:
+            lines, places = dense_columns(columns, features)
+            columns, layout = lines[places], layout.of_features(features)
         kind = whole_rows if whole else NodeRows
         self.nodes: NodeRows | FewRows = kind(
-            columns, words, self.layout, self.n_threads, self._workspace
+            columns, words, layout, self.n_threads, self._workspace
         )
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:

@@ -61,6 +61,10 @@ class TrainingCallback(Protocol):
     def facts(self) -> dict[str, bool | int | float | str]:
         """Public facts for the report."""
 
+    @property
+    def best_iteration(self) -> int:
+        """The last round that is kept, 0 for all."""
+
     def check(self, schema: Schema, n_features: int, classes: Any) -> None:
         """Refuse what cannot be used, before anything is drawn."""
 
@@ -209,6 +213,10 @@ def train(
         trees = loop.boost(
             rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
         )
+    if loop.finish is not None:
+        best = monitor.best_iteration if monitor else 0
+        kept = trees[: best * loss.n_outputs] if best > 0 else trees
+        trees = loop.finish.rewrite(kept, loss.n_outputs)
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=completed.assumed,

@@ -16,6 +16,7 @@ from dpboost.privacy.queries import LocalRows
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.recipe import Hyperparameters, Recipe
 from dpboost.rows.raw_rows import RawRows
+from dpboost.training.constraints import constrained
 from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
 from dpboost.training.inputs import (
     Reading,
@@ -111,6 +112,9 @@ def fit_ensemble(
     if monitor is not None:
         monitor.check(privacy.schema, table.n_features, classes)
     schema = privacy.schema.resolve(table.feature_names)
+    hyperparameters = constrained(
+        hyperparameters, ColumnFacts.of(table), schema, nominal, privacy, owner
+    )
     check_learnable(
         schema,
         ColumnFacts.of(table),

@@ -18,8 +18,15 @@ from dpboost.data.labels import check_same_length, encode_classes, read_class_la
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import Table, read_table
 from dpboost.data.users import take_rows
-from dpboost.growing.class_leaves import SCORE_UNIT, GrownTree, leaf_scores
+from dpboost.growing.class_leaves import (
+    SCORE_UNIT,
+    GrownTree,
+    class_probabilities,
+    leaf_scores,
+    score_precision,
+)
 from dpboost.growing.grower import binary_nodes
+from dpboost.growing.monotone_leaves import MonotoneLeaves, Nodes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.privacy.accounting import PureAccountant
@@ -44,6 +51,7 @@ from dpboost.training.label_warnings import warn_of_empty
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta, warn_of_request
 from dpboost.training.public_schema import CompletedSchema, complete_schema
 from dpboost.training.start_value import SURE
+from dpboost.trees.constraints import Constraints
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.exported_tree import ReleasedTree
 from dpboost.trees.split_candidates import Candidates
@@ -133,6 +141,8 @@ def fit_tree(
     n_threads = effective_n_threads(n_jobs)
     table = read_table(X, schema=privacy.schema)
     labels = _read_labels(y, table, privacy)
+    nominal = np.isin(np.arange(table.n_features), list(_nominal(table, privacy)))
+    hyperparameters = hyperparameters.on_columns(table.feature_names, nominal, owner)
     check_least_epsilon(algorithm, hyperparameters, table.n_features, privacy, owner)
     warn_of_request(privacy, "classification")
     ledger = privacy.ledger(privacy.granted or PureAccountant())
@@ -175,6 +185,13 @@ def fit_tree(
         ledger=ledger,
         n_threads=n_threads,
     )
+
+
+def _nominal(table: Table, privacy: PrivacyRequest) -> set[int]:
+    """Return the columns whose values have no order that splits know."""
+    known = privacy.schema.resolve(table.feature_names).categories
+    ordered = table.ordered if "categories" in privacy.assume_public else frozenset()
+    return set(table.categorical) - ordered | set(known)
 
 
 def check_least_epsilon(
@@ -284,8 +301,17 @@ def release_tree(
         facts={**_facts(recipe, hyper, completed, privacy), **facts()},
     )
     probability = recipe.probability.of(grown)
+    nodes = binary_nodes(grown.growing, binner.is_categorical)
+    scores = leaf_scores(probability)
+    constraints = Constraints.of(hyper.monotone_constraints, None, binner.feature_names, "fit")
+    monotone = MonotoneLeaves.of(constraints.monotone, binner)
+    if monotone is not None:
+        weights = score_precision(probability, grown)
+        scores = np.rint(monotone.project(nodes, scores.astype(np.float64), weights))
+        scores = scores.astype(np.int64)
+        probability = class_probabilities(scores)
     return FittedTree(
-        ensemble=_ensemble(grown, probability, binner, report),
+        ensemble=_ensemble(nodes, scores, grown, binner, report),
         tree=_readable(grown, probability, rows),
         hyperparameters=hyper,
         completed=completed,
@@ -370,11 +396,14 @@ def public_classes(schema: ResolvedSchema) -> list[Any]:
 
 
 def _ensemble(
-    grown: GrownTree, probability: NDArray[np.float64], binner: Binner, report: PrivacyReport
+    nodes: Nodes,
+    values: NDArray[np.int64],
+    grown: GrownTree,
+    binner: Binner,
+    report: PrivacyReport,
 ) -> Ensemble:
     """Write the tree as LightGBM knows trees: binary, with one copy for each output."""
-    feature, left_bins, left, right = binary_nodes(grown.growing, binner.is_categorical)
-    values = leaf_scores(probability)
+    feature, left_bins, left, right = nodes
     sizes = np.maximum(grown.counts, 0.0).sum(axis=1)
     first = Tree(
         feature=feature,
@@ -384,7 +413,7 @@ def _ensemble(
         leaf_value=values[0],
         leaf_count=np.rint(sizes).astype(np.int64),
     )
-    n_classes = probability.shape[1]
+    n_classes = grown.counts.shape[1]
     counts = np.ascontiguousarray(grown.counts.T)
     of_class = np.repeat(sizes[np.newaxis], n_classes, axis=0)
     shown, _ = split_gains(first, counts, of_class, grown.noise_stddev, _SHARES)

@@ -43,6 +43,15 @@ class Layout:
             is_categorical=binner.is_categorical,
         )
 
+    def of_features(self, features: NDArray[np.int32]) -> Layout:
+        """Lay out some of the features, in this order."""
+        sizes = np.diff(self.cell_offsets)[features]
+        return Layout(
+            cell_offsets=np.append(0, np.cumsum(sizes)).astype(np.int32),
+            candidate_offsets=np.append(0, np.cumsum(sizes - 1)).astype(np.int32),
+            is_categorical=self.is_categorical[features],
+        )
+
     @property
     def n_cells(self) -> int:
         """Cells of one node."""

@@ -12,6 +12,49 @@ SET_WORDS = 4
 """A set of bins is 256 bits in four 64-bit words."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class LeafNoise:
+    """How the noise of released sums comes into the leaves of a tree; all of it public.
+
+    A leaf of gradient sum ``G`` and hessian sum ``H`` has the step ``-w G / h`` with
+    ``h = max(H, 0) + lambda``. Its weight ``w = tau**2 / (tau**2 + (s / h)**2)`` shrinks it by the
+    standard deviation ``s`` of the noise of ``G``.
+
+    Parameters
+    ----------
+    gradient_stddev : float
+        ``s``.
+    reg_lambda, prior : float
+        ``lambda`` and ``tau``.
+    units_per_step : float
+        Units of the ensemble's grid in a step of one, learning rate included.
+    weight_unit : float
+        What one unit of ``leaf_count`` is worth in ``H``.
+    """
+
+    gradient_stddev: float
+    reg_lambda: float
+    prior: float
+    units_per_step: float
+    weight_unit: float
+
+    def response(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return by how many units a leaf falls where its gradient sum rises by one."""
+        steps = self._weight(leaf_count) / self._denominator(leaf_count)
+        return np.asarray(self.units_per_step * steps, dtype=np.float64)
+
+    def stddev(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise of each leaf, in units of the grid."""
+        return np.asarray(self.gradient_stddev * self.response(leaf_count), dtype=np.float64)
+
+    def _denominator(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(leaf_count * self.weight_unit + self.reg_lambda, dtype=np.float64)
+
+    def _weight(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
+        variance = (self.gradient_stddev / self._denominator(leaf_count)) ** 2
+        return np.asarray(self.prior**2 / (self.prior**2 + variance), dtype=np.float64)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tree:
     """One binary tree over binned features, made of released values and public choices only.
@@ -35,6 +78,8 @@ class Tree:
     split_gain : ndarray of shape (n_nodes,), float64, or None
         What released numbers show of the gain of each split, less what noise alone would show:
         negative where it would show more. Squares of raw scores, times weights of the sides.
+    noise : LeafNoise, optional
+        How the noise of the released sums comes into the leaves, where the recipe releases sums.
     """
 
     feature: NDArray[np.int32]
@@ -44,6 +89,7 @@ class Tree:
     leaf_value: NDArray[np.int64]
     leaf_count: NDArray[np.int64] | None = None
     split_gain: NDArray[np.float64] | None = None
+    noise: LeafNoise | None = None
 
     @property
     def n_nodes(self) -> int:

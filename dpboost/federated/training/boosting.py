@@ -6,6 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
@@ -16,6 +18,7 @@ from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training.histogram_learner import HistogramLearner
 from dpboost.federated.training.party_queries import PartyRowStore
 from dpboost.federated.training.threat_model import facts
+from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.exact_arithmetic import number_of
 from dpboost.privacy.ledger import Ledger
@@ -143,6 +146,16 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
         raise refuse("hyper", OWNER, "hyper-parameters by name", agreement.hyper) from error
     hyper.validate(OWNER)
     recipe.check(hyper, OWNER)
+    hyper = hyper.on_columns(agreement.features, OWNER)
+    nominal = agreement.declared.resolve(agreement.features).categories
+    listed = np.isin(np.arange(len(agreement.features)), list(nominal))
+    monotone = hyper.constraints(agreement.features, OWNER).monotone
+    check_ordered(monotone, listed, agreement.features)
+    if not recipe.start_share:
+        for name in ("max_interaction", "interaction_constraints"):
+            if getattr(hyper, name) is not None:
+                must = "None: parties tell of all features of a level; recipe='best' takes it"
+                raise refuse(name, OWNER, must, getattr(hyper, name))
     schema = agreement.declared
     name = "label_bounds" if agreement.task == "regression" else "classes"
     if getattr(schema, name) is None:

@@ -97,6 +97,10 @@ class HistogramLearner:
         hessians = central.leaf.hessian * counts
         rate = central.learning_rate if learning_rate is None else learning_rate
         steps = leaf.steps(gradients, hessians, noise_stddev)
+        if central.monotone is not None:
+            weights = leaf.precision(hessians, noise_stddev)[np.newaxis]
+            nodes = (feature, left_bins, left, right)
+            steps = central.monotone.project(nodes, steps[np.newaxis], weights)[0]
         tree = Tree(
             feature=feature,
             left_bins=left_bins,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -94,12 +95,13 @@ def _told(order: Any) -> Any:
         return b.AssignRows(shares=order.shares)
     if isinstance(order, SelectRound):
         return b.Take(index=order.index)
-    if isinstance(order, EnterNodes):
+    if isinstance(order, EnterNodes) and order.features is None:
         return b.Enter(gradient_bound=order.gradient_bound)
     if isinstance(order, SplitNodes):
         return b.Split(feature=order.feature, split_bin=order.split_bin)
     if isinstance(order, AddValues):
         return b.Add(values=order.values)
     if isinstance(order, AppendTrees):
-        return b.Append(trees=order.trees)
+        # Scores need no more than structure and values.
+        return b.Append(trees=tuple(replace(tree, noise=None) for tree in order.trees))
     raise TypeError(f"Parties are not told {type(order).__name__}.")

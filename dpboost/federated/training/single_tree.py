@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
 from dpboost.federated.party.boosting_state import check
@@ -94,7 +96,9 @@ def agreed_recipe(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyp
     hyper = TreeHyperparameters(**agreement.hyper)
     hyper.validate(owner)
     recipe.check(hyper, owner)
-    return recipe, hyper
+    nominal = agreement.declared.resolve(agreement.features).categories
+    listed = np.isin(np.arange(len(agreement.features)), list(nominal))
+    return recipe, hyper.on_columns(agreement.features, listed, owner)
 
 
 def check_agreement(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyperparameters]:

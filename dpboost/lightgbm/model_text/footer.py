@@ -14,6 +14,8 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 REPORT_KEY = "dpboost:"
 PANDAS_KEY = "pandas_categorical:"
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
+# Signs of features, or lists of their positions.
+_NUMBERS = re.compile(r"-?\d+(,-?\d+)*|\[\d+(,\d+)*\](,\[\d+(,\d+)*\])*")
 # LightGBM turns the values into JSON without escaping anything.
 PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\\\x00-\x1f\x7f]*)\]')
 
@@ -59,6 +61,8 @@ PARAMETER_TYPES: dict[str, type] = {
     "poisson_max_delta_step": float,
     "tweedie_variance_power": float,
     "is_unbalance": bool,
+    "monotone_constraints": list,
+    "interaction_constraints": list,
     "scale_pos_weight": float,
     "num_class": int,
     "num_threads": int,
@@ -98,6 +102,8 @@ def _parameter_value(name: str, value: Any) -> str:
         return str(int(value))
     if kind is float and isinstance(value, numbers.Real) and math.isfinite(value):
         return repr(float(value))
+    if kind is list and isinstance(value, str) and _NUMBERS.fullmatch(value):
+        return value
     if kind is str and isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
         return value
     raise refuse(name, "the model text", f"a {kind.__name__} that LightGBM can read", value)

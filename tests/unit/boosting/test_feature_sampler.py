@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpboost.boosting.feature_sampler import MEMORY, FeatureQueue, Preference
+from dpboost.boosting.feature_sampler import (
+    MEMORY,
+    AllowedFeatures,
+    FeatureQueue,
+    Preference,
+)
 
 PLAIN = Preference(doubt=0.0, power=1.0, floor=0.2)
 
@@ -102,3 +107,65 @@ def test_what_was_shown_long_ago_is_forgotten():
 def test_the_order_is_public_randomness():
     same = [np.concatenate([queue(9, seed).take(3) for _ in range(1)]) for seed in (1, 1, 2)]
     assert same[0].tolist() == same[1].tolist() != same[2].tolist()
+
+
+def constrained(groups=None, alone=(), n_features=6, seed=0):
+    flags = np.isin(np.arange(n_features), alone) if len(alone) else None
+    public = np.random.default_rng(seed)
+    return FeatureQueue(n_features, PLAIN, public, groups=groups, alone=flags)
+
+
+def test_a_partition_is_of_one_group():
+    groups = ((0, 1, 2), (2, 3), (4,))
+    waiting = constrained(groups)
+    seen = set()
+    for step in range(300):
+        features = waiting.take(3)
+        taken = set(features.tolist())
+        assert len(taken) == len(features)
+        assert any(taken <= set(group) for group in groups)
+        learn(waiting, features[0], float(step % 3))
+        seen |= taken
+    assert seen == {0, 1, 2, 3, 4}  # 5 is in no group
+
+
+def test_some_features_are_alone():
+    waiting = constrained(alone=(1, 4))
+    sizes = {}
+    for step in range(300):
+        features = waiting.take(3)
+        learn(waiting, features[0], float(step % 3))
+        for feature in features.tolist():
+            sizes.setdefault(feature, set()).add(len(features))
+    assert sizes[1] == sizes[4] == {1}
+    assert all(sizes[feature] == {3} for feature in (0, 2, 3, 5))
+
+
+def test_features_that_are_alone_keep_their_turn():
+    waiting = constrained(alone=(1, 4), n_features=8)
+    first = []
+    while len(first) < 8:
+        first += waiting.take(3).tolist()
+    assert sorted(first) == list(range(8))
+
+
+def test_alone_in_a_group():
+    waiting = constrained(((0, 1, 2), (3, 4)), alone=(1,))
+    for _ in range(200):
+        features = waiting.take(3)
+        learn(waiting, features[0], 1.0)
+        assert (1 not in features) or len(features) == 1
+
+
+def test_draws_of_what_a_tree_may_split():
+    public = np.random.default_rng(0)
+    assert AllowedFeatures.of(None, None, 5, public) is None
+    drawn = AllowedFeatures.of(None, 2, 5, public)
+    seen = np.concatenate([drawn.draw() for _ in range(200)])
+    assert sorted(set(seen.tolist())) == list(range(5))
+    assert len(seen) == 400
+    of_groups = AllowedFeatures.of(((0, 1), (2, 3, 4)), None, 5, public)
+    found = {tuple(of_groups.draw().tolist()) for _ in range(50)}
+    assert found == {(0, 1), (2, 3, 4)}
+    narrow = AllowedFeatures.of(((0, 1), (2, 3, 4)), 1, 5, public)
+    assert {len(narrow.draw()) for _ in range(20)} == {1}

@@ -22,7 +22,7 @@ STOCK = "tree\n\nend of trees\n\nparameters:\n\nend of parameters\n\npandas_cate
 
 
 def test_every_parameter_makes_a_well_formed_line():
-    values = {bool: True, int: -1, float: 0.1, str: "gbdt"}
+    values = {bool: True, int: -1, float: 0.1, str: "gbdt", list: "[0,1],[2]"}
     lines = parameter_lines({name: values[kind] for name, kind in PARAMETER_TYPES.items()})
     assert lines.count("\n") == len(PARAMETER_TYPES)
     assert all(PARAMETER_LINE.fullmatch(line) for line in lines.split("\n")[:-1])
