@@ -37,7 +37,7 @@ from dpboost.plotting import (
 )
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
-from dpboost.schema import Schema
+from dpboost.schema import DataDictionary, Schema, schema_template
 from dpboost.sklearn import (
     DPBoostClassifier,
     DPBoostRegressor,
@@ -85,6 +85,7 @@ __all__ = [
     "DPBoostClassifier",
     "DPBoostRegressor",
     "DPTreeClassifier",
+    "DataDictionary",
     "Dataset",
     "EarlyStopException",
     "EpsilonExplanation",
@@ -120,5 +121,6 @@ __all__ = [
     "record_evaluation",
     "register_logger",
     "reset_parameter",
+    "schema_template",
     "train",
 ]

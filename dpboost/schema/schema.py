@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import html
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ from dpboost._utils.schema_checks import (
 )
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
+from dpboost.schema.data_dictionary import DataDictionary
+from dpboost.schema.table_check import SchemaCheck, check_labels, check_table, named_columns
 
 __all__ = ["MAX_VALUE_BINS", "Category", "Column", "ResolvedSchema", "Schema", "lightgbm_name"]
 
@@ -218,6 +221,41 @@ class Schema:
         write_atomically(path, text.encode())
 
     @classmethod
+    def from_data_dictionary(
+        cls, path: str | os.PathLike[str], *, target: str | None = None, max_rows: int | None = None
+    ) -> Schema:
+        """Return what a data dictionary declares.
+
+        Parameters
+        ----------
+        path : str or path
+            A CSV file with a line for each column, or a JSON file with a list of objects. Headers
+            are ``name``, ``type`` (number, integer, boolean, category or text), ``lower``,
+            ``upper``, ``values`` (separated by ``|``), ``role`` (feature, target, user or ignore)
+            and ``description``, or what other systems call them, REDCap among them.
+        target : str, optional
+            Column to predict, where no line has the role ``target``: its values are the
+            ``classes``, its range the ``label_bounds``.
+        max_rows : int, optional
+            Passed on.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        InvalidParameterError
+            For a file that cannot be read, and for lines that are not understood.
+
+        See Also
+        --------
+        dpboost.schema_template : A dictionary to be filled in, from a table's names and types.
+        """
+        parts = DataDictionary.from_file(path).schema_parts(target)
+        return cls(max_rows=max_rows, **parts)
+
+    @classmethod
     def from_public_sample(
         cls, X: Any, y: Any = None, *, task: str | None = None, max_rows: int | None = None
     ) -> Schema:
@@ -259,6 +297,67 @@ class Schema:
                 bounds = _finite_range(labels)
                 parts["label_bounds"] = bounds
         return cls(max_rows=max_rows, **parts)
+
+    def check(self, X: Any, y: Any = None) -> SchemaCheck:
+        """Look at private rows: list everything that will be clipped, dropped, refused or learned.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (n_rows, n_features)
+            The private rows.
+        y : array-like of shape (n_rows,), optional
+            Their labels.
+
+        Returns
+        -------
+        SchemaCheck
+            Printed, one line for each finding.
+
+        Privacy
+        -------
+        **Private**: exact counts of rows, without noise. It is a look for whoever may see the
+        rows. Mend what is wrong by the codebook, never by the counts.
+
+        Examples
+        --------
+        >>> check = Schema(bounds={0: (0, 100)}).check([[34], [120]])
+        >>> [finding.text for finding in check.findings]
+        ['1 row outside [0, 100] are clipped']
+        """
+        names, values = [], []
+        for name, column in named_columns(X):
+            names.append(name)
+            values.append(column)
+        known = self.resolve([str(name) for name in names])
+        declared = {
+            "bounds": known.bounds,
+            "edges": known.edges,
+            "categories": known.categories,
+            "integer": known.integer,
+        }
+        findings = check_table(declared, names, values)
+        if y is not None:
+            findings += check_labels(np.asarray(y).ravel(), self.classes, self.label_bounds)
+        return SchemaCheck(findings=tuple(findings))
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        rows = [
+            (str(key), name, ", ".join(map(str, value)))
+            for name in _BY_COLUMN
+            for key, value in getattr(self, name).items()
+        ]
+        for name in ("integer", "classes", "label_bounds"):
+            if getattr(self, name):
+                rows.append(("", name, ", ".join(map(str, getattr(self, name)))))
+        if self.max_rows is not None:
+            rows.append(("", "max_rows", str(self.max_rows)))
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        heads = "<tr><th>column</th><th>declared</th><th>value</th></tr>"
+        return f"<table>{heads}{cells}</table>"
 
     def resolve(self, feature_names: Sequence[str]) -> ResolvedSchema:
         """Return the same knowledge with every column given by its position.

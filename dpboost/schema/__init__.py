@@ -1,0 +1,27 @@
+"""What a data owner may declare: schemas, data dictionaries, and looks at one's own rows."""
+
+from __future__ import annotations
+
+from dpboost.schema.data_dictionary import DataDictionary
+from dpboost.schema.schema import (
+    MAX_VALUE_BINS,
+    Category,
+    Column,
+    ResolvedSchema,
+    Schema,
+    lightgbm_name,
+)
+from dpboost.schema.table_check import SchemaCheck
+from dpboost.schema.template import schema_template
+
+__all__ = [
+    "MAX_VALUE_BINS",
+    "Category",
+    "Column",
+    "DataDictionary",
+    "ResolvedSchema",
+    "Schema",
+    "SchemaCheck",
+    "lightgbm_name",
+    "schema_template",
+]

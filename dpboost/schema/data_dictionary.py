@@ -1,0 +1,344 @@
+"""Data dictionaries: tables that say what each column of another table may hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpboost._utils.files import write_atomically
+from dpboost._utils.schema_checks import Category
+from dpboost._utils.validation import InvalidParameterError
+
+#: What a column may be; each with other words for it that dictionaries use.
+TYPES = {
+    "number": ("numeric", "float", "double", "real", "decimal", "continuous", "calc", "slider"),
+    "integer": ("int", "count", "whole number", "ordinal"),
+    "boolean": ("bool", "flag", "yesno", "truefalse", "binary"),
+    "category": ("categorical", "nominal", "factor", "enum", "dropdown", "radio", "checkbox"),
+    "text": ("string", "str", "varchar", "char", "notes"),
+}
+
+#: What a column is for.
+ROLES = ("feature", "target", "user", "ignore")
+
+# Headers of this library's own files come first; then those of other systems.
+_HEADERS = {
+    "name": ("name", "column", "variable", "field", "variable / field name"),
+    "type": ("type", "dtype", "data type", "field type"),
+    "lower": ("lower", "min", "minimum", "low", "text validation min"),
+    "upper": ("upper", "max", "maximum", "high", "text validation max"),
+    "values": (
+        *("values", "categories", "choices", "levels", "codes"),
+        "choices, calculations, or slider labels",
+    ),
+    "role": ("role", "use"),
+    "description": ("description", "label", "meaning", "field label"),
+}
+
+#: Headers of a file that this library writes.
+COLUMNS = tuple(_HEADERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnEntry:
+    """One line of a data dictionary.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    type : str
+        One of number, integer, boolean, category and text; "" where it is left open.
+    lower, upper : float or None
+        Inclusive range of the values.
+    values : tuple
+        Values of a category.
+    role : str
+        One of feature, target, user and ignore.
+    description : str
+        For people.
+    """
+
+    name: str
+    type: str = ""
+    lower: float | None = None
+    upper: float | None = None
+    values: tuple[Category, ...] = ()
+    role: str = "feature"
+    description: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line as plain values, what is empty left out."""
+        found = {
+            "name": self.name,
+            "type": self.type,
+            "lower": self.lower,
+            "upper": self.upper,
+            "values": list(self.values),
+            "role": self.role if self.role != "feature" else "",
+            "description": self.description,
+        }
+        return {key: value for key, value in found.items() if value not in ("", None, [])}
+
+
+@dataclass(frozen=True)
+class DataDictionary:
+    r"""What is publicly known about the columns of a table, line by line.
+
+    Parameters
+    ----------
+    entries : tuple of ColumnEntry
+        One for each column.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a name that stands twice, and for two targets.
+
+    Privacy
+    -------
+    Everything in a data dictionary is published with the model: it holds what is known without
+    looking at the private rows.
+
+    Examples
+    --------
+    >>> text = "name,type,min,max,values\nage,integer,0,120,\nsex,category,,,F|M"
+    >>> DataDictionary.from_csv_text(text).schema_parts()["bounds"]
+    {'age': (0.0, 120.0)}
+    """
+
+    entries: tuple[ColumnEntry, ...]
+
+    def __post_init__(self) -> None:
+        names = [entry.name for entry in self.entries]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidParameterError(f"The data dictionary has two lines for {name!r}.")
+        if sum(entry.role == "target" for entry in self.entries) > 1:
+            raise InvalidParameterError("The data dictionary has more than one target: keep one.")
+
+    @property
+    def target(self) -> str | None:
+        """Name of the column to predict, where a line says so."""
+        return next((entry.name for entry in self.entries if entry.role == "target"), None)
+
+    @property
+    def user_column(self) -> str | None:
+        """Name of the column that says whose row it is, where a line says so."""
+        return next((entry.name for entry in self.entries if entry.role == "user"), None)
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Names of columns that take no part."""
+        return tuple(entry.name for entry in self.entries if entry.role == "ignore")
+
+    def schema_parts(self, target: str | None = None) -> dict[str, Any]:
+        """Return what the lines declare, as the arguments of ``Schema``.
+
+        Parameters
+        ----------
+        target : str, optional
+            Column to predict, where no line says so. Its values are the classes, its range
+            the label bounds.
+
+        Returns
+        -------
+        dict
+            With ``bounds``, ``categories``, ``integer``, and ``classes`` or ``label_bounds``.
+
+        Raises
+        ------
+        InvalidParameterError
+            For half a range, for a category without values, and for a target that has no line.
+        """
+        target = target or self.target
+        names = [entry.name for entry in self.entries]
+        if target is not None and target not in names:
+            raise InvalidParameterError(
+                f"The data dictionary has no line for the target {target!r}."
+            )
+        parts: dict[str, Any] = {"bounds": {}, "categories": {}, "integer": []}
+        for entry in self.entries:
+            bounds = _bounds(entry)
+            if entry.name == target:
+                if entry.values or entry.type == "boolean":
+                    parts["classes"] = entry.values or (False, True)
+                elif bounds is not None:
+                    parts["label_bounds"] = bounds
+                continue
+            if entry.role in ("ignore", "user"):
+                continue
+            if entry.values:
+                parts["categories"][entry.name] = entry.values
+            elif entry.type == "category":
+                raise InvalidParameterError(
+                    f"The data dictionary lists no values for the category {entry.name!r}: give "
+                    "them, separated by '|', leave its type open, or let it be ignored."
+                )
+            elif bounds is not None:
+                parts["bounds"][entry.name] = bounds
+                if entry.type in ("integer", "boolean"):
+                    parts["integer"].append(entry.name)
+        return parts
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> DataDictionary:
+        """Read a CSV file, or a JSON file that holds a list of objects with the same names.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a file that cannot be read or is none of both.
+        """
+        shown = repr(os.fspath(path))
+        try:
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                text = file.read()
+            if os.fspath(path).lower().endswith(".json"):
+                return cls.from_lines(json.loads(text))
+        except (OSError, ValueError) as error:
+            if isinstance(error, InvalidParameterError):
+                raise
+            raise InvalidParameterError(
+                f"The data dictionary {shown} cannot be read: {error}"
+            ) from error
+        return cls.from_csv_text(text)
+
+    @classmethod
+    def from_csv_text(cls, text: str) -> DataDictionary:
+        """Read the text of a CSV file, separated by commas, semicolons or tabs."""
+        header = text.partition("\n")[0]
+        separator = max(",;\t", key=header.count)
+        return cls.from_lines(csv.DictReader(io.StringIO(text), delimiter=separator))
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[Mapping[str, Any]]) -> DataDictionary:
+        """Read mappings from header to value, one for each column.
+
+        Raises
+        ------
+        InvalidParameterError
+            For lines without a name, and for types, roles and numbers that are none.
+        """
+        if isinstance(lines, (Mapping, str)):
+            raise InvalidParameterError("A data dictionary in JSON is a list of objects.")
+        entries = map(_entry, lines)
+        return cls(tuple(entry for entry in entries if entry is not None))
+
+    def to_csv_text(self) -> str:
+        """Return the CSV file that `from_csv_text` reads."""
+        file = io.StringIO()
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for entry in self.entries:
+            line = entry.to_dict()
+            if entry.values:
+                line["values"] = "|".join(map(str, entry.values))
+            writer.writerow(line)
+        return file.getvalue()
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV file, or JSON where the path ends so; an old file stays on failure."""
+        text = self.to_csv_text()
+        if os.fspath(path).lower().endswith(".json"):
+            lines = [entry.to_dict() for entry in self.entries]
+            text = json.dumps(lines, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(path, text.encode())
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
+    """Read one line under any of the known headers, others are left out; None if it is empty."""
+    if not isinstance(line, Mapping):
+        raise InvalidParameterError("A line of a data dictionary is a mapping, by header.")
+    if not any(map(_text, line.values())):
+        return None
+    headers = {_text(header).lower(): value for header, value in line.items()}
+    given = {
+        part: next((headers[name] for name in names if name in headers), None)
+        for part, names in _HEADERS.items()
+    }
+    name = _text(given["name"])
+    if not name:
+        raise InvalidParameterError(
+            f"A line of the data dictionary names no column. Its headers are "
+            f"{', '.join(map(repr, line))}; one of them must be 'name'."
+        )
+    role = _text(given["role"]).lower() or "feature"
+    if role not in ROLES:
+        raise InvalidParameterError(
+            f"The role of {name!r} in the data dictionary must be one of {', '.join(ROLES)}, "
+            f"not {role!r}."
+        )
+    kind = _type(name, _text(given["type"]).lower())
+    return ColumnEntry(
+        name=name,
+        type=kind,
+        lower=_number(name, given["lower"]),
+        upper=_number(name, given["upper"]),
+        values=_values(kind, given["values"]),
+        role=role,
+        description=_text(given["description"]),
+    )
+
+
+def _type(name: str, word: str) -> str:
+    for kind, others in TYPES.items():
+        if word == kind or word in others:
+            return kind
+    if word:
+        raise InvalidParameterError(
+            f"The type of {name!r} in the data dictionary must be one of {', '.join(TYPES)}, or "
+            f"empty, not {word!r}."
+        )
+    return ""
+
+
+def _number(name: str, value: Any) -> float | None:
+    if not _text(value):
+        return None
+    try:
+        return float(_text(value))
+    except ValueError:
+        raise InvalidParameterError(
+            f"The range of {name!r} in the data dictionary must be numbers, not {value!r}."
+        ) from None
+
+
+def _values(kind: str, value: Any) -> tuple[Category, ...]:
+    """Read ``A|B``, or ``1, Yes | 2, No`` with codes before labels, or a list."""
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    if kind in ("number", "integer", "boolean") and not _text(value):
+        return ()
+    parts = [part.strip() for part in _text(value).split("|") if part.strip()]
+    codes = [part.partition(",")[0].strip() for part in parts]
+    if parts and all("," in part for part in parts) and all(map(_is_integer, codes)):
+        return tuple(map(int, codes))
+    if parts and all(map(_is_integer, parts)):
+        return tuple(map(int, parts))
+    return tuple(parts)
+
+
+def _is_integer(text: str) -> bool:
+    return text.lstrip("+-").isdigit()
+
+
+def _bounds(entry: ColumnEntry) -> tuple[float, float] | None:
+    if entry.type == "boolean" and entry.lower is None and entry.upper is None:
+        return (0.0, 1.0)
+    if (entry.lower is None) != (entry.upper is None):
+        raise InvalidParameterError(
+            f"The data dictionary gives one end of the range of {entry.name!r}: give both, or none."
+        )
+    if entry.lower is None or entry.upper is None:
+        return None
+    return (entry.lower, entry.upper)

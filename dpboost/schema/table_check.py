@@ -1,0 +1,220 @@
+"""A private look at one's own rows: what a schema would do to them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from dpboost._utils.sparse_checks import checked_sparse
+from dpboost._utils.validation import refuse
+
+#: Said wherever a look is shown.
+WARNING = "PRIVATE: counted in the rows without noise. Look at it where the rows may be seen, "
+WARNING += "and do not let a schema follow it: a bound that was read off the rows reveals them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that happens to a column.
+
+    Parameters
+    ----------
+    column : str
+        Its name, or the word ``label``.
+    what : {"clipped", "other", "dropped", "rounded", "refused", "learned", "missing"}
+        What happens.
+    text : str
+        For people.
+    """
+
+    column: str
+    what: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaCheck:
+    """What a schema would do to a table; made by `Schema.check`.
+
+    Parameters
+    ----------
+    findings : tuple of Finding
+        In the order of the columns; the label comes last.
+
+    Privacy
+    -------
+    Private: exact counts of rows. It is for whoever may see the rows, and for nobody else.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing at all was found."""
+        return not self.findings
+
+    def __repr__(self) -> str:
+        lines = [f"{finding.column}: {finding.text}" for finding in self.findings]
+        return "\n".join([WARNING, "", *(lines or ["Nothing is clipped, dropped or refused."])])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(finding.column)}</td><td>{html.escape(finding.what)}</td>"
+            f"<td>{html.escape(finding.text)}</td></tr>"
+            for finding in self.findings
+        )
+        return (
+            f"<p><strong>{html.escape(WARNING)}</strong></p><table><tr><th>column</th>"
+            f"<th>what happens</th><th>how often</th></tr>{rows}</table>"
+        )
+
+
+def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any]]]:
+    """Go through the columns of a table, by name where it has names.
+
+    Parameters
+    ----------
+    X : DataFrame, array or sparse matrix of shape (n_rows, n_columns)
+
+    Raises
+    ------
+    InvalidParameterError
+        For what is no table.
+    """
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        for index, name in enumerate(X.columns):
+            column = X.iloc[:, index]
+            yield (name if isinstance(name, str) else index), column.to_numpy(dtype=object)
+        return
+    array = checked_sparse(X).toarray() if scipy.sparse.issparse(X) else np.asarray(X)
+    if array.ndim != 2:
+        raise refuse("X", "Schema.check", "a table with two dimensions", array.ndim)
+    yield from enumerate(array.T)
+
+
+def check_table(
+    declared: dict[str, Any], names: Sequence[str | int], columns: Sequence[NDArray[Any]]
+) -> list[Finding]:
+    """Return what happens to the columns of a table.
+
+    Parameters
+    ----------
+    declared : dict
+        ``bounds``, ``edges`` and ``categories`` by position, and ``integer`` as a set of positions.
+    names : sequence of str or int
+    columns : sequence of ndarray of shape (n_rows,)
+    """
+    findings: list[Finding] = []
+    for index, (name, values) in enumerate(zip(names, columns, strict=True)):
+        shown = str(name)
+        empty = _is_missing(values)
+        if empty.any():
+            found = f"{_rows(empty)} without a value: they get a bin of their own"
+            findings.append(Finding(column=shown, what="missing", text=found))
+        present = values[~empty]
+        if index in declared["categories"]:
+            findings += _check_categories(shown, present, declared["categories"][index])
+        else:
+            findings += _check_numbers(shown, present, index, declared)
+    return findings
+
+
+def check_labels(labels: NDArray[Any], classes: Any, label_bounds: Any) -> list[Finding]:
+    """Return what happens to labels.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+    classes : tuple or None
+    label_bounds : (float, float) or None
+    """
+    if classes is not None:
+        outside = np.array([label not in classes for label in labels.tolist()], dtype=bool)
+        if outside.any():
+            text = f"{_rows(outside)} of no declared class take no part"
+            return [Finding(column="label", what="dropped", text=text)]
+        return []
+    if label_bounds is None:
+        text = "neither classes nor label_bounds are declared: they are assumed public or learned"
+        return [Finding(column="label", what="learned", text=text)]
+    numbers = _as_numbers(labels)
+    if numbers is None or np.isnan(numbers).any():
+        return [Finding(column="label", what="refused", text="labels that are no numbers")]
+    return _clipped("label", numbers, label_bounds)
+
+
+def _rows(mask: NDArray[np.bool_]) -> str:
+    count = int(mask.sum())
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    # Missing values of every library are unequal to themselves, or None.
+    return np.array([_is_none(value) for value in values.tolist()], dtype=bool)
+
+
+def _is_none(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
+    if any(isinstance(value, str) for value in values.tolist()):
+        return None
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_categories(name: str, values: NDArray[Any], listed: tuple[Any, ...]) -> list[Finding]:
+    known = set(listed)
+    other = np.array([value not in known for value in values.tolist()], dtype=bool)
+    if not other.any():
+        return []
+    text = f'{_rows(other)} with a value that is not listed count as "other"'
+    return [Finding(column=name, what="other", text=text)]
+
+
+def _check_numbers(
+    name: str, values: NDArray[Any], index: int, declared: dict[str, Any]
+) -> list[Finding]:
+    numbers = _as_numbers(values)
+    if numbers is None:
+        text = "text without declared categories: learned where delta > 0, refused otherwise"
+        if index in declared["bounds"] or index in declared["edges"]:
+            text = "text in a column with bounds or edges"
+        return [Finding(column=name, what="refused", text=text)]
+    found: list[Finding] = []
+    if index in declared["integer"]:
+        fractions = numbers != np.floor(numbers)
+        if fractions.any():
+            text = f"{_rows(fractions)} with a fraction in a column of whole numbers"
+            found.append(Finding(column=name, what="rounded", text=text))
+    if index in declared["bounds"]:
+        found += _clipped(name, numbers, declared["bounds"][index])
+    elif index not in declared["edges"]:
+        text = "nothing is declared: bounds are learned with a part of the budget"
+        found.append(Finding(column=name, what="learned", text=text))
+    return found
+
+
+def _clipped(name: str, numbers: NDArray[np.float64], bounds: tuple[float, float]) -> list[Finding]:
+    outside = (numbers < bounds[0]) | (numbers > bounds[1])
+    if not outside.any():
+        return []
+    text = f"{_rows(outside)} outside [{bounds[0]:g}, {bounds[1]:g}] are clipped"
+    return [Finding(column=name, what="clipped", text=text)]

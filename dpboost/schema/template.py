@@ -1,0 +1,82 @@
+"""A data dictionary to be filled in, from the names and types of a table."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dpboost._utils.validation import refuse
+from dpboost.schema.data_dictionary import ColumnEntry, DataDictionary
+
+_KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
+
+
+def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataDictionary:
+    """Return a data dictionary with the names and types of a table, to be filled in.
+
+    Ranges and values are empty: they come from a codebook, from the law or from physics. Types
+    are those that the table's columns have; columns of text keep the type ``text`` until their
+    values are listed and their type is ``category``.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+        Of pandas, polars or pyarrow. Only names and types are read.
+    path : str or path, optional
+        Written there as well, as CSV, or as JSON where the name ends so.
+
+    Returns
+    -------
+    DataDictionary
+
+    Raises
+    ------
+    InvalidParameterError
+        For a table without names of columns.
+
+    Privacy
+    -------
+    No value of a row is read, and no list of categories of a column's type, which are values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [34, 52], "unit": ["A", "B"]})
+    >>> print(schema_template(table).to_csv_text())
+    name,type,lower,upper,values,role,description
+    age,integer,,,,,
+    unit,text,,,,,
+    <BLANKLINE>
+    """
+    dictionary = DataDictionary(tuple(_entries(X)))
+    if path is not None:
+        dictionary.to_file(path)
+    return dictionary
+
+
+def _entries(X: Any) -> list[ColumnEntry]:
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas, polars
+        dtypes = list(getattr(X.dtypes, "tolist", lambda: X.dtypes)())
+        return [
+            ColumnEntry(name=str(name), type=_type(dtype))
+            for name, dtype in zip(X.columns, dtypes, strict=True)
+        ]
+    if hasattr(X, "schema") and hasattr(X, "column_names"):  # pyarrow
+        return [ColumnEntry(name=field.name, type=_type(field.type)) for field in X.schema]
+    raise refuse("X", "schema_template", "a DataFrame, whose columns have names", type(X).__name__)
+
+
+def _type(dtype: Any) -> str:
+    kind = getattr(dtype, "kind", None)
+    if kind in _KINDS:
+        return _KINDS[kind]
+    name = str(dtype).lower()
+    if name.startswith(("bool",)):
+        return "boolean"
+    if name.startswith(("int", "uint")):
+        return "integer"
+    if name.startswith(("float", "double", "decimal", "half")):
+        return "number"
+    if name.startswith(("str", "object", "utf8", "large_string", "string")):
+        return "text"
+    return "category" if name.startswith(("categor", "enum", "dictionary")) else ""

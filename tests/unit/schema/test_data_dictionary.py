@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpboost import DataDictionary, Schema
+from dpboost._utils.validation import InvalidParameterError
+
+HOSPITAL = """name,type,lower,upper,values,role,description
+age,integer,0,120,,,years
+sex,category,,,F|M,,
+dose,number,0,2.5,,,mg
+smoker,boolean,,,,,
+ward,category,,,1|2|3,,
+patient,text,,,,user,
+note,text,,,,ignore,
+outcome,category,,,no|yes,target,
+"""
+
+
+def test_every_part_of_a_schema_comes_from_its_line(tmp_path):
+    path = tmp_path / "dictionary.csv"
+    path.write_text(HOSPITAL, encoding="utf-8")
+    schema = Schema.from_data_dictionary(path, max_rows=1000)
+    assert schema.bounds == {"age": (0, 120), "dose": (0, 2.5), "smoker": (0, 1)}
+    assert schema.categories == {"sex": ("F", "M"), "ward": (1, 2, 3)}
+    assert schema.integer == ("age", "smoker")
+    assert schema.classes == ("no", "yes")
+    assert schema.max_rows == 1000
+
+
+def test_roles_name_columns():
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    assert dictionary.target == "outcome"
+    assert dictionary.user_column == "patient"
+    assert dictionary.ignored == ("note",)
+
+
+def test_a_numeric_target_gives_label_bounds():
+    lines = [{"name": "x", "lower": 0, "upper": 1}, {"name": "y", "lower": "0", "upper": "9"}]
+    parts = DataDictionary.from_lines(lines).schema_parts("y")
+    assert parts["label_bounds"] == (0, 9)
+    assert parts["bounds"] == {"x": (0, 1)}
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_files_are_read_as_they_were_written(tmp_path, ending):
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    path = tmp_path / f"dictionary.{ending}"
+    dictionary.to_file(path)
+    assert DataDictionary.from_file(path) == dictionary
+    if ending == "json":
+        assert json.loads(path.read_text())[1] == {
+            "name": "sex",
+            "type": "category",
+            "values": ["F", "M"],
+        }
+
+
+def test_dictionaries_of_other_systems_are_read():
+    redcap = (
+        '"Variable / Field Name","Form Name","Field Type","Field Label",'
+        '"Choices, Calculations, OR Slider Labels","Text Validation Min","Text Validation Max"\n'
+        "bmi,visit,number,Body mass index,,10,80\n"
+        'therapy,visit,radio,Therapy,"1, Surgery | 2, Drugs | 3, None",,\n'
+    )
+    parts = DataDictionary.from_csv_text(redcap).schema_parts()
+    assert parts["bounds"] == {"bmi": (10, 80)}
+    assert parts["categories"] == {"therapy": (1, 2, 3)}
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_are_found(separator):
+    text = f"column{separator}min{separator}max\nage{separator}0{separator}9\n"
+    assert DataDictionary.from_csv_text(text).schema_parts()["bounds"] == {"age": (0, 9)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,type\na,whatever\n", "type of 'a'"),
+        ("name,role\na,boss\n", "role of 'a'"),
+        ("name,lower\na,low\n", "range of 'a'"),
+        ("name\na\na\n", "two lines for 'a'"),
+        ("name,role\na,target\nb,target\n", "more than one target"),
+        ("title,type\na,number\n", "names no column"),
+    ],
+)
+def test_lines_that_are_not_understood_are_refused(text, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        DataDictionary.from_csv_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,lower\na,1\n", "one end of the range of 'a'"),
+        ("name,type\na,category\n", "no values for the category 'a'"),
+        ("name\na\n", "no line for the target 'b'"),
+    ],
+)
+def test_what_declares_half_is_refused(text, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        DataDictionary.from_csv_text(text).schema_parts("b" if "target" in message else None)
+
+
+@pytest.mark.parametrize("content", ["{", '{"name": "a"}', '["a"]', '"a"'])
+def test_bad_json_is_refused(tmp_path, content):
+    path = tmp_path / "dictionary.json"
+    path.write_text(content)
+    with pytest.raises(InvalidParameterError, match="data dictionary"):
+        DataDictionary.from_file(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"absent\.csv"):
+        DataDictionary.from_file(tmp_path / "absent.csv")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from dpboost import Schema
+
+TABLE = pd.DataFrame(
+    {
+        "age": [34.0, 152.0, np.nan, 51.5],
+        "sex": ["F", "M", "X", None],
+        "name": ["Ann", "Bob", "Cid", "Dan"],
+        "dose": [0.1, 0.2, 0.3, 0.4],
+    }
+)
+
+
+def findings(schema, X=TABLE, y=None):
+    return [(found.column, found.what) for found in schema.check(X, y).findings]
+
+
+def test_everything_is_listed_at_once():
+    schema = Schema(
+        bounds={"age": (0, 120)}, categories={"sex": ["F", "M"]}, integer=["age"], classes=[0, 1]
+    )
+    assert findings(schema, y=[0, 1, 2, 1]) == [
+        ("age", "missing"),
+        ("age", "rounded"),
+        ("age", "clipped"),
+        ("sex", "missing"),
+        ("sex", "other"),
+        ("name", "refused"),
+        ("dose", "learned"),
+        ("label", "dropped"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "labels", "expected"),
+    [
+        (Schema(label_bounds=(0, 1)), [0.5, 3.0], [("label", "clipped")]),
+        (Schema(label_bounds=(0, 1)), ["a", "b"], [("label", "refused")]),
+        (Schema(label_bounds=(0, 1)), [0.5, np.nan], [("label", "refused")]),
+        (Schema(), [0.5, 0.5], [("label", "learned")]),
+        (Schema(label_bounds=(0, 1)), [0.5, 0.5], []),
+        (Schema(classes=["a", "b"]), ["a", "b"], []),
+    ],
+)
+def test_labels_are_looked_at(schema, labels, expected):
+    table = np.empty((2, 0))
+    assert findings(schema, table, labels) == expected
+
+
+def test_a_table_that_fits_has_no_findings():
+    check = Schema(bounds={0: (0, 1)}).check(np.array([[0.5], [1.0]]))
+    assert check.ok
+    assert "Nothing is clipped" in repr(check)
+
+
+def test_sparse_tables_are_read():
+    matrix = scipy.sparse.csr_matrix([[0.0, 7.0]])
+    assert findings(Schema(bounds={0: (0, 1), 1: (0, 1)}), matrix) == [("1", "clipped")]
+
+
+def test_what_is_shown_is_marked_private_and_escaped():
+    check = Schema(bounds={"<b>": (0, 1)}).check(pd.DataFrame({"<b>": [3.0]}))
+    assert repr(check).startswith("PRIVATE")
+    page = check._repr_html_()
+    assert "PRIVATE" in page
+    assert "<td>&lt;b&gt;</td>" in page
