@@ -33,6 +33,14 @@ class ConstraintCheck:
         Whether the features of every tree come from one group; None where no groups were given.
     reasons : tuple of str
         Why something is not proved.
+
+    Examples
+    --------
+    >>> check = ConstraintCheck(monotone={"age": True}, interactions=None)
+    >>> print(check)
+    monotone in age: every tree
+    >>> bool(check)
+    True
     """
 
     monotone: dict[str, bool]
