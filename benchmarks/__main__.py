@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks list``, ``run NAME`` and ``audit-peers``."""
+"""Command line of the benchmarks: ``list``, ``run NAME``, ``audit-peers``, ``lightgbm-suite``."""
 
 from __future__ import annotations
 
@@ -108,6 +108,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--n-jobs", type=int, default=1, help="threads of a fit (default: 1)")
     one.add_argument("--fresh", action="store_true", help="forget the rows of a stopped run")
     one.add_argument("--repeats", type=int, help="of a run with repeats (default: as listed)")
+    suite = commands.add_parser("lightgbm-suite", help="run LightGBM's tests against dpboost")
+    suite.add_argument("folder", type=Path, help="LightGBM's tests/python_package_test")
+    suite.add_argument("--epsilon", type=float, default=100.0, help="of fits that name none")
+    suite.add_argument("--seconds", type=float, default=300.0, help="longest time of a test")
+    suite.add_argument("--only", default="", help="files whose name holds this")
+    suite.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     audit = commands.add_parser("audit-peers", help="audit the libraries that are measured")
     audit.add_argument("--quick", action="store_true", help="few fits: to see that all runs")
     audit.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
@@ -123,6 +129,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if options.command == "page":
             print(write_results_page(options.output, NOTES))
+            return 0
+        if options.command == "lightgbm-suite":
+            from benchmarks.lightgbm_suite.command import write_suite
+
+            print(
+                write_suite(
+                    options.folder,
+                    options.output,
+                    epsilon=options.epsilon,
+                    seconds=options.seconds,
+                    only=options.only,
+                )
+            )
             return 0
         import_pandas()
         if options.command == "audit-peers":

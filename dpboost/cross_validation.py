@@ -25,7 +25,7 @@ import numpy as np
 from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
@@ -328,19 +328,19 @@ class _Run:
         allowed = [name for name in NAMES if ("_" in name) == classifier]
         for name in asked:
             if main.get(name) not in allowed:
-                raise InvalidParameterError(
+                raise RefusedError(
                     f"The metric {name!r} cannot be paid for: it is no mean of bounded losses "
                     "of single rows, or not one of this task. Give one of "
                     f"{', '.join(allowed)}, or public rows in public_sets."
                 )
         if self.feval:
-            raise InvalidParameterError(
+            raise RefusedError(
                 "The 'feval' argument of cv needs public rows in public_sets: what it computes "
                 "from private ones has no known bound."
             )
         for callback in self.after:
             if isinstance(callback, type(lightgbm.early_stopping(1))):
-                raise InvalidParameterError(
+                raise RefusedError(
                     "Early stopping in cv needs the metrics of every round, which are not paid "
                     "for: give public rows in public_sets."
                 )
@@ -446,4 +446,4 @@ def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> No
     }
     for name, (value, reason) in reasons.items():
         if value is not None:
-            raise InvalidParameterError(f"The {name!r} argument of cv is refused: {reason}.")
+            raise RefusedError(f"The {name!r} argument of cv is refused: {reason}.")

@@ -9,7 +9,7 @@ import lightgbm
 import numpy as np
 import scipy.sparse
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.containers import unpack
 from dpboost.data.users import take_rows
@@ -92,7 +92,7 @@ class Dataset(UnbinnedDataset):
         user_ids: Any = None,
     ) -> None:
         if group is not None or position is not None:
-            raise InvalidParameterError(
+            raise RefusedError(
                 "The 'group' and 'position' arguments of Dataset are for ranking, whose "
                 "gradients mix rows: it is not available."
             )
@@ -258,11 +258,11 @@ class Dataset(UnbinnedDataset):
 
     def feature_num_bin(self, feature: Any) -> NoReturn:
         """Raise: bins belong to a model, not to rows."""
-        raise InvalidParameterError("A dpboost.Dataset has no bins: they are part of a model.")
+        raise RefusedError("A dpboost.Dataset has no bins: they are part of a model.")
 
     def save_binary(self, filename: Any) -> NoReturn:
         """Raise: LightGBM's binary files hold binned rows."""
-        raise InvalidParameterError("A dpboost.Dataset is not binned and has no binary file.")
+        raise RefusedError("A dpboost.Dataset is not binned and has no binary file.")
 
 
 def _side_by_side(left: Any, right: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
@@ -106,7 +106,7 @@ def train(
     for valid in sets:
         check_dataset(valid, "valid_sets")
         if valid is train_set or valid.data is train_set.data:
-            raise InvalidParameterError(
+            raise RefusedError(
                 "The training set is among valid_sets. A metric of private rows is a query of "
                 "its own, each round, and is not paid for: leave it out, and evaluate on rows "
                 "that anybody may see."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import RefusedError
 from dpboost.estimators import docs
 from dpboost.estimators.base import PrivateEstimator, assign
 from dpboost.lightgbm.evaluation import Evaluator
@@ -38,7 +38,7 @@ class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
     """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise InvalidParameterError(
+        raise RefusedError(
             "LGBMModel leaves open whether labels are numbers or classes, and whether their "
             "bounds or their names are public: use LGBMRegressor or LGBMClassifier."
         )
@@ -59,7 +59,7 @@ class LGBMRanker:
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise InvalidParameterError(
+        raise RefusedError(
             f"{type(self).__name__} is not available: gradients of rankings mix the rows of a "
             "query, so that no bound of one row's part exists. Rank pointwise: fit LGBMRegressor "
             "to the relevance of single rows with Schema(label_bounds=...), or LGBMClassifier to "

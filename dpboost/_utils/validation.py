@@ -18,6 +18,13 @@ class InvalidParameterError(LightGBMError, ValueError, TypeError):
     """
 
 
+class RefusedError(InvalidParameterError):
+    """Something that LightGBM does and that has no private meaning here.
+
+    Unlike other bad input it is right elsewhere; the message says what to do instead.
+    """
+
+
 def refuse(name: str, owner: str, must: str, got: Any) -> InvalidParameterError:
     """Build the error in the one sentence shape of the library."""
     return InvalidParameterError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.compat import metric_function
 from dpboost.lightgbm.evaluation import Evaluator, PublicSet
@@ -147,7 +147,7 @@ class FitOptions:
         sets = []
         for place, (own_X, own_y) in enumerate(pairs):
             if _same(own_X, X) or _same(own_y, y):
-                raise InvalidParameterError(
+                raise RefusedError(
                     "The training rows are among the evaluation sets. A metric of private rows "
                     "is a query of its own, each round, and is not paid for: leave them out, and "
                     "evaluate on rows that anybody may see."

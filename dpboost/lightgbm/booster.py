@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import lightgbm
-from lightgbm.basic import LightGBMError
 
 from dpboost._utils.files import write_atomically
+from dpboost._utils.validation import RefusedError
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
 from dpboost.lightgbm.model_text.validation import check_model_text
@@ -101,7 +101,7 @@ class Booster(LoadedBooster):
         model_str: str | None = None,
     ) -> None:
         if train_set is not None:
-            raise LightGBMError(
+            raise RefusedError(
                 "dpboost.Booster holds a released model and does not train. Use dpboost.train."
             )
         if model_file is not None:
@@ -248,11 +248,11 @@ class Booster(LoadedBooster):
 
     def update(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: training on rows has to be accounted for."""
-        raise LightGBMError(_TRAIN.format("Booster.update"))
+        raise RefusedError(_TRAIN.format("Booster.update"))
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: new leaf values from rows have to be accounted for."""
-        raise LightGBMError(_TRAIN.format("Booster.refit"))
+        raise RefusedError(_TRAIN.format("Booster.refit"))
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a released model holds no data."""
@@ -272,14 +272,14 @@ class Booster(LoadedBooster):
 
     def rollback_one_iter(self) -> NoReturn:
         """Raise: LightGBM rolls back only what it is training."""
-        raise LightGBMError(
+        raise RefusedError(
             "Booster.rollback_one_iter needs a Booster in training. To drop the last iterations "
             "use booster.model_to_string(num_iteration=...)."
         )
 
     def reset_parameter(self, params: Mapping[str, Any]) -> NoReturn:
         """Raise: on a loaded model LightGBM's own method crashes the process."""
-        raise LightGBMError(
+        raise RefusedError(
             "Booster.reset_parameter needs a Booster in training. Give parameters of prediction "
             "to predict, for instance booster.predict(X, num_threads=2)."
         )
@@ -290,8 +290,8 @@ def _without_model(kind: type[Booster]) -> Booster:
     return kind.__new__(kind)
 
 
-def _without_data(name: str) -> LightGBMError:
-    return LightGBMError(
+def _without_data(name: str) -> RefusedError:
+    return RefusedError(
         f"Booster.{name} needs a training set, and a released model has none. Predict and apply "
         "a metric; on private rows that is a query of its own."
     )

@@ -17,7 +17,7 @@ from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases, _safe_call
 from lightgbm.sklearn import _EvalFunctionWrapper
 from sklearn.preprocessing import LabelEncoder
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import RefusedError
 from dpboost.data.containers import unpack
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 
@@ -49,7 +49,7 @@ class _NoHandle:
 
     @property
     def _as_parameter_(self) -> NoReturn:
-        raise LightGBMError(
+        raise RefusedError(
             "a dpboost.Dataset is never binned, and is for dpboost.train and dpboost.cv. Give a "
             "lightgbm.Dataset of the same rows to train on them without privacy."
         )
@@ -175,7 +175,7 @@ class UnbinnedDataset(lightgbm.Dataset):
             For fields of rankings.
         """
         if field_name in ("group", "query", "position"):
-            raise InvalidParameterError(
+            raise RefusedError(
                 f"The field {field_name!r} is for ranking, whose gradients mix rows: it is not "
                 "available."
             )
@@ -194,7 +194,7 @@ class UnbinnedDataset(lightgbm.Dataset):
         return self.set_field("position", position) if position is not None else self
 
     def _dump_text(self, filename: Any) -> NoReturn:
-        raise LightGBMError("A dpboost.Dataset is never binned: there is nothing to dump.")
+        raise RefusedError("A dpboost.Dataset is never binned: there is nothing to dump.")
 
 
 class LoadedBooster(lightgbm.Booster):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.compat import parameter_aliases
 from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
@@ -220,7 +220,7 @@ def _without_argument(
         remarks.append(f"{name}={value!r} has no effect: {treatment.note}.")
         return
     note = treatment.note or "it is not available"
-    raise InvalidParameterError(
+    raise RefusedError(
         f"The {name!r} parameter of {owner} cannot be {value!r} in private training: {note}."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError, check_real
+from dpboost._utils.validation import RefusedError, check_real
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.parameters import canonical_names
 from dpboost.trees.ensemble import Ensemble
@@ -98,7 +98,7 @@ class TrainingBooster(Booster):
         """
         for name, value in params.items():
             if canonical_names().get(name) != "learning_rate":
-                raise InvalidParameterError(
+                raise RefusedError(
                     f"reset_parameter cannot set {name!r}: what a release costs is fixed before "
                     "training, and only the learning rate changes none of it."
                 )

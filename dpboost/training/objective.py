@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, check_real, refuse
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
 from dpboost._utils.warnings import warn_user
 from dpboost.data.labels import check_same_length
 from dpboost.lightgbm.parameters import ParameterWarning
@@ -118,11 +118,9 @@ class ObjectiveRequest:
         """
         name = objective_name(objective, task, owner)
         if name == "custom" and gradient_bound is None:
-            raise refuse(
-                "gradient_bound",
-                owner,
-                "a public bound of the custom objective's gradient, to which it is clipped",
-                gradient_bound,
+            raise RefusedError(
+                f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
+                "objective's gradient, to which it is clipped: else no row's part is bounded."
             )
         positive = check_real(
             "scale_pos_weight", owner, scale_pos_weight, low=0.0, low_open=True, high=1e12
@@ -285,7 +283,7 @@ class ObjectiveRequest:
 
     def _check_two(self, n_classes: int) -> None:
         if n_classes > 2:
-            raise InvalidParameterError(
+            raise RefusedError(
                 f"The objective {self.name!r} is for two classes. Use 'multiclass' or "
                 "'multiclassova', or declare two classes with Schema(classes=...)."
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import RefusedError, refuse
 
 ALIASES = {
     "regression": "regression regression_l2 l2 mean_squared_error mse l2_root "
@@ -75,7 +75,7 @@ def objective_name(objective: Any, task: str, owner: str) -> str:
     allowed = OF_TASK[task]
     if isinstance(objective, str):
         if objective in REFUSED:
-            raise InvalidParameterError(
+            raise RefusedError(
                 f"The 'objective' parameter of {owner} cannot be {objective!r}: "
                 f"{REFUSED[objective]}."
             )

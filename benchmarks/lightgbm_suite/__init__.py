@@ -1,0 +1,1 @@
+"""LightGBM's own Python tests, run against dpboost, and each one sorted."""
