@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dpboost.audit.blackbox import EpsilonEstimate, estimate_epsilon
 from dpboost.audit.boosting_audit import black_box, replay_recipe, replay_witness
+from dpboost.audit.budget_replay import BudgetAudit, replay_budget
 from dpboost.audit.hill_climbing import climb
 from dpboost.audit.hockey_stick import hockey_stick
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
@@ -17,6 +18,7 @@ from dpboost.audit.transcript import Violation
 from dpboost.audit.witnesses import Witness, witnesses
 
 __all__ = [
+    "BudgetAudit",
     "EpsilonEstimate",
     "Pair",
     "PairAudit",
@@ -28,6 +30,7 @@ __all__ = [
     "estimator_fit",
     "hockey_stick",
     "pair_of",
+    "replay_budget",
     "replay_pair",
     "replay_recipe",
     "replay_witness",

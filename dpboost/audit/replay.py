@@ -119,14 +119,14 @@ def replay_pair(
         coin=pair.coin,
         entropy=entropy,
     )
-    seen, error = _run(fit, first, pair.X, pair.y)
+    seen, error = run_watched(fit, first, pair.X, pair.y)
     ledger = first.transcript.ledger
     if ledger is None:
         if error is not None:
             raise error
         raise RuntimeError("The fit opened no ledger, so there is nothing to audit.")
     second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy)
-    other_seen, other_error = _run(fit, second, pair.X_other, pair.y_other)
+    other_seen, other_error = run_watched(fit, second, pair.X_other, pair.y_other)
     violations = [*first.transcript.violations, *second.transcript.violations]
     violations += disjoint_scopes(first.transcript)
     for stopped in (error, other_error):
@@ -134,9 +134,9 @@ def replay_pair(
             violations.append(stopped.violation)
     entries: list[EntryLoss] = []
     if not any(found.check != DISJOINT for found in violations):
-        entries = _weigh(first.transcript, second.transcript, ledger, violations)
-        violations += _differences(seen, other_seen, error, other_error) if compare_visible else []
-    violations += _check(entries, ledger)
+        entries = weigh(first.transcript, second.transcript, ledger, violations)
+        violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
+    violations += check_ledger(entries, ledger)
     return PairAudit(
         entries=tuple(entries),
         loss=sum(entry.loss for entry in entries),
@@ -149,7 +149,7 @@ def replay_pair(
     )
 
 
-def _run(
+def run_watched(
     fit: Fit, recorder: Recorder, X: Any, y: Any
 ) -> tuple[Mapping[str, Any], Exception | None]:
     """Run a fit under a recorder; an error is a result, for it leaves the process as well."""
@@ -160,7 +160,7 @@ def _run(
         return {}, error
 
 
-def _weigh(
+def weigh(
     first: Transcript, second: Transcript, ledger: Ledger, violations: list[Violation]
 ) -> list[EntryLoss]:
     """Return the loss of every line, or none when one run stopped early."""
@@ -210,7 +210,7 @@ def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float
     return shifts / 2 + largest**2 / 2
 
 
-def _check(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
+def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
     """Hold every release to its charge, every scope to its total, and the run to epsilon."""
     found = []
     for entry in entries:
@@ -241,7 +241,7 @@ def _scopes(scope: Scope) -> list[Scope]:
     return [scope, *(inner for child in scope.children.values() for inner in _scopes(child))]
 
 
-def _differences(
+def compare_runs(
     seen: Mapping[str, Any],
     other: Mapping[str, Any],
     error: Exception | None,

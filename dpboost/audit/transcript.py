@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.entry_matching import Alignment, align
+from dpboost.budgeting.budget import Budget, Claim
+from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Ledger, LedgerEntry
 from dpboost.privacy.randomness import Entropy, RowCoins
@@ -139,7 +141,9 @@ class Transcript:
         All requests for row coins.
     violations : list of Violation
     ledger : Ledger or None
-        The ledger of the run.
+        The ledger of the run, the last one of several.
+    ledgers : list of (Ledger, int)
+        All of them, each with the number of lines before its first one.
     """
 
     ids: NDArray[np.int64]
@@ -147,6 +151,7 @@ class Transcript:
     coins: list[CoinRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     ledger: Ledger | None = None
+    ledgers: list[tuple[Ledger, int]] = field(default_factory=list)
 
 
 class _AlignedCoins(RowCoins):
@@ -233,6 +238,8 @@ class Recorder:
         Put every row's coin at this place of [0, 1) instead of tossing it.
     entropy : Entropy, optional
         Where a recorded run draws; the fit's own source by default.
+    several : bool, default=False
+        Whether the run may open more than one ledger, under a budget.
     """
 
     def __init__(
@@ -244,8 +251,14 @@ class Recorder:
         steering: Steering | None = None,
         coin: float | None = None,
         entropy: Entropy | None = None,
+        several: bool = False,
     ) -> None:
         self.transcript = Transcript(np.asarray(ids, dtype=np.int64))
+        self._all_ids = self.transcript.ids
+        self._several = several
+        # Who the rows are that were set aside, until they are asked for.
+        self._held: list[tuple[HeldRows, NDArray[np.int64]]] = []
+        self._next_ids: NDArray[np.int64] | None = None
         own = int(self.transcript.ids.max(initial=-1)) + 1
         self._n_ids = own if n_ids is None else n_ids
         self._source = source
@@ -274,9 +287,22 @@ class Recorder:
             finally:
                 self._keys = ()
 
+        set_aside, held_out = Claim.set_aside, Budget.held_out
+
+        def narrowed(claim: Claim, *arguments: Any) -> NDArray[np.intp]:
+            trained = set_aside(claim, *arguments)
+            return self.narrow(claim, trained)
+
+        def found(budget: Budget, model: Any) -> Any:
+            rows, part = held_out(budget, model)
+            self._next_ids = next(ids for held, ids in self._held if held is rows)
+            return rows, part
+
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
             stack.enter_context(mock.patch.object(public_schema, STABILITY_HISTOGRAM, released))
+            stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
+            stack.enter_context(mock.patch.object(Budget, "held_out", found))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
@@ -284,8 +310,11 @@ class Recorder:
 
     def attach(self, ledger: Ledger) -> Ledger:
         """Listen to this ledger from now on."""
-        if self.transcript.ledger is not None:
+        if self.transcript.ledger is not None and not self._several:
             raise RuntimeError("A recorder listens to one ledger: this fit opened a second one.")
+        self.transcript.ids = self._all_ids if self._next_ids is None else self._next_ids
+        self._next_ids = None
+        self.transcript.ledgers.append((ledger, len(self.transcript.lines)))
         ledger.__class__ = _WatchedLedger
         assert isinstance(ledger, _WatchedLedger)
         ledger._recorder = self
@@ -293,6 +322,17 @@ class Recorder:
             ledger._entropy = self._entropy
         self.transcript.ledger = ledger
         return ledger
+
+    def narrow(self, claim: Claim, trained: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Take note of who is trained on, and who is set aside: later coins are by place."""
+        ids = self.transcript.ids
+        assert claim.holdout is not None
+        assert claim.holdout.rows is not None
+        kept = np.zeros(len(ids), dtype=bool)
+        kept[trained] = True
+        self._held.append((claim.holdout.rows, ids[~kept]))
+        self.transcript.ids = ids[trained]
+        return trained
 
     # -- what the watched ledger calls ---------------------------------------------------------
 

@@ -22,7 +22,13 @@ from dpboost.budgeting.books import Books, BudgetLine, Part, spent
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
-from dpboost.privacy.exact_arithmetic import as_budget, as_fraction, epsilon_of, number_of
+from dpboost.privacy.exact_arithmetic import (
+    PrivacyCost,
+    as_budget,
+    as_fraction,
+    epsilon_of,
+    number_of,
+)
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins
@@ -354,6 +360,17 @@ class Budget:
             account_epsilon=epsilon,
             least_delta=self._delta - self.failure_delta(fraction),
         )
+
+    def whole(self, accountant: Accountant) -> PrivacyCost:
+        """Return what there is of an account in the unit of an accountant, for what is protected.
+
+        Parameters
+        ----------
+        accountant : Accountant
+            Of a fit under this budget.
+        """
+        inner = _ACCOUNTANTS[accountant.privacy_measure]
+        return self.account(inner, Fraction(1)).allowance
 
     @property
     def accountant(self) -> Accountant:

@@ -1,0 +1,150 @@
+"""The replay auditor on everything that is released under one budget, from its opening on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.replay import (
+    TOLERANCE,
+    EntryLoss,
+    Fit,
+    check_ledger,
+    compare_runs,
+    run_watched,
+    weigh,
+)
+from dpboost.audit.transcript import DivergenceError, Recorder, Transcript, Violation
+from dpboost.budgeting.books import spent
+from dpboost.budgeting.budget import Budget
+from dpboost.privacy.randomness import Entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetAudit:
+    """The outcome of a replay of all that was released under a budget.
+
+    Parameters
+    ----------
+    entries : tuple of EntryLoss
+        In the order of their release, over all fits and evaluations.
+    measured : dict of str to float
+        What the differing row has cost, as a part of each account.
+    booked : dict of str to Fraction
+        What the books of the budget have, of each account.
+    violations : tuple of Violation
+        Empty where the guarantee held.
+    """
+
+    entries: tuple[EntryLoss, ...]
+    measured: dict[str, float]
+    booked: dict[str, Fraction]
+    violations: tuple[Violation, ...]
+
+
+def replay_budget(
+    run: Fit, pair: Pair, *, seed: int | None = None, compare_visible: bool = True
+) -> BudgetAudit:
+    """Run on the first table, replay on the second, and hold all releases to one set of books.
+
+    Parameters
+    ----------
+    run : callable
+        Opens one budget, and fits and evaluates on ``(X, y)`` under it.
+    pair : Pair
+    seed : int, optional
+        Draw the first run from a seed.
+    compare_visible : bool
+        Whether what ``run`` returns must be the same for both tables.
+
+    Returns
+    -------
+    BudgetAudit
+
+    Raises
+    ------
+    RuntimeError
+        If the run opens no budget or releases nothing.
+
+    Notes
+    -----
+    A row is on one side of every division into disjoint parts: what is released of another side
+    has no cost on this pair, so that the sum over all releases is what the row has paid.
+    """
+    entropy = None if seed is None else Entropy.seeded(seed)
+    size = int(max(pair.ids.max(), pair.other_ids.max())) + 1
+    first = Recorder(
+        pair.ids,
+        n_ids=size,
+        steering=pair.steering,
+        coin=pair.coin,
+        entropy=entropy,
+        several=True,
+    )
+    with _opened() as budgets:
+        seen, error = run_watched(run, first, pair.X, pair.y)
+    if not budgets or not first.transcript.ledgers:
+        raise error or RuntimeError("The run opened no budget, or nothing was released under it.")
+    budget = budgets[0]
+    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy, several=True)
+    other_seen, other_error = run_watched(run, second, pair.X_other, pair.y_other)
+    violations = [*first.transcript.violations, *second.transcript.violations]
+    for stopped in (error, other_error):
+        if isinstance(stopped, DivergenceError):
+            violations.append(stopped.violation)
+    entries: list[EntryLoss] = []
+    measured: dict[str, float] = {}
+    if not violations:
+        for own, other, ledger in _by_ledger(first.transcript, second.transcript, violations):
+            found = weigh(own, other, ledger, violations)
+            violations += check_ledger(found, ledger)
+            account = "pure" if ledger.accountant.privacy_measure == "epsilon" else "Gaussian"
+            whole = budget.whole(ledger.accountant)
+            cost = sum(entry.cost for entry in found) / float(whole)
+            measured[account] = measured.get(account, 0.0) + cost
+            entries += found
+        if compare_visible:
+            violations += compare_runs(seen, other_seen, error, other_error)
+    booked = spent(budget.lines)
+    for account, cost in measured.items():
+        allowed = float(booked.get(account, Fraction(0)))
+        if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
+            message = f"measured {cost:.6g} of the account, booked {allowed:.6g}"
+            violations.append(Violation(check="books", where=account, message=message))
+    return BudgetAudit(
+        entries=tuple(entries), measured=measured, booked=booked, violations=tuple(violations)
+    )
+
+
+@contextmanager
+def _opened() -> Iterator[list[Budget]]:
+    """Take note of the budgets that are opened inside."""
+    found: list[Budget] = []
+    original = Budget.__init__
+
+    def init(budget: Budget, *arguments: Any, **options: Any) -> None:
+        original(budget, *arguments, **options)
+        found.append(budget)
+
+    with mock.patch.object(Budget, "__init__", init):
+        yield found
+
+
+def _by_ledger(
+    first: Transcript, second: Transcript, violations: list[Violation]
+) -> Iterator[tuple[Transcript, Transcript, Any]]:
+    """Yield the lines of each ledger of both runs."""
+    if len(first.lines) != len(second.lines) or len(first.ledgers) != len(second.ledgers):
+        violations.append(
+            Violation(check="public path", where="run", message="the runs differ in length")
+        )
+        return
+    ends = [*(start for _, start in first.ledgers[1:]), len(first.lines)]
+    for (ledger, start), end in zip(first.ledgers, ends, strict=True):
+        parts = [Transcript(run.ids, lines=run.lines[start:end]) for run in (first, second)]
+        yield parts[0], parts[1], ledger

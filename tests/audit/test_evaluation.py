@@ -1,0 +1,245 @@
+"""The replay auditor on budgets from their opening to the last release."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, evaluate
+from dpboost.audit import pair_of, replay_budget
+from dpboost.budgeting.books import Books
+from dpboost.budgeting.budget import Claim
+from dpboost.privacy.neighbours import Neighbours
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SCHEMA = {"bounds": {0: (-1, 1)}}
+CLASSES = SCHEMA | {"classes": [0, 1]}
+NUMBERS = SCHEMA | {"label_bounds": (-1, 1)}
+HALF = Fraction(1, 2)
+# Where a row's coin puts it on either side of a holdout of one half.
+HELD, TRAINED = 0.25, 0.75
+SIDES = {"held": HELD, "trained": TRAINED}
+
+
+def classes(relation: Neighbours = Neighbours.ADD_REMOVE, coin: float | None = None):
+    # A row of the second class at the end of the features: alone in its cell.
+    X = np.full((8, 1), -0.5)
+    labels = np.zeros(8, dtype=int)
+    return pair_of(X, labels, [1.0], 1, relation, instead=([-1.0], 0), coin=coin)
+
+
+def numbers(relation: Neighbours = Neighbours.ADD_REMOVE):
+    X = np.full((8, 1), -0.5)
+    return pair_of(X, np.zeros(8), [1.0], 1.0, relation)
+
+
+X0 = np.linspace(-1, 1, 50).reshape(-1, 1)
+PUBLIC = DPBoostClassifier(schema=CLASSES, n_estimators=1, verbosity=-1, epsilon=100)
+PUBLIC.fit(X0, (X0[:, 0] > 0).astype(int))
+LINE = DPBoostRegressor(schema=NUMBERS, n_estimators=1, verbosity=-1, epsilon=100)
+LINE.fit(X0, X0[:, 0])
+THREE = DPBoostClassifier(
+    schema=SCHEMA | {"classes": [0, 1, 2]}, n_estimators=1, verbosity=-1, epsilon=100
+).fit(X0, np.digitize(X0[:, 0], [-0.3, 0.3]))
+
+
+def shown(found) -> dict[str, str]:
+    return {"evaluation": str(found), "report": found.report.details()}
+
+
+def evaluated(model, relation: Neighbours, **terms):
+    def run(X, y):
+        budget = Budget(neighbours=relation.value, **terms)
+        found = evaluate(model, X, y, budget=budget, fraction=HALF, groups=(0, [-0.5]))
+        return shown(found)
+
+    return run
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 1, "delta": 1e-5}, {"epsilon": 1, "delta": 0}])
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("model", [PUBLIC, THREE, LINE], ids=["two", "three", "numbers"])
+def test_an_evaluation_tells_what_it_books_and_not_much_less(model, relation, terms) -> None:
+    pair = numbers(relation) if model is LINE else classes(relation)
+    audits = [
+        replay_budget(evaluated(model, relation, **terms), each, seed=0)
+        for each in (pair, pair.swapped)
+    ]
+    assert [audit.violations for audit in audits] == [(), ()]
+    for audit in audits:
+        (account,) = audit.booked
+        assert audit.booked == {account: HALF}
+        assert audit.measured[account] <= 0.5 + 1e-9
+    # Of three classes a row may stay in a bin of one; the error of the number is small.
+    least = {PUBLIC: 0.8, THREE: 0.5, LINE: 0.2}[model]
+    assert max(max(audit.measured.values()) for audit in audits) >= least * 0.5
+    reached = {entry.label: entry.reached for audit in audits for entry in audit.entries}
+    for label in ("range of scores", "scores", "scores by label", "magnitudes of errors"):
+        if label in reached and relation is Neighbours.ADD_REMOVE:
+            assert reached[label] >= 0.8
+
+
+def test_sums_of_errors_reach_their_charge() -> None:
+    # An error and a label at the ends of their ranges: the noise of the look is forced to zero.
+    pair = numbers()
+
+    def run(X, y):
+        budget = Budget(epsilon=1, delta=0)
+        model = copy.copy(LINE)
+        model.predict = lambda rows: np.full(len(rows), -1.0)
+        return shown(evaluate(model, X, y, budget=budget, fraction=1))
+
+    audit = replay_budget(run, pair, seed=0)
+    assert audit.violations == ()
+    assert {e.label: e.reached for e in audit.entries}["sums of errors"] >= 0.8
+
+
+def life(X, y) -> dict[str, str]:
+    """A budget with a fit that sets rows aside, two evaluations, and a fit that fails."""
+    budget = Budget(epsilon=2, delta=1e-5, pure_epsilon=1)
+    model = DPTreeClassifier(schema=CLASSES, max_depth=1, recipe="best")
+    model.fit(X, y, budget=budget, fraction=HALF, holdout=HALF)
+    of_held = evaluate(model, budget=budget, fraction=Fraction(1, 4), groups=(0, [-0.5]))
+    of_all = evaluate(model, X, y, budget=budget, fraction=Fraction(1, 4))
+    settings = {"n_estimators": 2, "max_depth": 1, "random_state": 0, "verbosity": -1}
+    trees = DPBoostClassifier(schema=CLASSES, **settings)
+    try:
+        trees.fit(X, y, budget=budget, fraction=Fraction(1, 4), callbacks=[_fail])
+    except ZeroDivisionError:
+        # What was not refunded pays for nothing more.
+        trees.fit(X, y, budget=budget, fraction=Fraction(1, 4))
+    return shown(of_held) | {"all": str(of_all), "trees": trees.booster_.model_to_string()}
+
+
+def _fail(env: object) -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE])
+@pytest.mark.parametrize("side", SIDES)
+def test_a_whole_budget_keeps_its_books(relation, side) -> None:
+    for pair in (classes(relation, SIDES[side]), classes(relation, SIDES[side]).swapped):
+        audit = replay_budget(life, pair, seed=1, compare_visible=False)
+        assert audit.violations == ()
+        assert audit.booked["pure"] == HALF
+        assert audit.booked["Gaussian"] == 1
+        # The differing row pays for the side that it is on.
+        assert (audit.measured["pure"] > 0) == (side == "trained")
+
+
+# -- planted mistakes --------------------------------------------------------------------------
+
+
+def broken(run, side: str = "trained") -> bool:
+    """Whether the books of a run are found to be wrong, on one pair or the other."""
+    found = []
+    for pair in (classes(coin=SIDES[side]), classes(coin=SIDES[side]).swapped):
+        found += replay_budget(run, pair, seed=1, compare_visible=False).violations
+    return any(violation.check == "books" for violation in found)
+
+
+def twice_on_all(X, y) -> None:
+    """Two evaluations of all rows with other groups."""
+    budget = Budget(epsilon=1, delta=0)
+    for groups in ([-0.5], [1.0]):
+        evaluate(PUBLIC, X, y, budget=budget, fraction=HALF, groups=(0, groups))
+
+
+def after_a_failure(X, y) -> None:
+    budget = Budget(epsilon=1, delta=0)
+    for _ in range(2):
+        tree = DPTreeClassifier(schema=CLASSES, max_depth=1)
+        store, tree._store = tree._store, _fail_to_store
+        try:
+            tree.fit(X, y, budget=budget, fraction=HALF)
+        except ZeroDivisionError:
+            tree._store = store
+
+
+def _fail_to_store(*_: object, **__: object) -> None:
+    raise ZeroDivisionError
+
+
+def with_holdout(X, y) -> None:
+    budget = Budget(epsilon=1, delta=0)
+    tree = DPTreeClassifier(schema=CLASSES, max_depth=1)
+    tree.fit(X, y, budget=budget, fraction=HALF, holdout=HALF)
+    evaluate(tree, budget=budget, fraction=HALF)
+
+
+def with_clone(X, y) -> None:
+    budget = Budget(epsilon=1, delta=0)
+    try:
+        second = copy.copy(budget)
+    except TypeError:
+        second = budget
+    for each in (budget, second):
+        evaluate(PUBLIC, X, y, budget=each, fraction=HALF)
+
+
+@pytest.mark.parametrize("run", [twice_on_all, after_a_failure, with_holdout, with_clone])
+@pytest.mark.parametrize("side", SIDES)
+def test_nothing_is_found_as_it_is(run, side) -> None:
+    assert not broken(run, side)
+
+
+def test_a_histogram_that_is_charged_once_for_two_sets_of_groups_is_found(monkeypatch) -> None:
+    book, paid = Claim.book, []
+
+    def once(claim: Claim) -> None:
+        if not any(budget is claim.budget for budget in paid):
+            paid.append(claim.budget)
+            book(claim)
+
+    monkeypatch.setattr(Claim, "book", once)
+    assert broken(twice_on_all)
+
+
+def test_a_refund_on_an_exception_is_found(monkeypatch) -> None:
+    fit = DPTreeClassifier.fit
+
+    def refunding(tree, *arguments, budget, **options):
+        try:
+            return fit(tree, *arguments, budget=budget, **options)
+        except ZeroDivisionError:
+            budget._books.lines.pop()
+            raise
+
+    monkeypatch.setattr(DPTreeClassifier, "fit", refunding)
+    assert broken(after_a_failure)
+
+
+def test_a_held_row_in_a_release_of_the_fit_is_found(monkeypatch) -> None:
+    aside = Claim.set_aside
+
+    def leaking(claim, X, y, users, coins):
+        aside(claim, X, y, users, coins)
+        return np.arange(len(y))
+
+    monkeypatch.setattr(Claim, "set_aside", leaking)
+    assert broken(with_holdout, "held")
+
+
+def test_a_clone_of_a_budget_is_found(monkeypatch) -> None:
+    def cloned(budget: Budget) -> Budget:
+        new = object.__new__(Budget)
+        vars(new).update(vars(budget))
+        new._books = Books()
+        return new
+
+    monkeypatch.setattr(Budget, "__copy__", cloned)
+    assert broken(with_clone)
+
+
+def test_sides_that_are_not_disjoint_are_found(monkeypatch) -> None:
+    # The same rows under two names of disjoint tables.
+    def run(X, y):
+        budget = Budget(epsilon=1, delta=0)
+        for name in ("north", "south"):
+            evaluate(PUBLIC, X, y, budget=budget.disjoint(name), fraction=HALF)
+
+    assert broken(run)
