@@ -10,6 +10,7 @@ from lightgbm import Sequence, register_logger
 from dpboost import basic
 from dpboost import compat as compat
 from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.warnings import PrivacyWarning
 from dpboost.budgeting import Budget, BudgetWarning, EpsilonExplanation, explain_epsilon
 from dpboost.callback import (
     EarlyStopException,
@@ -46,7 +47,13 @@ from dpboost.sklearn import (
     LGBMRanker,
     LGBMRegressor,
 )
-from dpboost.training.privacy_params import NotPrivateWarning
+from dpboost.training.objective import UnboundedWeightsWarning
+from dpboost.training.privacy_params import (
+    LargeDeltaWarning,
+    LargeEpsilonWarning,
+    NotPrivateWarning,
+    PublicSizeWarning,
+)
 from dpboost.training.public_schema import AssumedPublicWarning, UndeclaredWarning
 
 __version__ = "0.1.0"
@@ -99,12 +106,17 @@ __all__ = [
     "LPDTClassifier",
     "LPDTPartition",
     "LPDTRegressor",
+    "LargeDeltaWarning",
+    "LargeEpsilonWarning",
     "NotPrivateWarning",
     "ParameterWarning",
     "PrivacyReport",
+    "PrivacyWarning",
     "PublicRowsWarning",
+    "PublicSizeWarning",
     "Schema",
     "Sequence",
+    "UnboundedWeightsWarning",
     "UndeclaredWarning",
     "__version__",
     "check_constraints",

@@ -10,7 +10,13 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    RefusedError,
+)
+from dpboost._utils.warnings import (
+    one_warning,
+)
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
@@ -29,6 +35,7 @@ _BINARY = ("binary",)
 _MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")
 
 
+@one_warning
 def train(
     params: Mapping[str, Any],
     train_set: lightgbm.Dataset,

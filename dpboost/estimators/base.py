@@ -11,8 +11,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
-from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_integer,
+    refuse,
+)
+from dpboost._utils.warnings import (
+    one_warning,
+)
+from dpboost.budgeting.budget import (
+    Budget,
+    DisjointTable,
+    claim,
+)
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -109,6 +120,7 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
                 kind.poor_score = True
         return tags
 
+    @one_warning
     def fit(
         self,
         X: Any,
@@ -202,13 +214,16 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
         -----
         BudgetWarning
             Where a fit without a budget has a table or estimator that belongs to one.
-        PublicRowsWarning
-            Where evaluation sets are given.
+        PrivacyWarning
+            Once, after the fit, with a line and a cure for each condition of the guarantee: no
+            privacy at all, labels or categories that are taken as public, evaluation sets, weights
+            without ``max_weight``, epsilon above 20, delta above one over the released number of
+            rows, neighbours of one size. Each has a class of its own, which a filter of warnings
+            may ignore; a single condition is told in its own class.
         ParameterWarning
-            Where parameters of LightGBM have no effect; where weights come without ``max_weight``,
-            epsilon is above 20, or the schema declares what the task has not; and where released
-            numbers show that delta is more than one over the number of rows, that rows take no
-            part, or that a declared class has none.
+            Where parameters of LightGBM have no effect, where the schema declares what the task
+            has not, and where released numbers show that rows take no part or that a declared class
+            has none.
 
         Privacy
         -------

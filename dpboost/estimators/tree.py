@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._utils.validation import check_integer
-from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost._utils.warnings import (
+    one_warning,
+)
+from dpboost.budgeting.budget import (
+    Budget,
+    DisjointTable,
+    claim,
+)
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.recipes.tree_recipe import TreeHyperparameters
 from dpboost.training.privacy_params import PrivacyRequest
@@ -174,6 +181,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
 
+    @one_warning
     def fit(
         self,
         X: Any,

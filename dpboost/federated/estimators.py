@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.validation import check_integer, refuse
+from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreement import Agreement
@@ -146,6 +147,7 @@ class _FederatedEstimator(BaseEstimator):
         check_agreement(agreement)
         return agreement
 
+    @one_warning
     def fit(
         self,
         parties: Sequence[tuple[Any, Any]],
@@ -185,6 +187,7 @@ class _FederatedEstimator(BaseEstimator):
         self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
         return self
 
+    @one_warning
     def fit_channel(self, channel: Channel, agreement: Agreement) -> Any:
         """Train with parties that a channel reaches.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.federated.protocol.agreement import Agreement
@@ -180,6 +181,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         self.monotone_constraints = monotone_constraints
         self.noise_seed = noise_seed
 
+    @one_warning
     def fit(
         self,
         parties: Sequence[tuple[Any, Any]],
@@ -229,6 +231,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         )
         return self
 
+    @one_warning
     def fit_channel(self, channel: Channel, agreement: Agreement) -> FederatedTreeClassifier:
         """Train with parties that a channel reaches.
 

@@ -14,7 +14,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException, record_evaluation
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
 from dpboost.data.binner import Binner
 from dpboost.data.labels import (
     check_same_length,
@@ -31,7 +31,7 @@ from dpboost.trees.forest import Forest
 from dpboost.trees.tree import Tree
 
 
-class PublicRowsWarning(UserWarning):
+class PublicRowsWarning(PrivacyWarning):
     """Rows given for evaluation are taken as public."""
 
 
@@ -261,7 +261,7 @@ class Evaluator:
                 )
         if self.sets:
             names = ", ".join(public.name for public in self.sets)
-            warn_user(
+            warn_of_guarantee(
                 f"The rows given for evaluation ({names}) are taken as public: scores on them are "
                 "not protected. Give only rows that anybody may see.",
                 PublicRowsWarning,

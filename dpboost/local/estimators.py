@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
@@ -24,7 +24,7 @@ from dpboost.local.partition import LPDTPartition
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
-from dpboost.training.privacy_params import NotPrivateWarning, warn_of_epsilon
+from dpboost.training.privacy_params import warn_if_not_private, warn_of_epsilon
 
 #: Reports held at a time.
 _BYTES_AT_ONCE = 1 << 25
@@ -82,15 +82,10 @@ class _LPDT(BaseEstimator):
 
     def _reasons_of_no_privacy(self, epsilon: Any) -> tuple[str, ...]:
         """Warn when there is next to no guarantee; return what the report has to add."""
-        warn_of_epsilon(epsilon)
-        if self.noise_seed is not None:
-            reason = "the noise was drawn from a seed"
-        elif isinstance(epsilon, float):
-            reason = "epsilon is infinite, so there is no noise"
-        else:
-            return ()
-        warnings.warn(f"This model is not private: {reason}.", NotPrivateWarning, stacklevel=4)
-        return (reason,) if self.noise_seed is not None else ()
+        seeded = self.noise_seed is not None
+        if warn_if_not_private(epsilon, seeded=seeded):
+            warn_of_epsilon(epsilon)
+        return ("the noise was drawn from a seed",) if seeded else ()
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -200,6 +195,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         self.schema = schema
         self.noise_seed = noise_seed
 
+    @one_warning
     def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTRegressor:
         """Grow the tree on public rows and fill its leaves from reports of private ones.
 
@@ -313,6 +309,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         self.schema = schema
         self.noise_seed = noise_seed
 
+    @one_warning
     def fit(self, X: Any, y: Any, *, X_public: Any = None, y_public: Any = None) -> LPDTClassifier:
         """Grow the tree on public rows and fill its leaves from reports of private ones.
 

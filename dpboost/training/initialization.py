@@ -82,8 +82,8 @@ def prepare(
 
     Warns
     -----
-    ParameterWarning
-        By released numbers: where delta is large for so many rows, where rows take no part, and
+    LargeDeltaWarning, ParameterWarning
+        By released numbers: where delta is large for so many rows; where rows take no part, and
         where a declared class has none.
     """
     binner = Binner.from_schema(

@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
-from dpboost._utils.warnings import warn_user
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    RefusedError,
+    check_real,
+    refuse,
+)
+from dpboost._utils.warnings import (
+    PrivacyWarning,
+    warn_of_guarantee,
+)
 from dpboost.data.labels import check_same_length
-from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.losses import (
     CustomLoss,
     FractionalLabelLoss,
@@ -30,6 +37,10 @@ from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.objective_names import SHARES, objective_name
+
+
+class UnboundedWeightsWarning(PrivacyWarning):
+    """Weights of rows come without the public bound to which they are clipped."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,7 +124,7 @@ class ObjectiveRequest:
 
         Warns
         -----
-        ParameterWarning
+        UnboundedWeightsWarning
             Where weights come without ``max_weight``, whatever the weights are.
         """
         name = objective_name(objective, task, owner)
@@ -148,10 +159,10 @@ class ObjectiveRequest:
         }
         if rows.get("sample_weight") is not None and max_weight is None:
             bound = max(_max_weight(None, class_weight, owner), positive)
-            warn_user(
+            warn_of_guarantee(
                 f"Weights of rows come without max_weight, so that those above {bound:g} count as "
                 f"{bound:g}: give a public bound of the weights, max_weight=...",
-                ParameterWarning,
+                UnboundedWeightsWarning,
             )
         power = 1.5 if tweedie_variance_power is None else tweedie_variance_power
         return cls(

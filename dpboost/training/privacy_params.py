@@ -15,7 +15,7 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
-from dpboost._utils.warnings import warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
 from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
@@ -40,8 +40,20 @@ LARGE_EPSILON = 20
 MOST_ROWS_PER_USER = 1000
 
 
-class NotPrivateWarning(UserWarning):
+class NotPrivateWarning(PrivacyWarning):
     """The model gives no guarantee, by the user's choice of parameters."""
+
+
+class LargeEpsilonWarning(PrivacyWarning):
+    """The guarantee says next to nothing: epsilon is very large."""
+
+
+class LargeDeltaWarning(PrivacyWarning):
+    """The guarantee may fail for some row: delta is large for so many rows, by released numbers."""
+
+
+class PublicSizeWarning(PrivacyWarning):
+    """The number of rows is not protected: neighbours are tables of one size."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,24 +244,43 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     -----
     NotPrivateWarning
         Where there is no guarantee.
+    LargeEpsilonWarning, PublicSizeWarning
+        Where the guarantee means little, or less than by default.
     ParameterWarning
-        Where the guarantee means little, and where the schema declares what has no effect.
+        Where the schema declares what has no effect.
     """
-    _warn_if_not_private(privacy)
-    warn_of_terms(epsilon_of(privacy.epsilon), privacy.schema, task)
+    warn_of_terms(
+        epsilon_of(privacy.epsilon),
+        privacy.neighbours,
+        privacy.schema,
+        task,
+        seeded=privacy.noise_seed is not None,
+    )
 
 
-def warn_of_terms(epsilon: Epsilon, schema: Schema, task: str) -> None:
-    """Warn of a large epsilon, and of parts of a schema that mean nothing to the task.
+def warn_of_terms(
+    epsilon: Epsilon, neighbours: Neighbours, schema: Schema, task: str, *, seeded: bool
+) -> None:
+    """Say what the terms of a fit do not give, and which parts of a schema mean nothing to it.
 
     Parameters
     ----------
     epsilon : Fraction or float
+    neighbours : Neighbours
     schema : Schema
         As the user declares it.
     task : {"regression", "classification"}
+    seeded : bool
+        Whether the noise comes from a seed.
     """
-    warn_of_epsilon(epsilon)
+    if warn_if_not_private(epsilon, seeded=seeded):
+        warn_of_epsilon(epsilon)
+        if neighbours is Neighbours.REPLACE:
+            warn_of_guarantee(
+                "neighbours='replace' hides what a row says and not that it is there: the number "
+                "of rows may be known. Leave it at 'add_remove' to hide both.",
+                PublicSizeWarning,
+            )
     idle, kind = ("classes", "regression")
     if task != "regression":
         idle, kind = ("label_bounds", "classification")
@@ -264,11 +295,11 @@ def warn_of_terms(epsilon: Epsilon, schema: Schema, task: str) -> None:
 def warn_of_epsilon(epsilon: Epsilon) -> None:
     """Warn of an epsilon that promises next to nothing."""
     if epsilon > LARGE_EPSILON and epsilon != math.inf:
-        warn_user(
+        warn_of_guarantee(
             f"epsilon={float(epsilon):g} promises next to nothing: one row may make an outcome "
-            f"exp({float(epsilon):g}) times as likely. Values up to {LARGE_EPSILON} are common, "
-            "about 1 is a strong promise.",
-            ParameterWarning,
+            f"exp({float(epsilon):g}) times as likely. Take at most {LARGE_EPSILON}; about 1 is a "
+            "strong promise.",
+            LargeEpsilonWarning,
         )
 
 
@@ -283,11 +314,11 @@ def warn_of_delta(ledger: Ledger, n_rows: float) -> None:
     """
     used = ledger.accountant.name != "pure" or ledger.delta_spent > 0
     if used and ledger.epsilon != math.inf and ledger.delta * Fraction(n_rows) > 1:
-        warn_user(
+        warn_of_guarantee(
             f"delta={float(ledger.delta):g} is more than one over the released number of rows: a "
             "mechanism that shows a whole row now and then could keep to it. Take a delta well "
             "below one over the number of rows.",
-            ParameterWarning,
+            LargeDeltaWarning,
         )
 
 
@@ -321,12 +352,13 @@ def warn_of_budget(
         )
 
 
-def _warn_if_not_private(privacy: PrivacyRequest) -> None:
-    """Say it when the user's parameters give no guarantee."""
-    if privacy.noise_seed is not None:
-        reason = "noise_seed makes the noise reproducible for whoever knows the seed"
-    elif math.isinf(privacy.epsilon):
-        reason = "epsilon is infinite, so there is no noise"
+def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:
+    """Say it when the user's parameters give no guarantee; return whether they give one."""
+    if seeded:
+        reason, cure = "noise_seed lets whoever knows it subtract the noise", "Leave noise_seed out"
+    elif epsilon == math.inf:
+        reason, cure = "epsilon is infinite, so there is no noise", "Give a finite epsilon"
     else:
-        return
-    warn_user(f"This model is not private: {reason}.", NotPrivateWarning)
+        return True
+    warn_of_guarantee(f"This model is not private: {reason}. {cure}.", NotPrivateWarning)
+    return False

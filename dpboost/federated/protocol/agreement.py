@@ -16,7 +16,6 @@ from dpboost._utils.validation import (
     check_integer,
     refuse,
 )
-from dpboost._utils.warnings import warn_user
 from dpboost.federated.protocol import wire
 from dpboost.privacy.accounting import (
     Accountant,
@@ -29,7 +28,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
-from dpboost.training.privacy_params import NotPrivateWarning, warn_of_terms
+from dpboost.training.privacy_params import warn_of_terms
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
     "pure": PureAccountant,
@@ -224,11 +223,8 @@ class Agreement:
 
     def warn(self) -> None:
         """Say what the terms do not give, at the user's own line, as a fit of one table does."""
-        warn_of_terms(self.epsilon, self.declared, self.task)
-        if self.private:
-            return
-        reason = "epsilon is infinite" if self.noise_seed is None else "noise_seed is set"
-        warn_user(f"This model is not private: {reason}.", NotPrivateWarning)
+        seeded = self.noise_seed is not None
+        warn_of_terms(self.epsilon, self.relation, self.declared, self.task, seeded=seeded)
 
 
 wire.known("agreement", Agreement)

@@ -1,8 +1,11 @@
 """Warnings point outside of the library."""
 
+import threading
 import warnings
 
-from dpboost._utils.warnings import warn_user
+import pytest
+
+from dpboost._utils.warnings import PrivacyWarning, one_warning, warn_of_guarantee, warn_user
 
 
 def test_a_warning_points_at_the_line_outside_whatever_is_between():
@@ -17,3 +20,93 @@ def test_a_warning_points_at_the_line_outside_whatever_is_between():
         warnings.simplefilter("always")
         outer["fit"]()
     assert [warning.filename for warning in caught] == [__file__]
+
+
+class First(PrivacyWarning):
+    pass
+
+
+class Second(PrivacyWarning):
+    pass
+
+
+@one_warning
+def fit(*kinds, inner=None, fails=False):
+    """Fit."""
+    for kind in kinds:
+        warn_of_guarantee(kind.__name__.lower(), kind)
+    if inner is not None:
+        inner()
+    if fails:
+        raise RuntimeError("no model")
+    return len(kinds)
+
+
+def told(*arguments, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(*arguments, **options)
+    assert {one.filename for one in caught} <= {__file__}
+    return [(one.category, str(one.message)) for one in caught]
+
+
+def test_one_condition_has_its_own_class_and_several_are_one_warning():
+    assert told() == []
+    assert told(First) == [(First, "first")]
+    assert told(First, First) == [(First, "first")]
+    ((category, message),) = told(First, Second)
+    assert category is PrivacyWarning
+    assert message.endswith(":\n* first\n* second")
+
+
+def test_outside_of_a_fit_a_condition_is_told_at_once():
+    with pytest.warns(First, match="^first$") as caught:
+        warn_of_guarantee("first", First)
+    assert caught[0].filename == __file__
+
+
+def test_a_fit_inside_another_one_leaves_the_warning_to_it():
+    assert [category for category, _ in told(First, inner=lambda: fit(Second))] == [PrivacyWarning]
+
+
+def test_a_fit_that_fails_says_nothing_and_the_next_one_begins_anew():
+    with pytest.raises(RuntimeError, match="no model"):
+        told(First, fails=True)
+    assert told(Second) == [(Second, "second")]
+
+
+def test_filters_act_on_single_conditions():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", "sec", Second)
+        fit(First, Second)
+        warnings.filterwarnings("ignore", module=__name__.replace(".", r"\."), category=First)
+        fit(First, Second)
+    assert [str(one.message) for one in caught] == ["first"]
+
+
+def test_a_condition_that_is_an_error_raises_where_it_is_known():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Second)
+        with pytest.raises(Second):
+            fit(Second, inner=lambda: pytest.fail("the fit went on"))
+    assert told(First) == [(First, "first")]
+
+
+def test_threads_do_not_hear_of_each_other():
+    def other():
+        with pytest.warns(Second):
+            fit(Second)
+
+    def inside():
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+    assert told(First, inner=inside)[0] == (First, "first")
+
+
+def test_a_function_that_tells_keeps_its_name_and_outcome():
+    assert fit.__name__ == "fit"
+    assert fit.__doc__ == "Fit."
+    assert fit() == 0

@@ -13,8 +13,14 @@ from dpboost import (
     DPBoostClassifier,
     DPBoostRegressor,
     InvalidParameterError,
+    LargeDeltaWarning,
+    LargeEpsilonWarning,
     NotPrivateWarning,
+    PrivacyWarning,
+    PublicRowsWarning,
+    PublicSizeWarning,
     Schema,
+    UnboundedWeightsWarning,
     UndeclaredWarning,
 )
 from dpboost.privacy.accounting import PureAccountant
@@ -171,13 +177,79 @@ def test_warnings_point_at_the_line_that_calls_fit():
     for estimator in (DPBoostRegressor, DPBoostClassifier):
         with pytest.warns() as caught:
             estimator(epsilon=math.inf, **FAST).fit(X, y)
-        assumed = [AssumedPublicWarning] if estimator is DPBoostClassifier else []
-        assert [warning.category for warning in caught] == [
-            NotPrivateWarning,
-            *assumed,
-            UndeclaredWarning,
-        ]
+        # A classifier also takes its labels as public: two conditions are one warning.
+        told = PrivacyWarning if estimator is DPBoostClassifier else NotPrivateWarning
+        assert [warning.category for warning in caught] == [UndeclaredWarning, told]
         assert {warning.filename for warning in caught} == {__file__}
+
+
+# That of delta needs a released number and comes last.
+CONDITIONS = {
+    AssumedPublicWarning: "class labels is taken as public",
+    PublicRowsWarning: "given for evaluation",
+    UnboundedWeightsWarning: "max_weight",
+    PublicSizeWarning: "neighbours='replace'",
+    LargeEpsilonWarning: "epsilon=30",
+    LargeDeltaWarning: "delta=0.9",
+}
+
+
+def fit_with_all_conditions():
+    X, y = rows(300)
+    model = DPBoostClassifier(
+        epsilon=30.0, delta=0.9, neighbours="replace", schema=BOUNDS, n_estimators=2, verbosity=-1
+    )
+    return model.fit(X, y, sample_weight=np.ones(300), eval_set=[(X[:50], y[:50])])
+
+
+def test_all_conditions_of_a_guarantee_are_one_warning():
+    with pytest.warns(PrivacyWarning) as caught:
+        fit_with_all_conditions()
+    (warning,) = caught
+    assert warning.category is PrivacyWarning
+    assert warning.filename == __file__
+    lines = str(warning.message).split("\n* ")[1:]
+    assert len(lines) == len(CONDITIONS)
+    for text in CONDITIONS.values():
+        assert sum(text in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_each_condition_is_silenced_by_its_class(condition):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", condition)
+        fit_with_all_conditions()
+    (warning,) = caught
+    for other, text in CONDITIONS.items():
+        assert (text in str(warning.message)) == (other is not condition)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore", PrivacyWarning)
+        warnings.filterwarnings("always", CONDITIONS[condition], condition)
+        fit_with_all_conditions()
+    assert len(caught) == (condition in (LargeEpsilonWarning, LargeDeltaWarning, PublicSizeWarning))
+
+
+@pytest.mark.parametrize("condition", [*CONDITIONS][:-1])
+def test_a_condition_that_is_an_error_ends_the_fit_before_anything_is_drawn(condition, monkeypatch):
+    def drawn(*_, **__):
+        raise AssertionError("something was drawn")
+
+    monkeypatch.setattr(Ledger, "release", drawn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", condition)
+        with pytest.raises(condition, match=CONDITIONS[condition]):
+            fit_with_all_conditions()
+
+
+def test_a_seed_is_a_condition_and_ends_talk_of_epsilon():
+    X, y = rows()
+    schema = {**BOUNDS, "classes": [0, 1]}
+    with pytest.warns(PrivacyWarning) as caught:
+        DPBoostClassifier(schema=schema, **FAST, epsilon=30.0, noise_seed=0).fit(X, y)
+    assert [warning.category for warning in caught] == [NotPrivateWarning]
+    assert "noise_seed" in str(caught[0].message)
 
 
 def odd_tables():

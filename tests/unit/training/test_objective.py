@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import dpboost
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
+from dpboost import (
+    DPBoostClassifier,
+    DPBoostRegressor,
+    InvalidParameterError,
+    UnboundedWeightsWarning,
+)
 from dpboost.data.table import read_table
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.objective_names import ALIASES, OF_TASK
@@ -268,7 +273,7 @@ def test_weights_are_clipped_and_their_scale_is_public():
 def test_weights_without_a_bound_warn_whatever_they_are(weights):
     X, y, bounds = regression("regression")
     options = {**QUICK, "n_estimators": 2, "schema": {"bounds": BOUNDS, "label_bounds": bounds}}
-    with pytest.warns(ParameterWarning) as caught:
+    with pytest.warns(UnboundedWeightsWarning) as caught:
         DPBoostRegressor(**options).fit(X, y, sample_weight=weights)
     assert [str(warning.message) for warning in caught] == [
         "Weights of rows come without max_weight, so that those above 1 count as 1: give a public "
@@ -284,7 +289,7 @@ def test_the_bound_that_class_weights_imply_is_named():
     X, y = unbalanced()
     schema = {"bounds": BOUNDS, "classes": [0, 1]}
     model = DPBoostClassifier(class_weight={0: 1, 1: 6}, schema=schema, **QUICK)
-    with pytest.warns(ParameterWarning, match="above 6 count as 6"):
+    with pytest.warns(UnboundedWeightsWarning, match="above 6 count as 6"):
         model.fit(X, y, sample_weight=np.ones(N_ROWS))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
