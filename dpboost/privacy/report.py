@@ -12,7 +12,13 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, SupportsFloat
 
-from dpboost._utils.validation import refuse
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    refuse,
+)
+from dpboost.privacy.budget import (
+    DELTA_SHARE,
+)
 from dpboost.privacy.exact_arithmetic import (
     NO_COST,
     ZERO,
@@ -25,9 +31,13 @@ from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.reporting.certificate import certificate, certificate_document
 from dpboost.reporting.document import aligned
+from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document
 
 Fact = bool | int | float | str
+
+#: Releases that fail with a part of delta, each with ``DELTA_SHARE`` of it at the most.
+LEARNED_LISTS = ("categories", "class labels")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -349,6 +359,50 @@ class PrivacyReport:
         """
         record = self.certificate(model=model, stated=stated)
         return certificate_document(self, record).page(path)
+
+    def to_pld(self) -> Any:
+        """Return the guarantee as a privacy loss distribution of Google's dp-accounting.
+
+        Others' code can add it to that of other mechanisms, and convert it.
+
+        Returns
+        -------
+        dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+            Where all noise is Gaussian and the fit stands alone, that of the whole curve of mu;
+            otherwise of the pair (epsilon, delta). Losses are rounded up to multiples of 1e-4.
+
+        Raises
+        ------
+        ImportError
+            Without ``dp-accounting``.
+        InvalidParameterError
+            For a report of no guarantee.
+
+        Examples
+        --------
+        >>> from dpboost import DPBoostRegressor
+        >>> schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
+        >>> model = DPBoostRegressor(epsilon=1.0, delta=1e-5, n_estimators=2, schema=schema)
+        >>> report = model.fit([[0.2], [0.8]] * 50, [0, 1] * 50).privacy_report_
+        >>> two = report.to_pld().self_compose(2)  # two such fits
+        >>> 1.4 < two.get_epsilon_for_delta(1e-5) < 1.6
+        True
+        """
+        if not self.private:
+            raise InvalidParameterError(
+                "This report states no guarantee, so that its loss has no bound: "
+                f"{'; '.join(self.reasons)}."
+            )
+        epsilon, delta = self.total
+        # What the fits of a cross-validation spend of delta is not in the report of all of them.
+        alone = "cross-validation" not in self.facts
+        lists = sum(line.releases for line in self.releases if line.label in LEARNED_LISTS)
+        return loss_distribution(
+            epsilon=epsilon,
+            delta=delta,
+            mu=self.mu if alone else None,
+            failure=float(lists * DELTA_SHARE * self.delta),
+        )
 
     def details(self) -> str:
         """Return the terms, the accounting, all facts, and each kind of release with its reason."""
