@@ -1,4 +1,4 @@
-"""Audit every recipe of the library: ``python -m dpboost.audit [--quick]``.
+"""Audit the whole library: ``python -m dpboost.audit [--quick] [--minutes N]``.
 
 Exits with 1 when anything refutes a claim. ``python -u -m dpboost.audit | tee FILE`` shows the
 lines of the long run as they are known.
@@ -7,46 +7,37 @@ lines of the long run as they are known.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
+import secrets
 import sys
-import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 
 import dpboost
-from dpboost.audit.boosting_audit import (
-    ENSEMBLE,
-    ONE_TREE,
-    BoxAudit,
-    RecipeAudit,
-    bank,
-    black_box,
-    deltas,
-    replay_recipe,
+from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
+from dpboost.audit.parts import (
+    LONG_RUNS,
+    OTHER,
+    QUICK_RUNS,
+    SAMPLERS,
+    TREES,
+    Outcome,
+    Part,
+    Plan,
+    Request,
+    plan,
 )
-from dpboost.audit.rare_outcomes import rare_outcomes
-from dpboost.audit.tree_audit import (
-    TREE_RECIPES,
-    replay_tree_recipe,
-    tree_bank,
-    tree_black_box,
-)
+from dpboost.audit.random_audit import RandomAudit, random_audit
+from dpboost.audit.transcript import Violation
 from dpboost.audit.witnesses import DELTA
-from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 
-# Recipes of DPTreeClassifier by the names that the command knows them by.
-TREES = {f"tree:{name}": name for name in TREE_RECIPES}
+ROW = "{:<24} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
 
-QUICK_RUNS = 400
-LONG_RUNS = 100_000
-
-#: So many show as much where a single number holds the whole budget, under a pure epsilon.
-LONG_RUNS_OF_ONE_NUMBER = 20_000
-
-#: A row in one tree of several shows far less than the claim, so fewer fits look for alarms.
-ENSEMBLE_PART = 10
-LEAST_RUNS = 100
-
-ROW = "{:<14} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
+#: Of one random run, lines that are printed.
+MOST_SHOWN = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,49 +54,79 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when every claim stands, else 1.
     """
     options = _options(arguments)
+    if options.minutes is not None:
+        return _random(options)
+    request = Request(
+        epsilon=options.epsilon,
+        quick=options.quick,
+        names=tuple(options.recipe or ()),
+        runs=options.runs,
+    )
+    found = plan(request)
     print(f"dpboost {dpboost.__version__}, epsilon {options.epsilon:g}, delta {DELTA:g} or 0")
     print(ROW.format("recipe", "audit", "claimed", "measured", "runs", "seconds", "verdict"))
-    sound = _print_samplers()
-    # The long run takes both relations; the quick one leaves "replace" to the tests.
-    relations = (Neighbours.ADD_REMOVE,) if options.quick else tuple(Neighbours)
-    chosen = options.recipe or [*ALGORITHMS.names, *TREES]
-    for name in (name for name in chosen if name in TREES):
-        bank_of_tree = list(tree_bank(TREES[name], relations))
-        replayed = replay_tree_recipe(TREES[name], epsilon=options.epsilon, chosen=bank_of_tree)
-        _print_replay(name, replayed)
-        runs = options.runs or (QUICK_RUNS if options.quick else LONG_RUNS_OF_ONE_NUMBER)
-        boxed = tree_black_box(TREES[name], epsilon=options.epsilon, n_runs=runs)
-        _print_box(name, boxed)
-        sound &= not replayed.violations and not boxed.violated
-    for recipe in (name for name in chosen if name in ALGORITHMS.names):
-        runs = options.runs or (QUICK_RUNS if options.quick else _long_runs(recipe))
-        settings = [(ONE_TREE, runs)]
-        if not options.quick:
-            settings.append((ENSEMBLE, max(LEAST_RUNS, runs // ENSEMBLE_PART)))
-        for delta in deltas(recipe):
-            name = recipe if delta else f"{recipe}, delta 0"
-            replayed = replay_recipe(
-                recipe, epsilon=options.epsilon, delta=delta, chosen=list(bank(relations=relations))
-            )
-            _print_replay(name, replayed)
-            sound &= not replayed.violations
-            for setting, n_runs in settings:
-                boxed = black_box(
-                    recipe, setting, epsilon=options.epsilon, delta=delta, n_runs=n_runs
-                )
-                _print_box(name, boxed)
-                sound &= not boxed.violated
+    sound, stopped = True, []
+    for outcome in outcomes(found):
+        _print(outcome)
+        sound &= outcome.sound
+        if isinstance(outcome.audit, RecipeAudit):
+            stopped += [f"{outcome.name}, {where}" for where, _ in outcome.audit.skipped]
     print(
         "every claim stands"
         if sound
         else "VIOLATION: at least one claim is false, see the lines above"
     )
+    _print_left_out(found, stopped)
     return 0 if sound else 1
 
 
-def _long_runs(recipe: str) -> int:
-    divided = ALGORITHMS.find(recipe, "audit").start_share is not None
-    return LONG_RUNS if divided else LONG_RUNS_OF_ONE_NUMBER
+def outcomes(found: Plan) -> Iterator[Outcome]:
+    """Run all parts and yield what they found, in their order, as soon as it is known.
+
+    Where processes can be forked there are as many of them as processors, but no more than parts.
+
+    Parameters
+    ----------
+    found : Plan
+
+    Yields
+    ------
+    Outcome
+    """
+    n_processes = min(_n_processors(), len(found.parts))
+    if n_processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        for part in found.parts:
+            yield _quietly(part)
+        return
+    # What is patched here is patched there as well, and parts need not be picklable.
+    global _PARTS
+    _PARTS = found.parts
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+        longest_first = sorted(range(len(_PARTS)), key=lambda place: -_PARTS[place].cost)
+        futures = {place: pool.submit(_run, place) for place in longest_first}
+        for place in range(len(_PARTS)):
+            yield futures[place].result()
+
+
+_PARTS: list[Part] = []
+
+
+def _run(place: int) -> Outcome:
+    return _quietly(_PARTS[place])
+
+
+def _quietly(part: Part) -> Outcome:
+    """Run a part without the warnings of its fits, which replays compare."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return part.run()
+
+
+def _n_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -117,33 +138,82 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"add/remove witnesses and {QUICK_RUNS} fits a table, instead of up to {LONG_RUNS}",
+        help=f"less than a minute on two processors: {QUICK_RUNS} fits a table in a few black "
+        f"boxes, instead of up to {LONG_RUNS} in all",
     )
-    parser.add_argument("--runs", type=int, help="fits a table in the black box")
+    parser.add_argument("--runs", type=int, help="fits a table in a black box")
     parser.add_argument("--epsilon", type=float, default=1.0, help="claimed epsilon (1)")
     parser.add_argument(
         "--recipe",
         action="append",
-        choices=[*ALGORITHMS.names, *TREES],
+        choices=[SAMPLERS, *ALGORITHMS.names, *TREES, OTHER],
         help="only this one; repeatable",
     )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="replay random fits for so long instead: tables, parameters and containers at random",
+    )
+    parser.add_argument("--seed", type=int, help="draws the random fits (not their noise)")
     return parser.parse_args(arguments)
 
 
-def _print_samplers() -> bool:
-    """Audit the samplers that all recipes share; return whether they are sound."""
-    started = time.perf_counter()
-    violations = rare_outcomes()
-    verdict = "VIOLATION" if violations else "ok"
-    seconds = f"{time.perf_counter() - started:.1f}"
-    print(ROW.format("samplers", "outcomes too rare to wait for", "", "", "", seconds, verdict))
-    for violation in violations:
-        print(f"  {violation}")
-    return not violations
+def _random(options: argparse.Namespace) -> int:
+    """Replay random fits in every processor, and print what they found."""
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    n_processes = _n_processors()
+    if "fork" not in multiprocessing.get_all_start_methods():
+        n_processes = 1
+    audits: list[RandomAudit] = []
+    if n_processes == 1:
+        audits = [random_audit(seconds=60 * options.minutes, seed=seed)]
+    else:
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+            futures = [
+                pool.submit(random_audit, seconds=60 * options.minutes, seed=seed + place)
+                for place in range(n_processes)
+            ]
+            audits = [future.result() for future in futures]
+    for audit in audits:
+        print(
+            f"seed {audit.seed}: {audit.n_replays} random replays in {audit.seconds:.0f} seconds, "
+            f"{audit.n_stopped} of them ended by an error of both fits, "
+            f"{audit.n_refused} fits refused, {len(audit.violations)} violations"
+        )
+        _print_violations(audit.violations[:MOST_SHOWN])
+    return int(any(audit.violations for audit in audits))
+
+
+def _print(outcome: Outcome) -> None:
+    audit = outcome.audit
+    if isinstance(audit, RecipeAudit):
+        _print_replay(outcome.name, audit)
+    elif isinstance(audit, BoxAudit):
+        _print_box(outcome.name, audit)
+    else:
+        verdict = "ok" if outcome.sound else "VIOLATION"
+        print(ROW.format(outcome.name, outcome.what, "", "", "", f"{outcome.seconds:.1f}", verdict))
+    if not isinstance(audit, BoxAudit):
+        _print_violations(outcome.violations)
+
+
+def _print_violations(violations: Sequence[tuple[str, Violation]]) -> None:
+    for where, violation in violations:
+        print(f"  {where}: {violation}")
+
+
+def _print_left_out(found: Plan, stopped: Sequence[str]) -> None:
+    """Say beside the verdict what it does not speak of."""
+    left_out = [*found.left_out, *(f"stopped by an error: {where}" for where in stopped)]
+    if left_out:
+        print("not audited:")
+    for line in left_out:
+        print(f"  {line}")
 
 
 def _print_replay(name: str, audit: RecipeAudit) -> None:
-    """Print the total, what each kind of release reached, and every violation."""
+    """Print the total and what each kind of release reached."""
     pure = audit.privacy_measure == "epsilon"
     what = "largest total loss" if pure else f"largest cost in {audit.privacy_measure}, part of all"
     claimed, measured = (audit.epsilon, audit.largest_loss) if pure else (1.0, audit.largest_cost)
@@ -161,10 +231,6 @@ def _print_replay(name: str, audit: RecipeAudit) -> None:
     for label, part in sorted(audit.reached.items()):
         text = f"  {label}, part of its charge"
         print(ROW.format(name, text, "1.000", f"{part:.3f}", "", "", ""))
-    for witness, violation in audit.violations:
-        print(f"  {witness}: {violation}")
-    for witness, reason in audit.skipped:
-        print(f"  stopped by an error: {witness}: {reason}")
 
 
 def _print_box(name: str, audit: BoxAudit) -> None:

@@ -51,6 +51,25 @@ def overhear(heard: dict[str, Any]) -> Any:
         heard["output"] = (out.getvalue(), err.getvalue())
 
 
+def shown(estimator: Any) -> dict[str, Any]:
+    """Return what a fitted estimator shows without rows to predict: text, report and pickle.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted, with a ``booster_`` and a ``privacy_report_``.
+
+    Returns
+    -------
+    dict of str to object
+    """
+    return {
+        "model text": estimator.booster_.model_to_string(),
+        "report": estimator.privacy_report_.details(),
+        "pickle": pickle.dumps(estimator),
+    }
+
+
 def parts_of(estimator: Any, probe: Any) -> dict[str, Any]:
     """Return what a fitted estimator of ours shows, by name.
 
@@ -96,7 +115,7 @@ def estimator_fit(
     make_estimator : callable
         Returns a new estimator.
     probe : table, optional
-        Public rows to predict; without them only the model text and the report are compared.
+        Public rows to predict; without them model text, report and pickle are compared.
     before : callable, optional
         Called before each fit.
 
@@ -113,8 +132,7 @@ def estimator_fit(
         with overhear(heard):
             estimator = make_estimator().fit(X, y)
         if probe is None:
-            heard["model text"] = estimator.booster_.model_to_string()
-            return heard
+            return {**heard, **shown(estimator)}
         return {**heard, **parts_of(estimator, probe)}
 
     return fit

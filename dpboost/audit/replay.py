@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpboost.audit.delta_curves import delta_of
 from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
 from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.audit.neighbouring_pairs import Pair
@@ -23,6 +24,9 @@ from dpboost.privacy.randomness import Entropy
 
 #: Losses are sums of doubles: nothing below this is a violation.
 TOLERANCE = 1e-9
+
+#: The same for curves of delta, as a part of it.
+ROUNDING = 1e-6
 
 #: Trains on a table with a ledger that comes from ``PrivacyRequest.ledger``, and returns all
 #: that leaves the process, by name; or nothing.
@@ -92,7 +96,12 @@ class PairAudit:
 
 
 def replay_pair(
-    fit: Fit, pair: Pair, *, seed: int | None = None, compare_visible: bool = True
+    fit: Fit,
+    pair: Pair,
+    *,
+    seed: int | None = None,
+    compare_visible: bool = True,
+    group: int = 1,
 ) -> PairAudit:
     """Train on the first table, replay on the second, and weigh every release.
 
@@ -105,6 +114,9 @@ def replay_pair(
         Draw the first run from a seed, for reproducible audits.
     compare_visible : bool
         Whether what leaves the process must be the same in both runs.
+    group : int, default=1
+        Rows by which the tables differ at most, where charges are those of one row: a release
+        may then cost as much as that many rows, and the fit as much as it claims for them.
 
     Returns
     -------
@@ -136,7 +148,7 @@ def replay_pair(
     if not any(found.check != DISJOINT for found in violations):
         entries = weigh(first.transcript, second.transcript, ledger, violations)
         violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
-    violations += check_ledger(entries, ledger)
+    violations += check_ledger(entries, ledger, group)
     return PairAudit(
         entries=tuple(entries),
         loss=sum(entry.loss for entry in entries),
@@ -210,25 +222,32 @@ def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float
     return shifts / 2 + largest**2 / 2
 
 
-def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
+def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger, group: int = 1) -> list[Violation]:
     """Hold every release to its charge, every scope to its total, and the run to epsilon."""
     found = []
+    measure = ledger.accountant.privacy_measure
+    # What many rows cost that change one after the other.
+    times = (group if measure == "epsilon" else group**2) * (1 + TOLERANCE)
     for entry in entries:
-        if entry.cost > entry.charge * (1 + TOLERANCE) + TOLERANCE:
+        if entry.cost > entry.charge * times + TOLERANCE:
             where = "/".join((*entry.scope, entry.label))
             found.append(_over("entry cost", where, entry.cost, entry.charge))
     for scope in _scopes(ledger.root):
         inside = [entry for entry in entries if entry.scope[: len(scope.path)] == scope.path]
         cost, total = sum(entry.cost for entry in inside), float(scope.total.cost)
-        if cost > total * (1 + TOLERANCE) + TOLERANCE:
+        if cost > total * times + TOLERANCE:
             found.append(_over("scope total", "/".join(scope.path) or "fit", cost, total))
-    if ledger.accountant.privacy_measure == "epsilon":
-        loss, epsilon = abs(sum(entry.loss for entry in entries)), float(ledger.epsilon)
+    cost, epsilon = sum(entry.cost for entry in entries), float(ledger.epsilon)
+    if measure == "epsilon":
+        loss = abs(sum(entry.loss for entry in entries))
         if loss > epsilon + TOLERANCE:
             found.append(_over("total loss", "fit", loss, epsilon))
-        cost = sum(entry.cost for entry in entries)
         if cost > epsilon + TOLERANCE:
             found.append(_over("total cost", "fit", cost, epsilon))
+        return found
+    delta, allowed = delta_of(measure, cost, epsilon), float(ledger.delta - ledger.delta_spent)
+    if delta > allowed * (1 + ROUNDING):
+        found.append(_over("total delta", "fit", delta, allowed))
     return found
 
 

@@ -59,6 +59,10 @@ class Witness:
         Parameters of the estimator, beyond recipe and epsilon.
     aims_at : tuple of (str, int)
         Releases that it drives to their full charge: label and number, counted from 0.
+    group : int, default=1
+        Rows by which the tables differ, for guarantees of users.
+    before : callable, optional
+        Called before the audit, where the fits need something made.
     """
 
     name: str
@@ -67,6 +71,8 @@ class Witness:
     pair: Pair
     settings: dict[str, Any] = field(default_factory=dict)
     aims_at: tuple[tuple[str, int], ...] = ()
+    group: int = 1
+    before: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.task}, {self.neighbours.value}>"

@@ -7,19 +7,37 @@ from dataclasses import replace
 import pytest
 
 from dpboost.audit import __main__ as command
-from dpboost.audit import boosting_audit
+from dpboost.audit import boosting_audit, parts
+from dpboost.audit.random_audit import random_audit
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from tests.audit.kernel_bugs import cut_selection
 from tests.audit.places import found, planted
 
 
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch):
+    monkeypatch.setattr(command, "_n_processors", lambda: 1)
+
+
+@pytest.fixture
+def few_witnesses(monkeypatch):
+    def few(witnesses):
+        return [w for w in witnesses if w.name.startswith(("one-row leaf", "lone row, level 0"))][
+            :4
+        ]
+
+    bank, tree_bank = parts.bank, parts.tree_bank
+    monkeypatch.setattr(parts, "bank", lambda: few(bank()))
+    monkeypatch.setattr(parts, "tree_bank", lambda *arguments: few(tree_bank(*arguments)))
+
+
 def run(capsys, *arguments):
-    code = command.main(["--quick", "--runs", "30", "--recipe", "seq", *arguments])
+    code = command.main(["--quick", "--runs", "30", *arguments])
     return code, capsys.readouterr().out
 
 
-def test_a_sound_library_passes(capsys):
-    code, out = run(capsys, "--epsilon", "0.5")
+def test_a_sound_library_passes(capsys, few_witnesses):
+    code, out = run(capsys, "--recipe", "seq", "--recipe", "best", "--epsilon", "0.5")
     assert code == 0
     assert "every claim stands" in out
     assert "replay: largest total loss" in out
@@ -29,17 +47,44 @@ def test_a_sound_library_passes(capsys):
     assert not any(line.startswith("para") for line in out.splitlines())
 
 
-def test_trees_are_audited_too(capsys):
-    options = ["--quick", "--runs", "10", "--recipe", "tree:diffp_id3", "--epsilon", "0.5"]
-    assert command.main(options) == 0
-    out = capsys.readouterr().out
-    assert "tree:diffp_id3" in out
+def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
+    _, out = run(capsys, "--recipe", "seq")
+    verdict, _, rest = out.partition("every claim stands\n")
+    assert verdict
+    assert rest.startswith(
+        "not audited:\n  not asked for: best, dpboost, other fits, para, samplers"
+    )
+    assert "more than 30 fits a table" in rest
+    # The long run of everything leaves nothing out.
+    assert parts.plan(parts.Request()).left_out == []
+
+
+def test_witnesses_on_which_fits_end_in_an_error_are_told(capsys, few_witnesses, monkeypatch):
+    audit = parts.replay_recipe
+
+    def stopped(*arguments, **options):
+        result = audit(*arguments, **options)
+        result.skipped.append(("<a witness>", "some error"))
+        return result
+
+    monkeypatch.setattr(parts, "replay_recipe", stopped)
+    assert "stopped by an error: seq, <a witness>" in run(capsys, "--recipe", "seq")[1]
+
+
+def test_trees_are_audited_too(capsys, few_witnesses):
+    code, out = run(capsys, "--recipe", "tree:best", "--epsilon", "0.5")
+    assert code == 0
     assert "leaf counts, part of its charge" in out
     assert "black box, max_depth 0" in out
-    assert "every claim stands" in out
 
 
-def test_a_broken_library_fails(capsys, monkeypatch):
+def test_everything_has_a_part():
+    names = {part.name for part in parts.plan(parts.Request()).parts}
+    assert {"samplers", "best", "best, delta 0", "seq", "tree:histograms_saving"} <= names
+    assert any(name.startswith("other fits") for name in names)
+
+
+def test_a_broken_library_fails(capsys, few_witnesses, monkeypatch):
     draw = DiscreteLaplace.draw
     monkeypatch.setattr(
         DiscreteLaplace,
@@ -48,27 +93,26 @@ def test_a_broken_library_fails(capsys, monkeypatch):
             self, value, replace(bound, constant=max(1, bound.constant // 2)), entropy
         ),
     )
-    code, out = run(capsys)
+    code, out = run(capsys, "--recipe", "seq")
     assert code == 1
     assert "VIOLATION" in out
     assert "entry cost" in out
 
 
-def test_a_violation_in_the_black_box_fails_too(capsys, monkeypatch):
+def test_a_violation_in_the_black_box_fails_too(capsys, few_witnesses, monkeypatch):
     monkeypatch.setattr(boosting_audit.BoxAudit, "violated", True)
-    monkeypatch.setattr(command, "bank", lambda **options: [])
-    assert run(capsys)[0] == 1
+    assert run(capsys, "--recipe", "dpboost")[0] == 1
 
 
-def test_the_long_run_fits_as_often_as_it_takes(capsys, monkeypatch):
+def test_the_long_run_fits_as_often_as_it_takes(capsys, few_witnesses, monkeypatch):
     asked = []
 
     def black_box(recipe, setting, *, n_runs, **options):
         asked.append((recipe, n_runs))
         return boosting_audit.black_box(recipe, setting, n_runs=10, **options)
 
-    monkeypatch.setattr(command, "black_box", black_box)
-    monkeypatch.setattr(command, "bank", lambda **options: [])
+    monkeypatch.setattr(parts, "black_box", black_box)
+    monkeypatch.setattr(parts, "replay_recipe", lambda *_, **__: parts.RecipeAudit("best", 1.0))
     assert command.main(["--recipe", "best", "--recipe", "seq"]) == 0
     one_tree, ensembles = asked[::2], asked[1::2]
     assert one_tree == [("best", 100_000)] * 2 + [("seq", 20_000)]
@@ -77,13 +121,44 @@ def test_the_long_run_fits_as_often_as_it_takes(capsys, monkeypatch):
 
 
 def test_a_sampler_that_leaves_out_what_is_rare_fails(capsys, monkeypatch):
-    monkeypatch.setattr(command, "bank", lambda **options: [])
-    monkeypatch.setattr(
-        *planted("selection kernel", cut_selection(found("selection kernel")[2], 20))
-    )
-    code, out = run(capsys)
+    bug = cut_selection(found("selection kernel")[2], 20)
+    monkeypatch.setattr(*planted("selection kernel", bug))
+    monkeypatch.setattr(parts, "dependent_noise", list)
+    code, out = run(capsys, "--recipe", "samplers")
     assert code == 1
     assert "rare outcome: permute-and-flip" in out
+
+
+def test_parts_run_in_processes_of_their_own(capsys, few_witnesses, monkeypatch):
+    monkeypatch.setattr(command, "_n_processors", lambda: 2)
+    code, out = run(capsys, "--recipe", "seq", "--recipe", "para")
+    assert code == 0
+    lines = [line.split()[0] for line in out.splitlines() if "replay:" in line]
+    assert lines == ["seq", "para"]
+
+
+def test_random_fits_are_replayed_for_some_minutes(capsys):
+    assert command.main(["--minutes", "0.02", "--seed", "3"]) == 0
+    assert "seed 3: " in capsys.readouterr().out
+
+
+def test_a_bug_shows_in_random_fits(capsys, monkeypatch):
+    draw = DiscreteLaplace.draw
+    monkeypatch.setattr(
+        DiscreteLaplace,
+        "draw",
+        lambda self, value, bound, entropy: draw(
+            replace(self, epsilon=2 * self.epsilon), value, bound, entropy
+        ),
+    )
+    assert command.main(["--minutes", "0.05", "--seed", "3"]) == 1
+    assert "entry cost" in capsys.readouterr().out
+
+
+def test_random_fits_repeat_by_their_seed():
+    first, second = (random_audit(n_replays=6, seed=11) for _ in range(2))
+    assert (first.n_replays, first.n_refused) == (second.n_replays, second.n_refused)
+    assert first.violations == second.violations == []
 
 
 def test_unknown_recipes_are_refused(capsys):

@@ -1,0 +1,271 @@
+"""Pairs of neighbours for what else a fit may be asked for, each with the fit that it is for.
+
+Several classes, other losses, weights, initial scores, users, a model to go on from, learned
+ranges of labels. The last column of a table may hold what is not a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.released_surface import overhear, shown
+from dpboost.audit.replay import Fit
+from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+Case = tuple[Witness, Fit]
+
+#: Row counts that keep a released start value where it is put.
+FORTY_ROWS = 40 * START_UNITS
+
+#: A class that looks certain, and one that looks next to impossible.
+SURE, RARE = 1 << 28, 1 << 18
+
+
+def _squared(y: Any, s: Any) -> tuple[Any, Any]:
+    return 3 * (s - y), np.ones(len(s))
+
+
+#: Parameters of a regression, its label bounds, and the start value that makes gradients largest.
+_TOP, _MIDDLE = [FORTY_ROWS, FORTY_ROWS], [0, FORTY_ROWS]
+OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
+    "quantile": ({"objective": "quantile", "alpha": 0.8}, (-1.0, 1.0), _MIDDLE),
+    "regression_l1": ({"objective": "l1"}, (-1.0, 1.0), _MIDDLE),
+    "huber": ({"objective": "huber"}, (-1.0, 1.0), _MIDDLE),
+    "fair": ({"objective": "fair", "fair_c": 0.05}, (-1.0, 1.0), _MIDDLE),
+    "poisson": ({"objective": "poisson"}, (0.0, 4.0), _TOP),
+    "gamma": ({"objective": "gamma"}, (0.01, 4.0), _MIDDLE),
+    "tweedie": ({"objective": "tweedie"}, (0.0, 4.0), _MIDDLE),
+    "cross_entropy": ({"objective": "cross_entropy"}, (0.0, 1.0), _MIDDLE),
+    # The row count is released alone.
+    "custom": ({"objective": _squared, "gradient_bound": 1.0}, (-1.0, 1.0), []),
+}
+
+#: Parameters of a classifier and its number of classes.
+CLASSES: dict[str, tuple[dict[str, Any], int]] = {
+    "multiclass": ({}, 4),
+    "multiclassova": ({"objective": "multiclassova"}, 3),
+    "balanced, 3 classes": ({"class_weight": "balanced"}, 3),
+    "balanced, 2 classes": ({"class_weight": "balanced"}, 2),
+    "class weights": ({"class_weight": {0: 0.5, 1: 4.0}}, 2),
+    "scale_pos_weight": ({"scale_pos_weight": 3.0}, 2),
+}
+
+_OPTIONS: dict[str, Any] = {
+    "n_estimators": 3,
+    "max_depth": 2,
+    "max_bin": 8,
+    "random_state": 0,
+    "n_jobs": 1,
+    "verbosity": 0,
+}
+
+
+def other_cases(
+    neighbours: Neighbours, *, epsilon: float = 1.0, delta: float = DELTA
+) -> Iterator[Case]:
+    """Yield all cases under one relation.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+    epsilon : float, default=1
+    delta : float, default=1e-6
+
+    Yields
+    ------
+    witness : Witness
+        Of task ``"other"``.
+    fit : callable
+        What the replay auditor runs.
+    """
+    common = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, **_OPTIONS}
+    for name in CLASSES:
+        yield from _classes(name, neighbours, common)
+    for name in OBJECTIVES:
+        yield _objective(name, neighbours, common)
+    yield from _with_rows(neighbours, common)
+    yield from _label_ranges(neighbours, common)
+    yield from _continued(neighbours, common)
+    yield from _users(neighbours, common)
+
+
+def _case(name: str, neighbours: Neighbours, pair: Pair, fit: Fit, **more: Any) -> Case:
+    witness = Witness(name=name, task="other", neighbours=neighbours, pair=pair, **more)
+    return witness, fit
+
+
+def fit_of(make: Callable[[], Any], argument: str | None = None, **given: Any) -> Fit:
+    """Return a fit that shows all that leaves the process.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a new estimator.
+    argument : str, optional
+        Argument of ``fit`` that the last column is for.
+    **given
+        Other arguments of ``fit``.
+    """
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        heard: dict[str, Any] = {}
+        own, more = X, dict(given)
+        if argument is not None:
+            own, more[argument] = X[:, :-1], X[:, -1]
+            if argument == "user_ids":
+                more[argument] = more[argument].astype(np.int64)
+        with overhear(heard):
+            estimator = make().fit(own, y, **more)
+        return {**heard, **shown(estimator)}
+
+    return fit
+
+
+def _classes(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield rows that move the sums far: of a class that looks impossible, of a lone class."""
+    parameters, n_classes = CLASSES[name]
+    random = np.random.default_rng(0)
+    X, y = random.uniform(0, 1, (60, 2)), random.integers(0, n_classes, 60)
+    schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, "classes": list(range(n_classes))}
+    fit = fit_of(lambda: DPBoostClassifier(schema=schema, **common, **parameters))
+    far, last = np.array([0.999, 0.001]), n_classes - 1
+    rest = [RARE] * (n_classes - 1)
+    steering: dict[str, Any] = {}
+    if n_classes > 2:
+        # The last class looks impossible; the first two look equally likely.
+        steering["wrong"] = {("start value", 0): np.array([SURE, *rest, 0])}
+        steering["even"] = {("start value", 0): np.array([SURE, SURE, *rest[1:], 0])}
+    pairs = {
+        "wrong class": pair_of(
+            X, y, far, last, neighbours, instead=(far, 1), steering=steering.get("wrong")
+        ),
+        "opposite": pair_of(
+            X, y, far, 0, neighbours, instead=(far, 1), steering=steering.get("even")
+        ),
+        "lone class": pair_of(X, np.zeros_like(y), far, 1, neighbours, instead=(far, 0)),
+        "no class of the list": pair_of(X, y, far, 9, neighbours, instead=(far, 1)),
+        "missing cells": pair_of(X, y, far * np.nan, last, neighbours, instead=(far, last)),
+    }
+    for kind, pair in pairs.items():
+        yield _case(f"{name}, {kind}", neighbours, pair, fit)
+
+
+def _table(label_bounds: tuple[float, float]) -> dict[str, Any]:
+    return {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "label_bounds": label_bounds}
+
+
+def _row(bounds: tuple[float, float], neighbours: Neighbours, start: list[int], own: float) -> Pair:
+    """Return two rows and a third one of the largest gradient; replaced, it turns around."""
+    low, high = bounds
+    X = np.array([[0.0, 0.0, 0.5], [1.0, 1.0, 2.0]])
+    label = low if start is _TOP else high
+    row = np.array([0.0, 1.0, own])
+    return pair_of(
+        X,
+        np.array([low, high]),
+        row,
+        label,
+        neighbours,
+        instead=(row * [1, 1, -1 if own < 0 else 1], low + high - label),
+        steering={("start value", 0): np.array(start)} if start else {},
+    )
+
+
+def _objective(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Case:
+    parameters, bounds, start = OBJECTIVES[name]
+    pair = _row(bounds, neighbours, start, 3.0)
+    without = replace(pair, X=pair.X[:, :2], X_other=pair.X_other[:, :2])
+    schema = _table(bounds)
+    fit = fit_of(lambda: DPBoostRegressor(schema=schema, **common, **parameters))
+    return _case(f"objective {name}", neighbours, without, fit)
+
+
+def _with_rows(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield weights and initial scores, of which the row has an extreme one."""
+    schema = _table((-1.0, 1.0))
+    for name, argument, own, parameters in (
+        ("weights", "sample_weight", 3.0, {"max_weight": 3.0}),
+        ("weights beyond their bound", "sample_weight", 9.0, {"max_weight": 3.0}),
+        ("weighted quantile", "sample_weight", 3.0, {"objective": "quantile", "max_weight": 3.0}),
+        ("initial scores", "init_score", -0.4, {}),
+    ):
+        # With scores of rows' own, the row count is released alone.
+        pair = _row((-1.0, 1.0), neighbours, [] if argument == "init_score" else _MIDDLE, own)
+        make = _maker(DPBoostRegressor, schema=schema, **common, **parameters)
+        fit = fit_of(make, argument)
+        yield _case(name, neighbours, pair, fit)
+
+
+def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield labels whose range is released: inside declared bounds, and far from zero.
+
+    The row is alone at one end; replaced, it goes to the other one, and moves two counts.
+    """
+    n = 400
+    X = np.tile([0.0, 1.0], n // 2)[:, np.newaxis]
+    narrow = np.tile([-0.1, 0.0, 0.1, 0.2], n // 4)
+    one_column = {"bounds": {0: (0.0, 1.0)}}
+    declared = one_column | {"label_bounds": (-200.0, 200.0)}
+    row = X[0]
+    for name, schema, y, ends, label in (
+        ("label range", declared, narrow, (190.0, -190.0), "label range"),
+        ("label range, beyond it", declared, narrow, (1e9, -1e9), "label range"),
+        ("far labels", one_column, 1940.0 + narrow, (2010.0, 1900.0), "label bounds"),
+    ):
+        pair = pair_of(X, y, row, ends[0], neighbours, instead=(row, ends[1]))
+        make = _maker(DPBoostRegressor, schema=schema, objective="l1", **common)
+        aims = tuple((label, look) for look in range(2))
+        yield _case(name, neighbours, pair, fit_of(make), aims_at=aims)
+
+
+def _maker(kind: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
+    return lambda: kind(**settings)
+
+
+def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield fits that go on from a model, whose predictions rows begin at."""
+    schema = _table((-1.0, 1.0))
+    random = np.random.default_rng(1)
+    X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
+    make = _maker(DPBoostRegressor, schema=schema, **common)
+    pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
+    earlier: list[Any] = []
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any] | None:
+        return fit_of(make, init_model=earlier[0])(X, y)
+
+    def before() -> None:
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            earlier[:] = [make().fit(random.uniform(size=(40, 2)), y)]
+
+    yield _case("continued model", neighbours, pair, fit, before=before)
+
+
+def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield tables of users, of whom one with three rows comes or goes; two of them count."""
+    if neighbours is Neighbours.REPLACE:
+        return
+    schema = _table((-1.0, 1.0))
+    X = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.2, 0.4, 2.0]])
+    y = np.array([-1.0, 1.0, 1.0, 0.5])
+    own, labels = np.tile([0.0, 1.0, 7.0], (3, 1)), np.array([1.0, 1.0, 1.0])
+    with_user = np.vstack([X, own]), np.append(y, labels)
+    pair = Pair(
+        X=X,
+        y=y,
+        X_other=with_user[0],
+        y_other=with_user[1],
+        ids=np.arange(4),
+        other_ids=np.arange(7),
+        steering={("start value", 0): np.array(_MIDDLE)},
+    )
+    make = _maker(DPBoostRegressor, schema=schema, rows_per_user=2, **common)
+    yield _case("users", neighbours, pair, fit_of(make, "user_ids"), group=2)

@@ -1,0 +1,358 @@
+"""What an audit of the whole library consists of: parts that run one by one or side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from dpboost.audit.boosting_audit import (
+    ENSEMBLE,
+    ONE_TREE,
+    BoxAudit,
+    RecipeAudit,
+    bank,
+    black_box,
+    deltas,
+    replay_recipe,
+)
+from dpboost.audit.fit_variety import Case, other_cases
+from dpboost.audit.noise_independence import dependent_noise
+from dpboost.audit.rare_outcomes import rare_outcomes
+from dpboost.audit.replay import replay_pair
+from dpboost.audit.transcript import Violation
+from dpboost.audit.tree_audit import (
+    TREE_RECIPES,
+    replay_tree_recipe,
+    tree_bank,
+    tree_black_box,
+)
+from dpboost.audit.witnesses import DELTA, Witness
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes import ALGORITHMS
+
+#: Recipes of DPTreeClassifier by the names that the command knows them by.
+TREES = {f"tree:{name}": name for name in TREE_RECIPES}
+
+#: What is no recipe, by the names that the command knows it by.
+SAMPLERS, OTHER = "samplers", "other fits"
+
+QUICK_RUNS = 400
+LONG_RUNS = 100_000
+
+#: So many show as much where a single number holds the whole budget, under a pure epsilon.
+LONG_RUNS_OF_ONE_NUMBER = 20_000
+
+#: A row in one tree of several shows far less than the claim, so fewer fits look for alarms.
+ENSEMBLE_PART = 10
+LEAST_RUNS = 100
+
+#: An epsilon at which the recipe best accounts for its noise in another way.
+LARGE_EPSILON = 12.0
+
+#: Recipes of which the quick audit looks at every witness; the others share their preparation.
+WHOLE_BANKS = ("best", "dpboost", "tree:best")
+
+#: Witnesses of what recipes share, by how their names begin.
+SHARED = (
+    "nothing declared",
+    "lone category",
+    "frequent categories",
+    "49 rows or 50, first",
+    "49 rows or 50, last",
+    "bin border",
+    "missing values",
+    "offset labels",
+    "10,000 rows",
+    "20,000 rows",
+)
+
+#: Recipes whose black box the quick audit opens.
+QUICK_BOXES = ("best", "dpboost", "tree:best")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be audited.
+
+    Parameters
+    ----------
+    epsilon : float
+        Claimed.
+    quick : bool
+    names : tuple of str
+        Recipes, trees by their prefix, and the other names of this module.
+    runs : int or None
+        Fits a table in a black box; by default as many as the length of the audit has.
+    """
+
+    epsilon: float = 1.0
+    quick: bool = False
+    names: tuple[str, ...] = ()
+    runs: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one part found.
+
+    Parameters
+    ----------
+    name : str
+    audit : RecipeAudit or BoxAudit or None
+        None where a part counts no loss.
+    what : str
+        In words, where there is no audit of a recipe.
+    violations : tuple of (str, Violation)
+    seconds : float
+    """
+
+    name: str
+    audit: RecipeAudit | BoxAudit | None = None
+    what: str = ""
+    violations: tuple[tuple[str, Violation], ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was refuted."""
+        return not self.violations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One step of an audit.
+
+    Parameters
+    ----------
+    name : str
+        Recipe, or another name of this module.
+    what : str
+        What is looked at, in words.
+    run : callable
+        Returns the outcome.
+    cost : float
+        About how long it takes beside others, so that the longest begin first.
+    """
+
+    name: str
+    what: str
+    run: Callable[[], Outcome]
+    cost: float = 1.0
+
+
+@dataclass(eq=False)
+class Plan:
+    """Parts to run, and what is left out.
+
+    Parameters
+    ----------
+    parts : list of Part
+    left_out : list of str
+        In words, for whoever reads the verdict.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def plan(request: Request) -> Plan:
+    """Return the parts of an audit.
+
+    Parameters
+    ----------
+    request : Request
+
+    Returns
+    -------
+    Plan
+    """
+    found = Plan()
+    chosen = request.names or (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+    if SAMPLERS in chosen:
+        found.parts += _samplers()
+    for name in (name for name in chosen if name in ALGORITHMS.names):
+        found.parts += _recipe(name, request)
+    for name in (name for name in chosen if name in TREES):
+        found.parts += _tree(name, request)
+    if OTHER in chosen:
+        found.parts += _others(request)
+    if request.names:
+        every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+        found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
+    if request.quick:
+        found.left_out += [
+            f"witnesses of preparation for other recipes than {', '.join(WHOLE_BANKS)}",
+            f"black boxes of other recipes than {', '.join(QUICK_BOXES)}, of ensembles, and of "
+            f"more than {request.runs or QUICK_RUNS} fits a table",
+            f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
+        ]
+    return found
+
+
+def _timed(name: str, what: str, check: Callable[[], Sequence[Violation]]) -> Callable[[], Outcome]:
+    def run() -> Outcome:
+        started = time.perf_counter()
+        found = tuple((what, violation) for violation in check())
+        seconds = time.perf_counter() - started
+        return Outcome(name=name, what=what, violations=found, seconds=seconds)
+
+    return run
+
+
+def _samplers() -> list[Part]:
+    rare, dependent = "outcomes too rare to wait for", "draws that depend on each other"
+    return [
+        Part(name=SAMPLERS, what=rare, run=_timed(SAMPLERS, rare, rare_outcomes)),
+        Part(
+            name=SAMPLERS, what=dependent, run=_timed(SAMPLERS, dependent, dependent_noise), cost=5
+        ),
+    ]
+
+
+def _replayed(name: str, audit: RecipeAudit) -> Outcome:
+    return Outcome(
+        name=name, audit=audit, violations=tuple(audit.violations), seconds=audit.seconds
+    )
+
+
+def _boxed(name: str, audit: BoxAudit) -> Outcome:
+    found: tuple[tuple[str, Violation], ...] = ()
+    if audit.violated:
+        message = f"measured {audit.bound:.6g}, claimed {audit.claim:.6g}"
+        violation = Violation(check="black box", where=audit.setting, message=message)
+        found = ((audit.setting, violation),)
+    return Outcome(name=name, audit=audit, violations=found, seconds=audit.seconds)
+
+
+def _some(witnesses: Iterable[Witness], name: str, request: Request) -> list[Witness]:
+    """Return the witnesses that the audit of a recipe looks at."""
+    whole = name in WHOLE_BANKS or not request.quick
+    return [w for w in witnesses if whole or not w.name.startswith(SHARED)]
+
+
+def _recipe(recipe: str, request: Request) -> list[Part]:
+    parts = []
+    for delta in deltas(recipe):
+        name = recipe if delta else f"{recipe}, delta 0"
+
+        def replayed(name: str = name, delta: float = delta) -> Outcome:
+            chosen = _some(bank(), name, request)
+            audit = replay_recipe(recipe, epsilon=request.epsilon, delta=delta, chosen=chosen)
+            return _replayed(name, audit)
+
+        parts.append(Part(name=name, what="replay", run=replayed, cost=18))
+        if request.quick and name not in QUICK_BOXES:
+            continue
+        runs = request.runs or (QUICK_RUNS if request.quick else _long_runs(recipe))
+        settings = [(ONE_TREE, runs)]
+        if not request.quick:
+            settings.append((ENSEMBLE, max(LEAST_RUNS, runs // ENSEMBLE_PART)))
+        for setting, n_runs in settings:
+
+            def boxed(
+                name: str = name,
+                delta: float = delta,
+                setting: dict[str, int] = setting,
+                n_runs: int = n_runs,
+            ) -> Outcome:
+                audit = black_box(
+                    recipe, setting, epsilon=request.epsilon, delta=delta, n_runs=n_runs
+                )
+                return _boxed(name, audit)
+
+            what = "black box, " + ", ".join(f"{key} {value}" for key, value in setting.items())
+            parts.append(Part(name=name, what=what, run=boxed, cost=n_runs / 50))
+    return parts
+
+
+def _long_runs(recipe: str) -> int:
+    divided = ALGORITHMS.find(recipe, "audit").start_share is not None
+    return LONG_RUNS if divided else LONG_RUNS_OF_ONE_NUMBER
+
+
+def _tree(name: str, request: Request) -> list[Part]:
+    recipe = TREES[name]
+    runs = request.runs or (QUICK_RUNS if request.quick else LONG_RUNS_OF_ONE_NUMBER)
+
+    def replayed() -> Outcome:
+        chosen = _some(tree_bank(recipe), name, request)
+        return _replayed(name, replay_tree_recipe(recipe, epsilon=request.epsilon, chosen=chosen))
+
+    def boxed() -> Outcome:
+        return _boxed(name, tree_black_box(recipe, epsilon=request.epsilon, n_runs=runs))
+
+    parts = [Part(name=name, what="replay", run=replayed, cost=9)]
+    if not request.quick or name in QUICK_BOXES:
+        parts.append(Part(name=name, what="black box, max_depth 0", run=boxed, cost=runs / 100))
+    return parts
+
+
+def replay_cases(
+    name: str, cases: Iterable[Case], *, epsilon: float = 1.0, seed: int | None = None
+) -> RecipeAudit:
+    """Audit fits of any kind on pairs of their own, in both directions.
+
+    Parameters
+    ----------
+    name : str
+    cases : iterable of (Witness, callable)
+    epsilon : float, default=1
+        Claimed.
+    seed : int, optional
+        Draw from a seed.
+
+    Returns
+    -------
+    RecipeAudit
+    """
+    started = time.perf_counter()
+    result = RecipeAudit(name, epsilon)
+    for witness, fit in cases:
+        if witness.before is not None:
+            witness.before()
+        for pair in (witness.pair, witness.pair.swapped):
+            audit = replay_pair(fit, pair, seed=seed, group=witness.group)
+            result.add(witness, replace(audit, cost=audit.cost / _factor(witness, audit)))
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+def _factor(witness: Witness, audit: object) -> int:
+    """Return how many times the cost of one row a group may cost."""
+    pure = getattr(audit, "privacy_measure", "epsilon") == "epsilon"
+    return witness.group if pure else witness.group**2
+
+
+def _others(request: Request) -> list[Part]:
+    settings = [(request.epsilon, DELTA), (request.epsilon, 0.0)]
+    if not request.quick:
+        settings.append((LARGE_EPSILON, DELTA))
+    parts = []
+    for epsilon, delta in settings:
+        for relation in Neighbours:
+            if request.quick and delta == 0 and relation is Neighbours.REPLACE:
+                continue
+            name = f"{OTHER}, delta {delta:g}"
+            if epsilon != request.epsilon:
+                name = f"{OTHER}, epsilon {epsilon:g}"
+
+            def replayed(
+                name: str = name,
+                epsilon: float = epsilon,
+                delta: float = delta,
+                relation: Neighbours = relation,
+            ) -> Outcome:
+                cases = other_cases(relation, epsilon=epsilon, delta=delta)
+                return _replayed(name, replay_cases(name, cases, epsilon=epsilon))
+
+            parts.append(Part(name=name, what=f"replay, {relation.value}", run=replayed, cost=8))
+    if not request.quick:
+
+        def strong() -> Outcome:
+            name = f"best, epsilon {LARGE_EPSILON:g}"
+            audit = replay_recipe("best", epsilon=LARGE_EPSILON, delta=DELTA)
+            return _replayed(name, audit)
+
+        parts.append(Part(name="best", what=f"replay, epsilon {LARGE_EPSILON:g}", run=strong))
+    return parts

@@ -1,0 +1,70 @@
+"""Replays of what else a fit may be asked for: classes, losses, weights, users, earlier models."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from scipy.stats import norm
+
+from dpboost.audit.delta_curves import delta_of
+from dpboost.audit.fit_variety import OBJECTIVES, other_cases
+from dpboost.audit.parts import LARGE_EPSILON, replay_cases
+from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.training.objective_names import OF_TASK
+
+SETTINGS = [(1.0, 1e-6), (1.0, 0.0), (LARGE_EPSILON, 1e-6)]
+
+
+@cache
+def audit(epsilon, delta, neighbours):
+    cases = other_cases(neighbours, epsilon=epsilon, delta=delta)
+    return replay_cases("other fits", cases, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
+def test_no_fit_tells_more_than_it_claims(epsilon, delta, neighbours):
+    found = audit(epsilon, delta, neighbours)
+    assert found.violations == []
+    assert found.skipped == []
+    assert found.largest_cost <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_ranges_of_labels_reach_their_charge(neighbours):
+    aimed = audit(1.0, 1e-6, neighbours).aimed
+    reached = {part[0]: value for (_, _, part), value in aimed.items()}
+    assert set(reached) == {"label range", "label bounds"}
+    assert all(0.8 <= value <= 1 + 1e-9 for value in reached.values())
+
+
+def test_every_objective_has_a_case():
+    ordinary = {"regression", "binary"}
+    named = set(OF_TASK["regression"]) | set(OF_TASK["classification"])
+    names = {witness.name for witness, _ in other_cases(Neighbours.ADD_REMOVE)}
+    missing = {
+        name
+        for name in named - ordinary
+        if not any(name in told for told in names) and name not in OBJECTIVES
+    }
+    assert missing == set()
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_curves_agree_with_the_capacities_of_the_accountants(epsilon, delta):
+    for accountant, measure in ((GDPAccountant(), "mu squared"), (ZCDPAccountant(), "rho")):
+        total = float(accountant.capacity(Fraction(epsilon), Fraction(delta)))
+        assert delta_of(measure, total, epsilon) <= delta * (1 + 1e-6)
+        assert delta_of(measure, 1.02 * total, epsilon) > delta
+
+
+def test_known_points_of_the_curves():
+    # At epsilon 0 the delta of Gaussian privacy is a total variation.
+    assert delta_of("mu squared", 4.0, 0.0) == pytest.approx(2 * norm.cdf(1.0) - 1)
+    assert delta_of("rho", 0.0, 1.0) == 0.0
+    assert delta_of("mu squared", math.inf, 1.0) == 1.0
