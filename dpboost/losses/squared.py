@@ -47,6 +47,8 @@ class SquaredLoss(NewtonLoss):
     half_units : int
         Half-width of the range in units, rounded up, so that every encoded label is within
         ``half_units`` of the middle and every label's scaled value within [-1, 1].
+    spread : float, optional
+        Released distance of the 1 and 99 % points of the labels in half-widths, for rules.
 
     Privacy
     -------
@@ -60,6 +62,7 @@ class SquaredLoss(NewtonLoss):
     unit: float
     start_units: int
     half_units: int
+    spread: float | None = None
 
     name: ClassVar[str] = "squared"
     kernel: ClassVar[str] = "squared"

@@ -3,7 +3,7 @@
 Noisy counts over 257 cells that are the same for every table: zero, and the intervals between
 neighbouring powers of two of either sign, 2^-64 to 2^64. A bound is the edge of a cell that holds
 enough rows, never a value of the table. Where labels lie inside such bounds, or inside declared
-ones, noisy counts over equal cells tell.
+ones, `dpboost.privacy.label_shape` finds.
 """
 
 from __future__ import annotations
@@ -44,22 +44,10 @@ STRAY_NEIGHBOUR = Fraction(1, 20)
 NEIGHBOURS_ABOVE = 2
 NEIGHBOURS_BELOW = 7
 
-#: Equal cells of a range, a power of two, and how many they are merged to at the least.
-RANGE_CELLS = 256
-LEAST_RANGE_CELLS = 4
-#: Histograms of equal cells, at most: each may look into two cells of the one before.
-MOST_LOOKS = 4
-#: Probability, at most, that any empty one of these cells is taken for an occupied one.
-STRAY_CELL = Fraction(1, 1000)
-#: Cells that do not stand out hold this part of the rows at most, beyond so many deviations of
-#: their noise, and less than the others; else cells are too fine for the noise.
-HIDDEN = 0.05
-DOUBT = 2.5
-#: Ranges of less than this part of their magnitude are not looked into: two of their cells would
-#: be near the finest that the grid of labels can hold.
-LEAST_RANGE = 2.0**-30
-#: What is added to a range at either end, as a part of it: rows beyond are too few to be seen.
-MARGIN = 0.5
+#: Equal cells of a range, and how often the width of cells that begin at zero is halved.
+CELL_NUMBERS = (8, 16, 32, 64)
+RANGE_CELLS = CELL_NUMBERS[-1]
+HALVINGS = 20
 
 
 def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
@@ -153,7 +141,7 @@ def magnitudes(
     ledger: Ledger, columns: int | tuple[int, ...] | None, budget: PrivacyCost
 ) -> Magnitudes:
     """Return the question of `release_bounds` or `release_magnitude`, for sources to prefetch."""
-    return Magnitudes(columns=columns, units=_units(ledger, budget))
+    return Magnitudes(columns=columns, units=row_units(ledger, budget))
 
 
 def release_bounds(
@@ -239,7 +227,7 @@ def release_magnitude(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeCounts:
-    """Rows by their label in equal cells of a range, what is outside in the outermost cells.
+    """Rows by their label in cells of a range, what is outside in the outermost cells.
 
     Parameters
     ----------
@@ -247,11 +235,16 @@ class RangeCounts:
         The range, ``low < high``.
     units : int
         Units that a row is worth.
+    n_cells : int or None, default=64
+        Equal cells; with 1, rows are counted. None for cells around the number of the range that
+        is nearest to zero: their edges are at the width of the range times powers of two from it,
+        1 to 2^-20.
     """
 
     low: float
     high: float
     units: int
+    n_cells: int | None = RANGE_CELLS
 
     @property
     def unit(self) -> float:
@@ -261,114 +254,33 @@ class RangeCounts:
     @property
     def shape(self) -> tuple[int, ...]:
         """Public shape of the answer."""
-        return (RANGE_CELLS,)
+        return (len(self.edges) - 1,)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells in ascending order, one more than there are cells."""
+        if self.n_cells is not None:
+            parts = np.arange(self.n_cells + 1) / self.n_cells
+            return self.low * (1 - parts) + self.high * parts
+        middle = min(max(0.0, self.low), self.high)
+        # Halves: the distance of two doubles may not be one.
+        steps = (self.high / 2 - self.low / 2) * 2.0 ** (1.0 - np.arange(HALVINGS + 1))
+        edges = np.concatenate([[self.low, middle, self.high], middle - steps, middle + steps])
+        return np.unique(edges[(edges >= self.low) & (edges <= self.high)])
 
     def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
         """Count the rows of one place; each cell depends on its own row alone."""
-        labels = np.clip(np.asarray(rows.labels, dtype=np.float64), self.low, self.high)
-        # Halves: the distance of two doubles may not be one.
-        width = self.high / 2 - self.low / 2
-        cells = (labels / 2 - self.low / 2) / width * RANGE_CELLS
-        places = np.minimum(cells.astype(np.intp), RANGE_CELLS - 1)
-        histogram = np.bincount(places, minlength=RANGE_CELLS)
+        labels = np.asarray(rows.labels, dtype=np.float64)
+        places = np.searchsorted(self.edges[1:-1], labels, side="right")
+        histogram = np.bincount(places, minlength=self.shape[0])
         return histogram.astype(np.int64) * self.units
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell."""
         return counts(neighbours, self.units)
 
-    def edge(self, cell: int) -> float:
-        """Return the lower edge of a cell; the upper end of the range after the last one."""
-        part = cell / RANGE_CELLS
-        return self.low * (1 - part) + self.high * part
 
-
-def release_label_range(
-    ledger: Ledger, source: RowStore, low: float, high: float, *, budget: PrivacyCost, label: str
-) -> tuple[float, float] | None:
-    """Release where nearly all labels lie inside public or released bounds.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Charged once for each histogram, which is one to ``MOST_LOOKS`` times.
-    source : RowStore
-        Of rows with labels, finite numbers.
-    low, high : float
-        The bounds, ``low < high``.
-    budget : Fraction or inf
-        Of each histogram, in the unit of the ledger's accountant.
-    label : str
-        Kind of release, for the report.
-
-    Returns
-    -------
-    low, high : float
-        Inside the bounds: the range of the occupied cells and half of its width at either end.
-        None where noise hides the labels.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the budget is not covered.
-
-    Privacy
-    -------
-    Each release is a noisy histogram of labels over equal cells of a range that is public or
-    comes from the release before: a row moves one count by one, or two when it is replaced
-    (``constants.counts``), whatever the range. All else is post-processing, how many histograms
-    there are as well; their charges add up adaptively.
-
-    Neighbouring cells are merged, by powers of two, until those that do not stand out hold no more
-    than 5 % of the released number of rows, beyond 2.5 deviations of their noise, nor half of it.
-    A cell stands out above what noise alone reaches in any of the cells with probability 1/1000.
-    Where all that stand out lie within two of the finest cells, these two are the range of the
-    next histogram: so labels far from zero, or far inside wide bounds, are found.
-    """
-    first, last, seen = low, high, False
-    noise = ledger.accountant.noise(budget)
-    units = _units(ledger, budget)
-    for _ in range(MOST_LOOKS):
-        if last - first <= LEAST_RANGE * max(abs(first), abs(last)):
-            break
-        query = RangeCounts(low=first, high=last, units=units)
-        sensitive = source.sensitive(query, ledger.neighbours)
-        threshold = noise.tail(sensitive.bound(noise.needs), STRAY_CELL / RANGE_CELLS)
-        noise_stddev = sensitive.noise_stddev(noise)
-        released = ledger.release(noise, sensitive, label=label)
-        found = _occupied_range(released, threshold, noise_stddev)
-        if found is None:
-            break
-        seen = True
-        first, last = query.edge(found[0]), query.edge(found[1])
-        if found[1] - found[0] > 2:
-            break
-    if not seen:
-        return None
-    margin = MARGIN * (last - first)
-    return max(low, first - margin), min(high, last + margin)
-
-
-def _occupied_range(
-    released: NDArray[np.int64], threshold: float, noise_stddev: float
-) -> tuple[int, int] | None:
-    """Return the first occupied cell and the one after the last; None where noise hides them."""
-    n_cells = RANGE_CELLS
-    total = float(released.sum())
-    while n_cells >= LEAST_RANGE_CELLS:
-        merged = released.reshape(n_cells, -1).sum(axis=1)
-        # The noise of several cells is that of one times at most the root of their number.
-        size = RANGE_CELLS // n_cells
-        occupied = np.flatnonzero(merged >= threshold * math.sqrt(size))
-        others = total - float(merged[occupied].sum())
-        doubt = DOUBT * noise_stddev * math.sqrt(RANGE_CELLS - occupied.size * size)
-        if occupied.size and others <= min(HIDDEN * total + doubt, total / 2):
-            return int(occupied[0]) * size, (int(occupied[-1]) + 1) * size
-        n_cells //= 2
-    return None
-
-
-def _units(ledger: Ledger, budget: PrivacyCost) -> int:
+def row_units(ledger: Ledger, budget: PrivacyCost) -> int:
     """Return how many units a row is worth: Gaussian noise wants a fine lattice."""
     if ledger.accountant.noise(budget).needs == "l1":
         return 1

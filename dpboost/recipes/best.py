@@ -59,6 +59,9 @@ BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
 BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
 # A leaf is regularised by the standard deviation of the noise of its hessian sum, within these.
 LEAST_LAMBDA, MOST_LAMBDA = 5.0, 100.0
+# Clip and prior of squared loss where the spread of labels is released: so many times those for
+# half-widths.
+CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
 # With many features there are so many rounds for each, up to the largest number.
 ROUNDS_PER_FEATURE = 10
 MOST_ROUNDS = 3200
@@ -144,12 +147,25 @@ def _rules(facts: PublicFacts) -> Hyperparameters:
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
     if facts.delta == 0:
-        return replace(_pure_rule(information, squared), **facts.loss.rules)
-    rules = replace(_gaussian_rule(information, squared), **facts.loss.rules)
+        return _for_labels(_pure_rule(information, squared), facts.loss)
+    rules = _for_labels(_gaussian_rule(information, squared), facts.loss)
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
         rules = replace(rules, step_prior=start_deviation(facts.loss))
         return _rounds_for_features(rules, facts.n_features, facts.epsilon)
     return rules
+
+
+def _for_labels(rules: Hyperparameters, loss: Loss) -> Hyperparameters:
+    """Return rules that suit the loss: clip and steps by the released spread of labels."""
+    if not isinstance(loss, SquaredLoss) or loss.spread is None:
+        return replace(rules, **loss.rules)
+    assert rules.gradient_clip is not None
+    assert rules.step_prior is not None
+    return replace(
+        rules,
+        gradient_clip=CLIP_OF_SPREAD * rules.gradient_clip * loss.spread,
+        step_prior=PRIOR_OF_SPREAD * rules.step_prior * loss.spread,
+    )
 
 
 def _rounds_for_features(

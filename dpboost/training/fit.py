@@ -164,14 +164,17 @@ def train(
         assumed_classes=request.assumed_classes,
         assumed_categories=request.assumed_categories,
         nominal=request.nominal,
-        needs_label_range=objective.needs_label_range,
+        label_margin=objective.label_margin if algorithm.objectives else None,
+        row_epsilon=privacy.row_epsilon,
     )
     if "categories" in completed.learned:
         source.apply(ReadAgain(schema=completed.schema))
     if "categories" not in privacy.assume_public:
         # Categories have an order where the list of their type is used, and nowhere else.
         columns = replace(columns, ordered=frozenset())
-    loss_setup = LossSetup.of(request.task, algorithm, completed.schema, objective, extras)
+    loss_setup = LossSetup.of(
+        request.task, algorithm, completed.schema, objective, extras, completed.label_spread
+    )
     source.apply(loss_setup.order)
     prepared = prepare(
         algorithm,

@@ -46,6 +46,7 @@ class LossSetup:
         schema: ResolvedSchema,
         objective: ObjectiveRequest,
         extras: RowExtras,
+        label_spread: float | None = None,
     ) -> LossSetup:
         """Choose the loss for released or declared classes or label bounds."""
         classes: tuple[Any, ...] = ()
@@ -60,7 +61,8 @@ class LossSetup:
             # In the order of ``classes_``, which scikit-learn wants sorted.
             classes = tuple(sorted(schema.classes))
             objective.check_classes(classes, extras)
-        return cls(loss=objective.loss(schema, len(classes)), classes=classes, objective=objective)
+        loss = objective.loss(schema, len(classes), label_spread)
+        return cls(loss=loss, classes=classes, objective=objective)
 
     @property
     def order(self) -> EncodeLabels:

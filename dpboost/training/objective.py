@@ -38,6 +38,9 @@ from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.objective_names import SHARES, objective_name
 
+# Of losses whose constants are parts of the range of labels.
+LABEL_MARGINS = {"": 1.0, "regression": 1.0, "quantile": 0.25, "regression_l1": 0.25}
+
 
 class UnboundedWeightsWarning(PrivacyWarning):
     """Weights of rows come without the public bound to which they are clipped."""
@@ -216,9 +219,15 @@ class ObjectiveRequest:
         return schema
 
     @property
-    def needs_label_range(self) -> bool:
-        """Whether the loss has no width but that of the labels, so that wide bounds blur it."""
-        return self.task == "regression" and self.name in ("quantile", "regression_l1")
+    def label_margin(self) -> float | None:
+        """How far the range of labels is to reach beyond their 1 and 99 % points.
+
+        In the distance of these. None for losses that do not look for it: clips and steps of
+        squared loss, and the width of a rounded kink, are parts of the range.
+        """
+        if self.task != "regression":
+            return None
+        return LABEL_MARGINS.get(self.name)
 
     def check_labels(self, schema: Schema, extras: RowExtras) -> None:
         """Refuse what cannot work before anything is charged: bounds, or the user's function."""
@@ -271,12 +280,17 @@ class ObjectiveRequest:
             return self._regression(*(schema.label_bounds or (-1.0, 1.0)))
         return self._class_loss(n_classes)
 
-    def loss(self, schema: ResolvedSchema, n_classes: int = 0) -> Loss:
+    def loss(
+        self, schema: ResolvedSchema, n_classes: int = 0, label_spread: float | None = None
+    ) -> Loss:
         """Return the loss for public label bounds, or for a public number of classes."""
-        if self.task == "regression":
-            assert schema.label_bounds is not None
-            return self._regression(*schema.label_bounds)
-        return self._class_loss(n_classes)
+        if self.task != "regression":
+            return self._class_loss(n_classes)
+        assert schema.label_bounds is not None
+        loss = self._regression(*schema.label_bounds)
+        if isinstance(loss, SquaredLoss) and label_spread is not None:
+            return replace(loss, spread=label_spread / loss.half_width)
+        return loss
 
     def _class_loss(self, n_classes: int) -> Loss:
         if self.name == "custom":

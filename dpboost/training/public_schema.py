@@ -15,17 +15,14 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
 from dpboost.privacy.budget import FitBudget, split_fit
 from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost, cost_of
+from dpboost.privacy.label_range import release_label_range, release_row_count
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.private_bounds import (
-    magnitudes,
-    release_bounds,
-    release_label_range,
-    release_magnitude,
-)
+from dpboost.privacy.private_bounds import magnitudes, release_bounds, release_magnitude
 from dpboost.privacy.private_categories import release_categories
 from dpboost.privacy.queries import RowStore, prefetch
 from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
+from dpboost.training.label_range import learn_label_range
 
 ASSUMPTIONS = ("column_types", "classes", "categories")
 # Lists of categories are not among them: df.name.astype("category") lists persons.
@@ -39,15 +36,17 @@ LEAST_PER_COLUMN = {
     "rho": Fraction(1, 20_000),
     "mu squared": Fraction(1, 10_000),
 }
-# Parts of the labels' budget: for their magnitudes where nothing is declared, and for each of the
-# histograms, four at most, that say where inside their bounds they are.
+# Parts of the labels' budget: for their magnitudes, and, where these say little, for the number of
+# rows and the first two of seven histograms at most that say where they are.
 MAGNITUDES_SHARE = Fraction(1, 2)
-LOOK_SHARE = Fraction(1, 8)
+LOOK_SHARE = Fraction(3, 32)
 # Bounds of one sign of which one is at most so many times the other hold labels far from zero:
 # magnitudes alone say little of where these are.
 FAR_FROM_ZERO = 4.0
 # How far labels are looked for, in units of the largest magnitude that has passed.
 BEYOND_MAGNITUDES = 4.0
+# How much further than the 1 and 99 % points bounds are then, in the distance of these.
+MARGIN = 1.0
 # Where nothing is known of the labels, not even after asking.
 FALLBACK_LABEL_BOUNDS = (-1.0, 1.0)
 # The grid of arcsinh(x / scale) is linear up to its scale and logarithmic beyond; under a common
@@ -78,12 +77,15 @@ class CompletedSchema:
         Parts released by a charged mechanism.
     budget : PrivacyCost
         What is left for training.
+    label_spread : float or None
+        Released distance of the 1 and 99 % points of the labels, where a loss asks for it.
     """
 
     schema: ResolvedSchema
     assumed: tuple[str, ...]
     learned: tuple[str, ...]
     budget: PrivacyCost
+    label_spread: float | None = None
 
 
 def complete_schema(
@@ -98,7 +100,8 @@ def complete_schema(
     assumed_classes: tuple[Any, ...] = (),
     assumed_categories: Mapping[int, Sequence[Any]] | None = None,
     nominal: frozenset[int] = frozenset(),
-    needs_label_range: bool = False,
+    label_margin: float | None = None,
+    row_epsilon: float = 0.0,
 ) -> CompletedSchema:
     """Fill in what ``schema`` leaves open: by assumption where allowed, else by releases.
 
@@ -124,8 +127,11 @@ def complete_schema(
         Lists of categories that column types bring along, where these are public by assumption.
     nominal : frozenset of int
         Columns of numbers that hold categories, which are to be learned.
-    needs_label_range : bool, default=False
-        Whether the loss needs to know where labels lie inside declared bounds.
+    label_margin : float, optional
+        The loss wants to know where labels lie inside their bounds, and how far beyond the 1 and
+        99 % points it is to reach, in the distance of these.
+    row_epsilon : float
+        Of one row of the fit, for rules.
 
     Returns
     -------
@@ -149,8 +155,9 @@ def complete_schema(
     -------
     What is learned costs one tenth of epsilon together at the most, in equal parts: label bounds,
     numeric bounds, categories, classes, as far as each is undeclared. Which parts are undeclared
-    is a public fact of the schema and of the column types. What the labels' part has left, once
-    their range is found, goes back to training: how much that is follows from released numbers.
+    is a public fact of the schema and of the column types. What the labels' part has left goes
+    back to training: how much that is follows from released numbers. Where labels lie inside their
+    bounds costs a part of the rest that `learn_label_range` chooses by a released number of rows.
     """
     check_learnable(
         schema,
@@ -176,16 +183,35 @@ def complete_schema(
         assumed.append("set of class labels")
         _warn_of_classes(assumed_classes)
         schema = replace(schema, classes=assumed_classes)
-    steps = _undeclared(schema, columns, task, ledger, nominal, needs_label_range)
+    steps = _undeclared(schema, columns, task, ledger, nominal)
     asked = _columns_asked(schema, columns, nominal) if steps else {}
     budget = split_fit(_capacity_after(steps, ledger), list(steps))
     schema, left = _learn(schema, columns, source, steps, budget, n_bins, ledger, nominal)
     _warn(steps, asked)
+    training, learned, spread = budget.training + left, list(steps.values()), None
+    if label_margin is not None and schema.label_bounds is not None:
+        before = ledger.spent
+        with ledger.sequential("preparation"):
+            labels = learn_label_range(
+                schema.label_bounds,
+                source,
+                margin=label_margin,
+                budget=training,
+                ledger=ledger,
+                epsilon=row_epsilon,
+                max_rows=schema.max_rows,
+            )
+        schema, spread = replace(schema, label_bounds=labels.bounds), labels.spread
+        if training != np.inf:
+            training -= ledger.spent - before
+        if labels.looked:
+            learned.append("range of labels inside their bounds")
     return CompletedSchema(
         schema=schema,
         assumed=tuple(assumed),
-        learned=tuple(steps.values()),
-        budget=budget.training + left,
+        learned=tuple(learned),
+        budget=training,
+        label_spread=spread,
     )
 
 
@@ -254,14 +280,11 @@ def _undeclared(
     task: str,
     ledger: Ledger,
     nominal: frozenset[int],
-    needs_label_range: bool,
 ) -> dict[str, str]:
     """Name what has to be learned, each with its words for the report; public facts only."""
     steps = {}
     if task == "regression" and schema.label_bounds is None:
         steps["label_bounds"] = "label bounds"
-    elif task == "regression" and needs_label_range:
-        steps["label_range"] = "range of labels inside their bounds"
     if task != "regression" and schema.classes is None:
         steps["classes"] = "class labels"
     if _category_tally(schema, columns, nominal).places:
@@ -371,13 +394,11 @@ def _columns_asked(
 
 def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
     """Say once what was learned, of which columns, and what would have saved its budget."""
-    undeclared = {name: words for name, words in steps.items() if name != "label_range"}
-    if undeclared:
-        arguments = {name: name for name in undeclared} | {"common_bound": "bounds"}
-        names = sorted({arguments[name] for name in undeclared})
+    if steps:
+        arguments = {name: name for name in steps} | {"common_bound": "bounds"}
+        names = sorted({arguments[name] for name in steps})
         learned = [
-            f"{words} ({asked[name]})" if name in asked else words
-            for name, words in undeclared.items()
+            f"{words} ({asked[name]})" if name in asked else words for name, words in steps.items()
         ]
         warn_user(
             f"One tenth of the privacy budget went into learning {', '.join(learned)}. "
@@ -402,9 +423,9 @@ def _learn(
     with ledger.sequential("preparation"):
         for name in steps:
             share = budget.preparation[name]
-            if name in ("label_bounds", "label_range"):
+            if name == "label_bounds":
                 before = ledger.spent
-                bounds = _learn_label_bounds(schema.label_bounds, source, share, ledger)
+                bounds = _learn_label_bounds(source, share, ledger)
                 schema = replace(schema, label_bounds=bounds)
                 if share != np.inf:
                     left = share - (ledger.spent - before)
@@ -434,17 +455,13 @@ def _learn(
 
 
 def _learn_label_bounds(
-    declared: tuple[float, float] | None, source: RowStore, budget: PrivacyCost, ledger: Ledger
+    source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[float, float]:
-    """Release where labels lie: inside declared bounds, or by their magnitudes.
+    """Release where labels lie by their magnitudes.
 
     Where these put them far from zero, equal cells say more. Where no magnitude passes, or they
     are all zero, public bounds take the place of all that.
     """
-    each = budget * LOOK_SHARE
-    if declared is not None:
-        inside = release_label_range(ledger, source, *declared, budget=each, label="label range")
-        return inside or declared
     bounds = release_bounds(
         ledger, source, None, budget=budget * MAGNITUDES_SHARE, label="label bounds"
     )
@@ -455,8 +472,17 @@ def _learn_label_bounds(
         return bounds
     # Cells that did not pass may hold many rows together.
     wide = BEYOND_MAGNITUDES * largest
-    inside = release_label_range(ledger, source, -wide, wide, budget=each, label="label bounds")
-    return inside or bounds
+    ends = (-wide, wide)
+    count = release_row_count(
+        ledger, source, *ends, budget=budget * LOOK_SHARE, label="label bounds"
+    )
+    found = release_label_range(
+        ledger, source, *ends, count=count, budget=budget * LOOK_SHARE, label="label bounds"
+    )
+    if found is None:
+        return bounds
+    margin = MARGIN * (found[1] - found[0])
+    return found[0] - margin, found[1] + margin
 
 
 def _learn_categories(

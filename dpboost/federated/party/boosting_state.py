@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,8 @@ from dpboost.trees.tree import Tree
 
 # Largest released leaf value in score units: sums over all rounds stay far from the ends of int64.
 VALUE_LIMIT = 1 << 40
+# Label ranges are wider than this part of their magnitude.
+FINEST_RANGE = 2.0**-39
 # Rounds of an ensemble, and bits of the common denominator of their shares: sums of fractions
 # that have none in common take for ever.
 MOST_ROUNDS = 1 << 16
@@ -42,6 +44,8 @@ class BoostingRows:
     ----------
     held : HeldRows
         The rows as they came.
+    label_bounds : (float, float), optional
+        A released range of labels in the place of the agreement's bounds.
 
     Attributes
     ----------
@@ -52,9 +56,11 @@ class BoostingRows:
         ensemble hold disjoint rows. A second deal is another stage.
     """
 
-    def __init__(self, held: HeldRows) -> None:
+    def __init__(self, held: HeldRows, label_bounds: tuple[float, float] | None = None) -> None:
         agreement = held.agreement
         resolved = agreement.declared.resolve(agreement.features)
+        if label_bounds is not None:
+            resolved = replace(resolved, label_bounds=label_bounds)
         recipe = ALGORITHMS.find(agreement.recipe, "a party")
         objective = ObjectiveRequest(task=agreement.task)
         loss_setup = LossSetup.of(agreement.task, recipe, resolved, objective, RowExtras())
@@ -169,6 +175,17 @@ def check(holds: bool) -> None:
     """Raise unless a public condition holds."""
     if not holds:
         raise UnusableMessageError("A message does not fit what was told before.")
+
+
+def is_range(bounds: Any, agreement: Agreement) -> bool:
+    """Tell whether these are two numbers inside the agreement's label bounds that loss can take."""
+    outer = agreement.declared.label_bounds
+    if outer is None or not isinstance(bounds, tuple) or len(bounds) != 2:
+        return False
+    low, high = bounds
+    if type(low) is not float or type(high) is not float:
+        return False
+    return outer[0] <= low < high <= outer[1] and high - low > FINEST_RANGE * max(-low, high)
 
 
 def check_values(values: NDArray[np.int64]) -> None:

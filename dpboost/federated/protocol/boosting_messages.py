@@ -17,12 +17,18 @@ from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import MAX_CELLS, N_CELLS, AffineBins
-from dpboost.federated.party.boosting_state import BoostingRows, Meant, MeantLeaves, check
+from dpboost.federated.party.boosting_state import (
+    BoostingRows,
+    Meant,
+    MeantLeaves,
+    check,
+    is_range,
+)
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.partition_message import Nodes
 from dpboost.federated.protocol.wire import known
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.privacy.private_bounds import Magnitudes
+from dpboost.privacy.private_bounds import CELL_NUMBERS, Magnitudes, RangeCounts
 from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
@@ -30,6 +36,7 @@ from dpboost.training.private_bins import FineCounts
 from dpboost.trees.tree import Tree
 
 _LARGEST_UNITS = 1 << 20
+_CELLS = (1, *CELL_NUMBERS)
 
 
 # -- questions -------------------------------------------------------------------------------------
@@ -51,6 +58,24 @@ class AskMagnitudes:
             check(own and 0 <= (column or 0) < rows.table.n_features)
         check(type(self.units) is int and 1 <= self.units <= _LARGEST_UNITS)
         return Magnitudes(columns=self.columns, units=self.units)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskRange:
+    """``privacy.private_bounds.RangeCounts``."""
+
+    low: float
+    high: float
+    units: int
+    n_cells: int | None
+
+    def at(self, rows: HeldRows) -> RangeCounts:
+        """Return the question that is meant."""
+        check(isinstance(rows, HeldRows) and rows.agreement.task == "regression")
+        check(is_range((self.low, self.high), rows.agreement))
+        check(type(self.units) is int and 1 <= self.units <= _LARGEST_UNITS)
+        check(self.n_cells is None or (type(self.n_cells) is int and self.n_cells in _CELLS))
+        return RangeCounts(low=self.low, high=self.high, units=self.units, n_cells=self.n_cells)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,12 +178,23 @@ def _bound_of(rows: BoostingRows) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Begin:
-    """``boosting.taught_rows.Teach``, with the loss that the agreement makes."""
+    """``boosting.taught_rows.Teach``, with the loss that the agreement makes.
+
+    Parameters
+    ----------
+    label_bounds : (float, float) or None
+        A released range inside the agreement's bounds, for regression.
+    """
+
+    label_bounds: tuple[float, float] | None = None
 
     def execute(self, rows: HeldRows) -> BoostingRows:
         """Begin at one party."""
         check(isinstance(rows, HeldRows))
-        return BoostingRows(rows)
+        if self.label_bounds is not None:
+            check(rows.agreement.task == "regression")
+            check(is_range(self.label_bounds, rows.agreement))
+        return BoostingRows(rows, self.label_bounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +289,7 @@ class Append:
 
 known("nodes", Nodes)
 known("tree", Tree)
-_QUESTIONS: tuple[type, ...] = (AskMagnitudes, AskStart, AskFineCounts, AskLeafSums)
+_QUESTIONS: tuple[type, ...] = (AskMagnitudes, AskRange, AskStart, AskFineCounts, AskLeafSums)
 _QUESTIONS += (AskLevelSums, AskLeafTotals)
 _ORDERS: tuple[type, ...] = (Begin, Bin, AssignRows, Take, Enter, Split, Add, Append)
 for _kind in _QUESTIONS + _ORDERS:

@@ -11,8 +11,9 @@ from dpboost.federated.protocol import boosting_messages as b
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.partition_message import Nodes
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
+from dpboost.losses import SquaredLoss
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.private_bounds import Magnitudes
+from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.remote import RemoteSensitive
 from dpboost.rows.boosting_commands import (
     AddValues,
@@ -65,6 +66,8 @@ def _sent(query: Any) -> Any:
     """Return what a party is sent for a question of the engine."""
     if isinstance(query, Magnitudes):
         return b.AskMagnitudes(columns=query.columns, units=query.units)
+    if isinstance(query, RangeCounts):
+        return b.AskRange(low=query.low, high=query.high, units=query.units, n_cells=query.n_cells)
     if isinstance(query, (ClassSizes, MeanAndRows)) and query.weighting is None:
         return b.AskStart()
     if isinstance(query, FineCounts) and not query.zero_as_missing:
@@ -87,6 +90,9 @@ def _sent(query: Any) -> Any:
 def _told(order: Any) -> Any:
     """Return what a party is sent for an order of the engine."""
     if isinstance(order, EncodeLabels):
+        loss = order.loss
+        if isinstance(loss, SquaredLoss):
+            return b.Begin(label_bounds=(loss.lower, loss.upper))
         return b.Begin()
     if isinstance(order, BinRows) and order.weighting is None:
         starts = np.atleast_1d(np.asarray(order.loss.start_units, dtype=np.int64))

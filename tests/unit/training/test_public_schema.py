@@ -60,7 +60,7 @@ def complete(
     schema=None,
     assume_public=ASSUMED_BY_DEFAULT,
     n_bins=16,
-    needs_label_range=False,
+    label_margin=None,
 ):
     table = read_table(X, schema=schema)
     resolved = Schema.coerce(schema).resolve(table.feature_names)
@@ -74,7 +74,8 @@ def complete(
         ledger=books,
         assumed_classes=tuple(np.unique(y).tolist()),
         assumed_categories=table.categorical if "categories" in assume_public else {},
-        needs_label_range=needs_label_range,
+        label_margin=label_margin,
+        row_epsilon=float(books.epsilon),
     )
 
 
@@ -185,7 +186,8 @@ def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
     low, high = completed.schema.label_bounds
     assert 2.999 < low <= 3.0 <= high < 3.001
     assert completed.learned == ("label bounds", "bounds of 2 numeric columns")
-    assert labels_of(books) == ["label bounds"] * 5 + ["feature bounds"] * 2
+    assert labels_of(books)[-2:] == ["feature bounds"] * 2
+    assert set(labels_of(books)[:-2]) == {"label bounds"}
 
 
 def warning_of(X, y, **options):
@@ -360,10 +362,11 @@ def test_learned_label_bounds_are_near_the_labels(name):
     assert books.spent <= TENTH
 
 
-def look(y, books, bounds=(-200.0, 200.0), **options):
-    """Complete a schema with declared bounds for a loss that needs the labels' range."""
+def look(y, books, bounds=(-200.0, 200.0), max_rows=None, **options):
+    """Complete a schema with declared bounds for a loss that asks for the labels' range."""
     schema = {"label_bounds": bounds, "bounds": dict.fromkeys(range(2), (-50, 50))}
-    return complete(numeric(len(y)), y, books, schema=schema, needs_label_range=True, **options)
+    schema["max_rows"] = max_rows
+    return complete(numeric(len(y)), y, books, schema=schema, label_margin=1.0, **options)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -373,23 +376,41 @@ def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
         warnings.simplefilter("error")
         completed = look(y, books)
     low, high = completed.schema.label_bounds
-    assert -30 < low < -6
-    assert 6 < high < 30
+    assert -60 < low < -15
+    assert 15 < high < 60
+    assert 10 < completed.label_spread < 30
     assert completed.learned == ("range of labels inside their bounds",)
-    assert labels_of(books) == ["label range"]
-    assert books.spent == TENTH / 8
-    assert completed.budget == 1 - TENTH / 8
+    assert set(labels_of(books)) == {"label range"}
+    assert completed.budget == 1 - books.spent
 
 
-def test_declared_label_bounds_stay_where_noise_hides_the_labels():
-    completed = look(np.full(5, 3.0), ledger())
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_a_loss_looks_inside_learned_bounds_as_well():
+    y, books = 1e5 + np.random.default_rng(0).normal(0, 3, 20_000), ledger()
+    completed = complete(numeric(len(y)), y, books, label_margin=1.0)
+    low, high = completed.schema.label_bounds
+    assert 1e5 - 60 < low < 1e5 - 10
+    assert 1e5 + 10 < high < 1e5 + 60
+    assert completed.learned[0] == "label bounds"
+    assert completed.learned[-1] == "range of labels inside their bounds"
+    assert completed.budget == 1 - books.spent
+
+
+def test_declared_label_bounds_stay_where_there_are_few_rows():
+    books = ledger()
+    completed = look(np.full(5, 3.0), books, max_rows=5)
     assert completed.schema.label_bounds == (-200.0, 200.0)
+    assert completed.label_spread is None
+    assert completed.learned == ()
+    assert labels_of(books) == ["label range"]
+    assert books.spent == Fraction(1, 50)
+    assert completed.budget == 1 - books.spent
 
 
 def test_labels_outside_declared_bounds_stay_outside():
     completed = look(np.full(3000, 7.0), ledger(epsilon=Fraction(50)), bounds=(0.0, 1.0))
     low, high = completed.schema.label_bounds
-    assert 0.99 < low < high == 1.0
+    assert 0.9 < low < high == 1.0
 
 
 # -- classes and categories -----------------------------------------------------------------------

@@ -28,6 +28,19 @@ def begun():
     return b.Begin().execute(held())
 
 
+REGRESSION = agreement(schema=SCHEMA | {"label_bounds": [-4, 4]}, task="regression")
+
+
+def measured():
+    """Rows of a regression."""
+    ((X, y),) = tables([30])
+    return Party(0, X, y, agreement=REGRESSION).held
+
+
+def asked(low=-1.0, high=2.0, units=1, n_cells=64, rows=measured):
+    return b.AskRange(low=low, high=high, units=units, n_cells=n_cells).at(rows())
+
+
 def binned(start=(0,)):
     return b.Bin(binner=BINNER.to_dict(), start_units=start).execute(begun())
 
@@ -85,6 +98,21 @@ def test_parties_deal_by_coins_of_their_own():
     "order",
     [
         lambda: b.Begin().execute(begun()),
+        lambda: b.Begin(label_bounds=(0.0, 1.0)).execute(held()),
+        *(
+            lambda bounds=bounds: b.Begin(label_bounds=bounds).execute(measured())
+            for bounds in (
+                (-5.0, 1.0),
+                (0.0, 4.5),
+                (1.0, 0.0),
+                (1.0, 1.0),
+                (3.0, 3.0 + 2.0**-40),
+                (0, 1),
+                [0.0, 1.0],
+                (0.0, np.nan),
+                (0.0, 1.0, 2.0),
+            )
+        ),
         lambda: b.Bin(binner={}, start_units=(0,)).execute(begun()),
         lambda: b.Bin(binner=with_cells(2**40), start_units=(0,)).execute(begun()),
         lambda: b.Bin(binner=with_cells(0), start_units=(0,)).execute(begun()),
@@ -161,6 +189,14 @@ def append(*trees):
     return b.Append(trees=trees).execute(dealt())
 
 
+def test_labels_are_counted_and_taught_inside_a_released_range():
+    for n_cells in (64, 1, None):
+        query = asked(n_cells=n_cells, units=7)
+        assert query.evaluate(measured()).sum() == 30 * 7
+    taught = b.Begin(label_bounds=(-1.0, 2.0)).execute(measured())
+    assert (taught.loss.lower, taught.loss.upper) == (-1.0, 2.0)
+
+
 def test_orders_that_fit_are_carried_out():
     assert split([1]).n_nodes == 2
     add(np.zeros((1, 4), dtype=np.int64))
@@ -178,6 +214,15 @@ def test_orders_that_fit_are_carried_out():
         lambda: b.AskMagnitudes(columns=(), units=1).at(held()),
         lambda: b.AskMagnitudes(columns=(0, 0), units=1).at(held()),
         lambda: b.AskMagnitudes(columns=0, units=2.0).at(held()),
+        lambda: asked(low=-5.0),
+        lambda: asked(low=2.0),
+        lambda: asked(high=np.inf),
+        lambda: asked(units=0),
+        lambda: asked(units=2**40),
+        lambda: asked(n_cells=65),
+        lambda: asked(n_cells=True),
+        lambda: asked(rows=held),
+        lambda: asked(rows=lambda: b.Begin().execute(measured())),
         lambda: b.AskFineCounts(bounds=((0, (0.0, 1.0)),), units=1).at(begun()),
         lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=1, hessian_share=0.1).at(dealt()),
         lambda: b.AskLeafSums(

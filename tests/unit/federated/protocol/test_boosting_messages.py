@@ -199,6 +199,13 @@ def test_no_sums_of_a_level_move_further_than_their_bounds(task, ask, relation, 
 def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relation, data):
     bounds = st.tuples(st.sampled_from([-1e308, -3.0, 0.0]), st.sampled_from([5e-324, 3.0, 1e308]))
     places = sorted(data.draw(st.sets(st.integers(0, 1), min_size=1)))
+    ranges = st.builds(
+        b.AskRange,
+        low=st.sampled_from([-2.0, -1e-300, 0.0]),
+        high=st.sampled_from([5e-324, 0.3, 5.0]),
+        units=UNITS,
+        n_cells=st.sampled_from([None, 1, 8, 64]),
+    )
     ask = data.draw(
         st.one_of(
             st.just(b.AskStart()),
@@ -214,7 +221,9 @@ def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relat
                 columns=st.sampled_from([None, 0, 1, (0,), (1, 0)]),
                 units=UNITS,
             ),
+            *([ranges] if task == "regression" else []),
         )
     )
-    orders = [] if isinstance(ask, b.AskMagnitudes) else [b.Begin().execute]
+    raw = isinstance(ask, b.AskMagnitudes | b.AskRange)
+    orders = [] if raw else [b.Begin().execute]
     check_bounds(data, task, "best", relation, orders, ask)

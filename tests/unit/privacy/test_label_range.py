@@ -1,0 +1,124 @@
+"""Where labels lie inside bounds, whatever these are; the bounds where noise hides the labels."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpboost.losses import SquaredLoss
+from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
+from dpboost.privacy.label_range import (
+    MOST_LOOKS,
+    STRAY_CELL,
+    release_label_range,
+    release_row_count,
+)
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.private_bounds import RANGE_CELLS
+from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.sensitivity.bound import Sensitivity
+
+DELTA = Fraction(1, 10**6)
+
+
+def open_ledger(seed=0, **options):
+    usual = {
+        "epsilon": Fraction(1),
+        "delta": Fraction(0),
+        "neighbours": Neighbours.ADD_REMOVE,
+        "accountant": PureAccountant(),
+        "entropy": Entropy.seeded(seed),
+    }
+    return Ledger(**{**usual, **options})
+
+
+def looked(ledger, values, low, high, budget=Fraction(1, 10)):
+    source = LocalRows(SimpleNamespace(labels=np.asarray(values, dtype=float)))
+    count = release_row_count(ledger, source, low, high, budget=budget / 10, label="x")
+    return release_label_range(ledger, source, low, high, count=count, budget=budget, label="x")
+
+
+@pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("wide", [1, 10, 100, 1e4, 1e6])
+def test_a_range_is_found_in_bounds_that_are_far_too_wide(accountant, neighbours, wide):
+    values = np.random.default_rng(0).normal(5, 1, 20_000)
+    ledger = open_ledger(accountant=accountant, delta=DELTA, neighbours=neighbours)
+    budget = ledger.capacity / 10
+    low, high = looked(ledger, values, -20 * wide, 20 * wide, budget)
+    assert 1 <= low <= 3.2
+    assert 6.8 <= high <= 9
+    assert 3 <= len(ledger.entries) <= 2 + MOST_LOOKS
+    histograms = budget / 3 + (len(ledger.entries) - 2) * budget * 2 / 3
+    assert ledger.spent == budget / 10 + histograms
+
+
+def test_labels_far_from_zero_are_found_again_and_again():
+    values = 1e9 + np.random.default_rng(0).normal(size=7000)
+    for seed in range(20):
+        ledger = open_ledger(seed)
+        low, high = looked(ledger, values, -4e9, 4e9)
+        assert 1e9 - 20 < low < high < 1e9 + 20
+        assert 5 <= len(ledger.entries) <= 2 + MOST_LOOKS
+
+
+def test_a_range_in_exact_numbers():
+    """The second histogram has the cells of the first between 16 and 32, each 1/4 wide."""
+    ledger = open_ledger(epsilon=math.inf)
+    low, high = looked(ledger, np.linspace(16, 32, 1600, endpoint=False), 0, 256, math.inf)
+    assert low == pytest.approx(16.16)
+    assert high == pytest.approx(31.84)
+    assert len(ledger.entries) == 3
+
+
+def test_tails_of_a_hundredth_are_left_out_and_gaps_are_not_in_the_range():
+    values = np.concatenate([[-900.0] * 2, np.linspace(1, 2, 996), [900.0] * 2])
+    low, high = looked(open_ledger(epsilon=math.inf), values, -1000, 1000, math.inf)
+    assert 0.9 < low < high < 2.1
+
+
+def test_ranges_stay_inside_the_bounds_and_above_the_finest():
+    for value in (0.0, 1.0, 1e9, -1e9, 0.3):
+        low, high = looked(open_ledger(epsilon=math.inf), [value] * 9, -1e9, 1e9, math.inf)
+        assert -1e9 <= low < high <= 1e9
+        # A label at an edge is at the end of its cell.
+        assert 2 * low - high <= value <= 2 * high - low
+        SquaredLoss.from_label_bounds(low, high)
+    assert looked(open_ledger(), [1.0] * 9000, 1.0, 1.0 + 2.0**-40) is None
+
+
+@pytest.mark.parametrize("values", [[], [3.0] * 10, np.linspace(-1, 1, 30)])
+def test_a_range_is_not_found_where_noise_hides_it(values):
+    found = [looked(open_ledger(seed), values, -10, 10, Fraction(1, 100)) for seed in range(20)]
+    assert sum(one == (-10, 10) for one in found) >= 18
+
+
+def test_a_range_is_not_that_of_most_rows_where_many_others_do_not_show():
+    """One label in three is spread so wide that no cell of these shows."""
+    generator = np.random.default_rng(0)
+    values = np.where(generator.random(5000) < 0.35, generator.uniform(-100, 100, 5000), 1.0)
+    for seed in range(20):
+        low, high = looked(open_ledger(seed), values, -100, 100, Fraction(1, 10))
+        assert low < -25
+        assert high > 25
+
+
+def test_noise_of_merged_cells_is_rarely_taken_for_rows():
+    """Discrete Laplace noise has the heavier tail; that of a sum is convolved exactly."""
+    noise = PureAccountant().noise(Fraction(1, 10))
+    least = noise.tail(Sensitivity("l1", 1, "", 1), STRAY_CELL / RANGE_CELLS)
+    law = np.exp(-0.1 * np.abs(np.arange(-600, 601)))
+    law /= law.sum()
+    size = 1
+    while RANGE_CELLS // size >= 4:
+        threshold = math.ceil(least * math.sqrt(size))
+        alarm = law[len(law) // 2 + threshold :].sum()
+        assert alarm * RANGE_CELLS / size <= float(STRAY_CELL)
+        law = np.convolve(law, law)
+        size *= 2
