@@ -32,7 +32,10 @@ from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTReg
 from dpboost.plotting import (
     create_tree_digraph,
     plot_importance,
+    plot_interactions,
     plot_metric,
+    plot_shape_compare,
+    plot_shapes,
     plot_split_value_histogram,
     plot_tree,
 )
@@ -127,7 +130,10 @@ __all__ = [
     "explain_epsilon",
     "log_evaluation",
     "plot_importance",
+    "plot_interactions",
     "plot_metric",
+    "plot_shape_compare",
+    "plot_shapes",
     "plot_split_value_histogram",
     "plot_tree",
     "record_evaluation",

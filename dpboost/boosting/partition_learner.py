@@ -99,7 +99,8 @@ class PartitionLearner:
             gradient_stddev=noise_stddev,
             reg_lambda=self.leaf.reg_lambda,
             prior=self.leaf.prior,
-            units_per_step=self.loss.units_per_one * rate,
+            units_per_one=self.loss.units_per_one,
+            learning_rate=rate,
             weight_unit=1 / WEIGHT_UNITS,
         )
         return tuple(

@@ -31,6 +31,7 @@ from dpboost.data.table import Table, read_table
 from dpboost.estimators.batched_input import earlier_scores, open_batches
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
+from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.compat import FittedModel
 from dpboost.lightgbm.evaluation import Evaluator
@@ -40,7 +41,6 @@ from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
 from dpboost.reporting.model_page import ModelPage
-from dpboost.schema import ResolvedSchema
 from dpboost.training.fit import Fitted
 from dpboost.training.inputs import Reading, read
 from dpboost.training.local_fit import fit_ensemble
@@ -78,7 +78,7 @@ PRIVACY_PARAMETERS = (
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
+class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str
@@ -380,7 +380,7 @@ class PrivateEstimator(ModelPage, FittedModel, BaseEstimator):
             text = model_text(ensemble, parameters=parameters)
             booster = Booster(model_str=earlier.prepend(text))
         self.ensemble_ = ensemble
-        self.schema_: ResolvedSchema = fitted.completed.schema
+        self.schema_ = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds

@@ -29,6 +29,9 @@ _STYLE = """
 .dpboost .number { text-align: right; }
 .dpboost td.number { white-space: nowrap; }
 .dpboost dl + table { margin-top: 1.75rem; }
+.dpboost .charts { display: flex; flex-wrap: wrap; gap: 1rem; }
+.dpboost .charts svg { width: 15rem; flex: 1 1 15rem; max-width: 25rem; height: auto; }
+.dpboost .charts text { font: 11px system-ui, sans-serif; fill: #1a1f26; }
 .dpboost .bar { display: block; height: .5rem; margin-top: .45rem; background: #2b6cb0; }
 @media (max-width: 600px) {
   .dpboost { font-size: 15px; }
@@ -85,7 +88,23 @@ class Grid:
     bars: tuple[float, ...] = ()
 
 
-Block = Paragraph | Heading | Answers | Grid
+@dataclass(frozen=True)
+class Charts:
+    """Small drawings side by side, of HTML alone; text and Markdown have the lines.
+
+    Parameters
+    ----------
+    drawings : tuple of str
+        Elements ``<svg>`` that load nothing.
+    lines : tuple of str
+        One for each, which says the same in short.
+    """
+
+    drawings: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+Block = Paragraph | Heading | Answers | Grid | Charts
 
 
 @dataclass(frozen=True)
@@ -171,6 +190,8 @@ def _text(block: Block) -> list[str]:
         return ["", block.text]
     if isinstance(block, Paragraph):
         return ["", *textwrap.wrap(block.text, _WIDTH)]
+    if isinstance(block, Charts):
+        return ["", *block.lines]
     if isinstance(block, Grid):
         return ["", *aligned((block.head, *block.rows), block.numbers)]
     width = max(len(question) for question, _ in block.rows) + 2
@@ -195,6 +216,8 @@ def _markdown(block: Block) -> str:
             f"**{_plain(question)}.** " + "\n\n".join(_plain(text) for text in answer)
             for question, answer in block.rows
         )
+    if isinstance(block, Charts):
+        return "\n".join(f"* {_plain(line)}" for line in block.lines)
     rule = tuple("---:" if column in block.numbers else "---" for column in range(len(block.head)))
     rows = (tuple(map(_plain, row)) for row in (block.head, *block.rows))
     head, *rest = (f"| {' | '.join(row)} |" for row in rows)
@@ -214,6 +237,8 @@ def _html(block: Block) -> str:
             for question, answer in block.rows
         )
         return "<dl>\n" + "\n".join(rows) + "\n</dl>"
+    if isinstance(block, Charts):
+        return '<div class="charts">\n' + "\n".join(block.drawings) + "\n</div>"
     marks = ['class="number"' if k in block.numbers else "" for k in range(len(block.head))]
     head = "".join(
         f"<th {mark}>{escape(name)}</th>" for mark, name in zip(marks, block.head, strict=True)

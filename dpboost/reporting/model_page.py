@@ -8,11 +8,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
+from dpboost.reporting.charts import drawing, line
+from dpboost.reporting.document import (
+    Answers,
+    Block,
+    Charts,
+    Document,
+    Grid,
+    Heading,
+    Paragraph,
+)
 from dpboost.reporting.plain_words import document
 
 # A page shows the features that matter most.
 _MOST_FEATURES = 30
+_MOST_SHAPES = 6
 # These say nothing about the model, or do not belong in what is handed out.
 _LEFT_OUT = ("n_jobs", "verbosity", "noise_seed", "random_state", "client")
 
@@ -68,6 +78,7 @@ def model_document(model: Any) -> Document:
         Grid(("parameter", "value"), _parameters(model)),
         Heading("Importance of the features"),
         _importances(model),
+        *_shapes(model),
     ]
     return Document(f"{type(model).__name__}: model and privacy", tuple(blocks))
 
@@ -83,6 +94,25 @@ def _parameters(model: Any) -> tuple[tuple[str, str], ...]:
         if name not in _LEFT_OUT and isinstance(value, (bool, int, float, str, tuple)):
             rows.append((name, f"{value:g}" if isinstance(value, float) else str(value)))
     return tuple(rows)
+
+
+def _shapes(model: Any) -> list[Block]:
+    """Return the shapes of a model that can explain itself."""
+    if not hasattr(model, "explain") or not model.explains_itself:
+        return []
+    explanation = model.explain(pairs=0)
+    shown = explanation.shapes[:_MOST_SHAPES]
+    if not shown or len(explanation.intercept) != 1:
+        return []
+    return [
+        Heading("Shapes of the features"),
+        Paragraph(
+            "What each feature adds to the raw score, over the released shares of its bins. The "
+            "band covers the shape of a fit without noise at 90 % of the bins, as far as the known "
+            "noise of the leaves goes; how far that fit is from the truth is not in it."
+        ),
+        Charts(tuple(map(drawing, shown)), tuple(map(line, shown))),
+    ]
 
 
 def _importances(model: Any) -> Grid | Answers:

@@ -27,6 +27,7 @@ from dpboost.training.privacy_params import PrivacyRequest, warn_of_budget
 from dpboost.training.public_schema import CompletedSchema, complete_schema
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.ensemble import Ensemble
+from dpboost.trees.tree import Tree
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,10 +217,11 @@ def train(
         trees = loop.boost(
             rows, budget=prepared.budget, ledger=ledger, on_tree=on_tree, watch=watch
         )
+    released: tuple[Tree, ...] = ()
     if loop.finish is not None:
         best = monitor.best_iteration if monitor else 0
-        kept = trees[: best * loss.n_outputs] if best > 0 else trees
-        trees = loop.finish.rewrite(kept, loss.n_outputs)
+        released = trees[: best * loss.n_outputs] if best > 0 else trees
+        trees = loop.finish.rewrite(released, loss.n_outputs)
     report = PrivacyReport.from_ledger(
         ledger,
         assumed_public=completed.assumed,
@@ -239,6 +241,8 @@ def train(
         objective=loss.objective,
         report=report.to_dict(),
         n_rows=prepared.n_rows,
+        masses=prepared.masses,
+        released=released,
     )
     return Fitted(
         ensemble=ensemble,

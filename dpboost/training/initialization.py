@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
@@ -38,12 +42,15 @@ class Prepared:
     n_rows : float or None
         Released number of rows, of weighted ones the sum of their weights; None where the recipe
         releases none.
+    masses : dict of int to ndarray of shape (n_bins + 1,)
+        Released rows in the bins of some features.
     """
 
     binner: Binner
     facts: PublicFacts
     budget: PrivacyCost
     weighting: Weighting | None
+    masses: Mapping[int, NDArray[np.float64]]
     n_rows: float | None = None
 
 
@@ -105,13 +112,14 @@ def prepare(
     counted: float | None = None
     loss = loss_setup.loss
     weighting: Weighting | None = None
+    masses: dict[int, NDArray[np.float64]] = {}
     with ledger.sequential("preparation"):
         if start:
             loss, weighting, seen = loss_setup.release(source, start, ledger)
             n_rows = min(seen.n_rows, completed.schema.max_rows or math.inf)
             counted = n_rows * seen.weight
         if bins and n_rows is not None:
-            binner = release_bins(
+            binner, masses = release_bins(
                 binner,
                 source,
                 integer=integer,
@@ -137,4 +145,11 @@ def prepare(
         accountant=ledger.accountant,
         neighbours=ledger.neighbours,
     )
-    return Prepared(binner=binner, facts=facts, budget=rest, weighting=weighting, n_rows=counted)
+    return Prepared(
+        binner=binner,
+        facts=facts,
+        budget=rest,
+        weighting=weighting,
+        masses=masses,
+        n_rows=counted,
+    )

@@ -114,7 +114,7 @@ def release_bins(
     n_rows: float,
     budget: PrivacyCost,
     ledger: Ledger,
-) -> Binner:
+) -> tuple[Binner, dict[int, NDArray[np.float64]]]:
     """Merge fine cells into bins by the square root of their noisy mass.
 
     Parameters
@@ -136,7 +136,10 @@ def release_bins(
 
     Returns
     -------
-    Binner
+    binner : Binner
+    masses : dict of int to ndarray of shape (n_bins + 1,)
+        Released rows in each bin of the features whose bins were released, not below zero. What
+        is missing to the released number of rows is in the missing bin, where it stands out.
 
     Privacy
     -------
@@ -146,7 +149,7 @@ def release_bins(
     """
     places = released_columns(binner, integer)
     if not places:
-        return binner
+        return binner, {}
     public = {place: _affine(binner.features[place]) for place in places}
     fine = {place: fine_cells(public[place], whole=place in integer) for place in places}
     n_cells = {place: public[place].n_cells for place in places if place in integer}
@@ -158,16 +161,32 @@ def release_bins(
     released = ledger.release(noise, sensitive, label="fine histograms")
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
+    masses = {}
     for start in range(0, len(places), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
         noisy = released[some] / units
         for counted, place in zip(noisy, places[some], strict=True):
             counted[n_cells.get(place, N_CELLS) :] = 0.0  # cells beyond the bounds
         tables = merge_cells(noisy, noise_stddev, n_rows, n_bins)
-        for place, table in zip(places[some], tables, strict=True):
+        for place, table, counted in zip(places[some], tables, noisy, strict=True):
             bins = (public if place in integer else fine)[place]
             features[place] = replace(bins, table=table[: bins.n_cells].tobytes())
-    return replace(binner, features=tuple(features))
+            masses[place] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
+    return replace(binner, features=tuple(features)), masses
+
+
+def _masses(
+    table: NDArray[np.uint8],
+    counted: NDArray[np.float64],
+    n_cells: int,
+    noise_stddev: float,
+    n_rows: float,
+) -> NDArray[np.float64]:
+    """Return the released rows of each bin, and of the missing one."""
+    inside = np.maximum(np.bincount(table[:n_cells], counted[:n_cells]), 0.0)
+    missing = n_rows - float(counted[:n_cells].sum())
+    stands_out = missing > 3 * noise_stddev * math.sqrt(n_cells)
+    return np.append(inside, missing if stands_out else 0.0)
 
 
 def released_columns(binner: Binner, integer: Set[int] = frozenset()) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,10 @@ class Ensemble:
         ``PrivacyReport.to_dict()``: released and public values only.
     n_rows : float, optional
         Released number of rows, or of their weights; None where the recipe releases none.
+    masses : dict of int to ndarray of shape (n_bins + 1,)
+        Released rows in each bin of the features whose bins were released, missing last.
+    released : tuple of Tree
+        The trees as they were released, where they were brought into order afterwards.
     """
 
     trees: tuple[Tree, ...]
@@ -45,6 +50,8 @@ class Ensemble:
     objective: str
     report: dict[str, Any] = field(default_factory=dict)
     n_rows: float | None = None
+    masses: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+    released: tuple[Tree, ...] = ()
 
     @property
     def n_outputs(self) -> int:
@@ -95,13 +102,21 @@ class Ensemble:
         Of two classes it is the probability of the second one, of more an array of shape
         (n_rows, n_outputs), as LightGBM's.
         """
-        raw = self.predict_raw(table, n_threads)
+        return self.link(self.predict_raw(table, n_threads))
+
+    def link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn raw scores into values, means or probabilities, in place.
+
+        Parameters
+        ----------
+        raw : ndarray of shape (n_rows,) or (n_rows, n_outputs), contiguous
+        """
         name = self.objective.split(" ")[0]
         if name in ("binary", "cross_entropy", "multiclassova"):
             predict.logistic(raw.reshape(-1), raw.reshape(-1))
             return raw
         if name in ("poisson", "gamma", "tweedie"):
-            predict.exponential(raw, raw)
+            predict.exponential(raw.reshape(-1), raw.reshape(-1))
             return raw
         if name == "multiclass":
             predict.softmax(raw)

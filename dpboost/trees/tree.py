@@ -26,8 +26,10 @@ class LeafNoise:
         ``s``.
     reg_lambda, prior : float
         ``lambda`` and ``tau``.
-    units_per_step : float
-        Units of the ensemble's grid in a step of one, learning rate included.
+    units_per_one : float
+        Units of the ensemble's grid in a step of one.
+    learning_rate : float
+        By which steps are multiplied.
     weight_unit : float
         What one unit of ``leaf_count`` is worth in ``H``.
     """
@@ -35,13 +37,14 @@ class LeafNoise:
     gradient_stddev: float
     reg_lambda: float
     prior: float
-    units_per_step: float
+    units_per_one: float
+    learning_rate: float
     weight_unit: float
 
     def response(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return by how many units a leaf falls where its gradient sum rises by one."""
         steps = self._weight(leaf_count) / self._denominator(leaf_count)
-        return np.asarray(self.units_per_step * steps, dtype=np.float64)
+        return np.asarray(self.units_per_one * self.learning_rate * steps, dtype=np.float64)
 
     def stddev(self, leaf_count: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise of each leaf, in units of the grid."""

@@ -27,7 +27,12 @@ def tree(rng, features, noise=1.0):
         leaf_value=rng.integers(-1000, 1000, n),
         leaf_count=rng.integers(0, 200, n),
         noise=LeafNoise(
-            gradient_stddev=noise, reg_lambda=5.0, prior=0.3, units_per_step=100.0, weight_unit=0.1
+            gradient_stddev=noise,
+            reg_lambda=5.0,
+            prior=0.3,
+            units_per_one=500.0,
+            learning_rate=0.2,
+            weight_unit=0.1,
         ),
     )
 

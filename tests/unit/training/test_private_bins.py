@@ -55,7 +55,7 @@ def released(books, X=None, n_bins=16):
     table = read_table(X, schema=schema)
     before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
     with books.sequential("preparation"):
-        after = release_bins(
+        after, _ = release_bins(
             before,
             source(table),
             n_bins=n_bins,
@@ -123,7 +123,7 @@ def test_nothing_numeric_is_nothing_released():
     table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
     binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
     with books.sequential("preparation"):
-        same = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=books)
+        same, _ = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=books)
     assert same is binner
     assert books.spent == 0
 
@@ -215,7 +215,7 @@ def whole(bounds, values, n_bins=16, epsilon=math.inf):
     before = Binner.from_schema(schema, n_bins=n_bins)
     books = ledger(epsilon=epsilon)
     with books.sequential("preparation"):
-        after = release_bins(
+        after, _ = release_bins(
             before,
             source(table),
             integer=schema.integer,

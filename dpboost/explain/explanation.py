@@ -1,0 +1,327 @@
+"""A model as a sum of shapes, each with the error that the known noise leaves to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import check_integer, refuse
+from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import AffineBins
+from dpboost.explain.effects import EffectSums
+from dpboost.explain.masses import feature_shares
+from dpboost.explain.noise_paths import N_PATHS, draw_bins, noise_paths
+from dpboost.trees.ensemble import Ensemble
+
+# Courses of the noise that the errors of pairs are computed from: a table has very many cells.
+_PATHS_OF_PAIRS = 30
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shape:
+    """The effect of one feature on the raw score.
+
+    Parameters
+    ----------
+    feature : int
+    name : str
+    is_categorical : bool
+    edges : ndarray of shape (n_bins + 1,), float64
+        Of numbers: where bins begin and end; the first and the last bin go on beyond. Empty for
+        categories.
+    labels : tuple of str
+        Of categories; empty for numbers.
+    share : ndarray of shape (n_bins + 1,)
+        Released share of the rows in each bin; missing, and other categories, last.
+    effect : ndarray of shape (n_outputs, n_bins + 1)
+        Mean zero over the shares.
+    error : ndarray of shape (n_outputs, n_bins + 1)
+        Standard errors; NaN where the recipe does not say how noise comes into leaves.
+    importance, importance_error : ndarray of shape (n_outputs,)
+        Mean absolute effect over the shares, and its standard error.
+    """
+
+    feature: int
+    name: str
+    is_categorical: bool
+    edges: NDArray[np.float64]
+    labels: tuple[str, ...]
+    share: NDArray[np.float64]
+    effect: NDArray[np.float64]
+    error: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    importance_error: NDArray[np.float64]
+
+    def band(
+        self, level: float = 0.9, output: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lower and upper ends of a band that covers each bin at this level."""
+        width = NormalDist().inv_cdf((1 + level) / 2) * self.error[output]
+        return self.effect[output] - width, self.effect[output] + width
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairShape:
+    """What two features do together beyond what each does alone.
+
+    Parameters
+    ----------
+    first, second : Shape
+    effect, error : ndarray of shape (n_outputs, n_bins_first + 1, n_bins_second + 1)
+        Mean zero along both axes over the products of the shares.
+    importance : ndarray of shape (n_outputs,)
+        Mean absolute effect.
+    """
+
+    first: Shape
+    second: Shape
+    effect: NDArray[np.float64]
+    error: NDArray[np.float64]
+    importance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Explanation:
+    """A model as intercept, shapes and pairs, by falling importance; triples are what is left.
+
+    Parameters
+    ----------
+    intercept : ndarray of shape (n_outputs,)
+        Mean raw score over the shares.
+    shapes : tuple of Shape
+        Of every feature that some tree splits.
+    pairs : tuple of PairShape
+        The most important ones.
+    binner : Binner
+
+    Notes
+    -----
+    Effects are those of a functional analysis of variance in which features are taken as
+    independent: pair masses are products of the released shares of the bins. Standard errors are
+    those of :func:`dpboost.explain.noise_paths.noise_paths`, which says what they neglect: above
+    all, how an effect differs from the truth without any noise.
+
+    Privacy
+    -------
+    Post-processing of what the fit released.
+    """
+
+    intercept: NDArray[np.float64]
+    shapes: tuple[Shape, ...]
+    pairs: tuple[PairShape, ...]
+    binner: Binner
+    _shares: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, *, pairs: int = 10, n_paths: int = N_PATHS) -> Explanation:
+        """Explain an ensemble.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+        pairs : int
+            At most so many pairs.
+        n_paths : int
+            Simulated courses of the noise.
+        """
+        shares = feature_shares(ensemble)
+        paths = noise_paths(ensemble, n_paths)
+        outputs = range(ensemble.n_outputs)
+        unit, binner = ensemble.unit, ensemble.binner
+        step = ensemble.n_outputs
+        values = [_values(ensemble, output, shares) for output in outputs]
+        noise: list[EffectSums] = []
+        if paths is not None and paths.trees is ensemble.trees:
+            noise = [values[k].of(paths.deviations[k::step]) for k in outputs]
+        elif paths is not None:
+            noise = [
+                EffectSums(paths.trees[k::step], paths.deviations[k::step], shares, binner.n_bins)
+                for k in outputs
+            ]
+        mains = [own.mains() for own in values]
+        errors = [own.mains() for own in noise]
+        shapes = {
+            feature: _shape(
+                feature,
+                binner,
+                shares[feature],
+                unit * np.stack([own[feature][:, 0] for own in mains]),
+                [unit * own[feature] for own in errors] if errors else None,
+            )
+            for feature in (values[0].features if ensemble.trees else [])
+        }
+        start = np.asarray(ensemble.start, dtype=np.float64)
+        ordered = sorted(shapes.values(), key=lambda shape: -float(shape.importance.max()))
+        return cls(
+            intercept=start + unit * np.array([own.mean()[0] for own in values]),
+            shapes=tuple(ordered),
+            pairs=_pairs(values, noise, shapes, unit, pairs),
+            binner=binner,
+            _shares=tuple(shares),
+        )
+
+    def shape(self, feature: int | str) -> Shape:
+        """Return the shape of a feature by its name or position.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the model does not split on it.
+        """
+        for shape in self.shapes:
+            if feature in (shape.name, shape.feature):
+                return shape
+        names = ", ".join(repr(shape.name) for shape in self.shapes)
+        raise refuse("feature", "shape", f"one that the model splits: {names}", feature)
+
+    def importances(self, output: int = 0) -> tuple[tuple[str, float, float], ...]:
+        """Return name, mean absolute effect and its standard error, most important first."""
+        found = [
+            (s.name, float(s.importance[output]), float(s.importance_error[output]))
+            for s in self.shapes
+        ]
+        return tuple(sorted(found, key=lambda row: -row[1]))
+
+    def background(self, n_rows: int = 100, random_state: int = 0) -> NDArray[np.float64]:
+        """Draw rows from the released shares, feature by feature: a background for SHAP.
+
+        Parameters
+        ----------
+        n_rows : int, default=100
+        random_state : int, default=0
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Numbers in the middle of bins, codes of categories, NaN for what is missing.
+        """
+        check_integer("n_rows", "background", n_rows, low=1)
+        check_integer("random_state", "background", random_state, low=0)
+        rng = np.random.default_rng(random_state)
+        bins = draw_bins(list(self._shares), n_rows, rng)
+        columns = []
+        for feature, own in enumerate(bins):
+            if self.binner.is_categorical[feature]:
+                middle = self.binner.category_codes(feature).astype(np.float64)
+            else:
+                edges = bin_edges(self.binner, feature)
+                middle = (edges[:-1] + edges[1:]) / 2
+            columns.append(np.append(middle, np.nan)[own])
+        return np.column_stack(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers and text, for JSON."""
+        return {
+            "intercept": self.intercept.tolist(),
+            "shapes": [
+                {
+                    "name": shape.name,
+                    "edges": shape.edges.tolist(),
+                    "labels": list(shape.labels),
+                    "share": shape.share.tolist(),
+                    "effect": shape.effect.tolist(),
+                    "error": shape.error.tolist(),
+                }
+                for shape in self.shapes
+            ],
+            "pairs": [
+                {
+                    "names": [pair.first.name, pair.second.name],
+                    "effect": pair.effect.tolist(),
+                    "error": pair.error.tolist(),
+                }
+                for pair in self.pairs
+            ],
+        }
+
+
+def bin_edges(binner: Binner, feature: int) -> NDArray[np.float64]:
+    """Return where the bins of a numeric feature begin and end; shape (n_bins + 1,)."""
+    bins = binner.features[feature]
+    inner = np.asarray(binner.thresholds(feature), dtype=np.float64)[:-1]
+    if isinstance(bins, AffineBins):
+        return np.concatenate([[bins.lower], inner, [bins.upper]])
+    if not len(inner):
+        return np.array([0.0, 1.0])
+    wide = float(np.median(np.diff(inner))) if len(inner) > 1 else 1.0
+    return np.concatenate([[inner[0] - wide], inner, [inner[-1] + wide]])
+
+
+def _values(ensemble: Ensemble, output: int, shares: list[NDArray[np.float64]]) -> EffectSums:
+    trees = ensemble.trees[output :: ensemble.n_outputs]
+    vectors = [tree.leaf_value[:, np.newaxis].astype(np.float64) for tree in trees]
+    return EffectSums(trees, vectors, shares, ensemble.binner.n_bins)
+
+
+def _shape(
+    feature: int,
+    binner: Binner,
+    share: NDArray[np.float64],
+    effect: NDArray[np.float64],
+    noise: list[NDArray[np.float64]] | None,
+) -> Shape:
+    """Put the shape of one feature together."""
+    categorical = bool(binner.is_categorical[feature])
+    known = binner.labels.get(feature, ())
+    if categorical and not len(known):
+        known = tuple(binner.category_codes(feature).tolist())
+    importance = np.abs(effect) @ share
+    error, importance_error = np.full(effect.shape, np.nan), np.full(len(effect), np.nan)
+    if noise is not None:
+        error = np.stack([own.std(axis=1) for own in noise])
+        importance_error = np.array(
+            [
+                (share @ np.abs(one[:, np.newaxis] + own)).std()
+                for one, own in zip(effect, noise, strict=True)
+            ]
+        )
+    return Shape(
+        feature=feature,
+        name=binner.feature_names[feature],
+        is_categorical=categorical,
+        edges=np.empty(0) if categorical else bin_edges(binner, feature),
+        labels=tuple(map(str, known)) if categorical else (),
+        share=share,
+        effect=effect,
+        error=error,
+        importance=importance,
+        importance_error=importance_error,
+    )
+
+
+def _pairs(
+    values: list[EffectSums],
+    noise: list[EffectSums],
+    shapes: dict[int, Shape],
+    unit: float,
+    most: int,
+) -> tuple[PairShape, ...]:
+    """Return the most important pairs, with errors of these alone."""
+    if not shapes or not most:
+        return ()
+    found = []
+    for first, second in values[0].pairs:
+        effect = unit * np.stack([own.pair(first, second)[0] for own in values])
+        mass = np.multiply.outer(shapes[first].share, shapes[second].share)
+        found.append((first, second, effect, np.einsum("kij,ij->k", np.abs(effect), mass)))
+    found.sort(key=lambda pair: -float(pair[3].max()))
+    result = []
+    for first, second, effect, importance in found[:most]:
+        error = np.full(effect.shape, np.nan)
+        if noise:
+            paths = [own.pair(first, second, _PATHS_OF_PAIRS) for own in noise]
+            error = unit * np.stack([own.std(axis=0) for own in paths])
+        result.append(
+            PairShape(
+                first=shapes[first],
+                second=shapes[second],
+                effect=effect,
+                error=error,
+                importance=importance,
+            )
+        )
+    return tuple(result)
