@@ -1,0 +1,91 @@
+"""Parses the command line and hands it to a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+
+import dpboost
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli import fit_command, predict_command, report_command, schema_command
+from dpboost.lightgbm.model_text.syntax import ModelTextError
+from dpboost.privacy.ledger import BudgetExceededError
+
+#: In the order in which a user needs them.
+COMMANDS: dict[str, ModuleType] = {
+    "schema": schema_command,
+    "fit": fit_command,
+    "predict": predict_command,
+    "report": report_command,
+}
+
+#: What a user can mend; anything else is a fault of the library and shows its traceback.
+REFUSALS = (InvalidParameterError, ModelTextError, BudgetExceededError, OSError, ImportError)
+
+_EPILOG = """\
+An hour with a table of one's own:
+
+  dpboost schema data.csv -o dictionary.csv     names and types, to be filled in from the codebook
+  dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
+  dpboost report model.txt --html report.html   who is protected, from whom, and how much
+  dpboost predict model.txt new.csv -o predictions.csv
+
+"dpboost audit" checks the guarantee of the installed version.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Command line; that of the process by default.
+
+    Returns
+    -------
+    int
+        0 after success, 1 where an audit refutes a claim, 2 for arguments and files that are
+        refused; nothing was drawn or charged then.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["audit"]:
+        # Imported late: no other command needs it.
+        from dpboost.audit.__main__ import main as audit
+
+        return audit(given[1:])
+    parser = argparse.ArgumentParser(
+        prog="dpboost",
+        description="Differentially private gradient boosting that plugs into LightGBM.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"dpboost {dpboost.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        text = (module.__doc__ or "").strip().partition("\n")[0]
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=(module.__doc__ or "").strip(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+    commands.add_parser("audit", help="Check the guarantee of the installed version.")
+    options = parser.parse_args(given)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            COMMANDS[options.command].run(options)
+    except REFUSALS as error:
+        print(f"dpboost {options.command}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as a line of its own, without the place in the library."""
+    print(f"warning: {message}", file=sys.stderr)

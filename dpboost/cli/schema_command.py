@@ -1,0 +1,32 @@
+"""Write a data dictionary to be filled in: names and types of the columns of a file.
+
+The types of a CSV file are read off its cells. That is a look at the rows in this process; what
+is written are names and types alone. Confirm every line: they are published with the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dpboost.cli.table_files import read_file, typed
+from dpboost.schema import schema_template
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost schema``."""
+    parser.add_argument("data", help="CSV or Parquet file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV or JSON; printed without it")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the dictionary."""
+    dictionary = schema_template(typed(read_file(options.data), {}, set()), options.output)
+    if options.output is None:
+        print(dictionary.to_csv_text(), end="")
+        return
+    print(
+        f"{options.output}: types were read off the cells, in this process. Confirm them, and fill "
+        "in ranges and values from the codebook, never from the rows.",
+        file=sys.stderr,
+    )

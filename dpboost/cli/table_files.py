@@ -1,0 +1,168 @@
+"""Tables in CSV and Parquet files, with the types that a schema declares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.schema import DataDictionary, Schema
+
+_PARQUET = (".parquet", ".pq")
+
+
+def pandas() -> Any:
+    """Import pandas, or say how it is installed."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise ImportError(
+            "The command line reads tables by pandas: python -m pip install 'dpboost[pandas]'"
+        ) from error
+
+
+def read_file(path: str) -> Any:
+    """Read a table of a file.
+
+    Cells of a CSV file stay text, so that nothing is guessed from them.
+
+    Parameters
+    ----------
+    path : str
+        A CSV file, compressed or not, or a Parquet file.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    InvalidParameterError
+        For a file that cannot be read as a table.
+    """
+    library = pandas()
+    try:
+        if path.lower().endswith(_PARQUET):
+            return library.read_parquet(path)
+        return library.read_csv(path, dtype=str, skipinitialspace=True)
+    except (ValueError, UnicodeError) as error:
+        # The library's own message may show a line of the file.
+        raise InvalidParameterError(
+            f"The file {path!r} cannot be read as a table: {type(error).__name__}."
+        ) from None
+
+
+def read_schema(path: str | None, target: str | None) -> tuple[Schema, DataDictionary | None]:
+    """Read a schema in JSON, or a data dictionary in CSV or JSON.
+
+    Returns
+    -------
+    schema : Schema
+    dictionary : DataDictionary or None
+        With the roles of the columns, where the file is one.
+    """
+    if path is None:
+        return Schema(), None
+    if path.lower().endswith(".json"):
+        try:
+            return Schema.from_json(path), None
+        except InvalidParameterError as error:
+            if "one JSON object" not in str(error):
+                raise
+    dictionary = DataDictionary.from_file(path)
+    return Schema(**dictionary.schema_parts(target)), dictionary
+
+
+def split_columns(
+    table: Any, target: str, dictionary: DataDictionary | None, user_column: str | None
+) -> tuple[Any, Any, Any]:
+    """Return features, labels and users of a table.
+
+    Parameters
+    ----------
+    table : DataFrame
+    target : str
+        Column of the labels.
+    dictionary : DataDictionary or None
+        Says which columns take no part.
+    user_column : str or None
+        Column that says whose row it is.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a column that the table does not have.
+    """
+    ignored = set() if dictionary is None else set(dictionary.ignored)
+    for name in (target, *([user_column] if user_column else [])):
+        if name not in table.columns:
+            listed = ", ".join(map(str, table.columns))
+            raise InvalidParameterError(
+                f"The file has no column {name!r}. Its columns are {listed}."
+            )
+    users = None if user_column is None else table[user_column]
+    left_out = {target, user_column} | ignored
+    return table[[name for name in table.columns if name not in left_out]], table[target], users
+
+
+def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) -> Any:
+    """Return a table whose columns have declared types; text in others is tried as numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+    declared : mapping of str to sequence
+        Categories by column; they become categorical columns.
+    numeric : set of str
+        Columns that are declared as numbers: a cell that is none counts as missing.
+
+    Returns
+    -------
+    table : DataFrame
+    """
+    library = pandas()
+    found = {}
+    for name in table.columns:
+        column = table[name]
+        if name in declared:
+            values = list(declared[name])
+            if not all(isinstance(value, str) for value in values):
+                column = column if column.dtype.kind in "iufb" else _numbers(column)
+            found[name] = library.Categorical(column, categories=values)
+        elif name in numeric:
+            found[name] = _numbers(column)
+        elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
+            found[name] = _guess(column)
+        else:
+            found[name] = column
+    return library.DataFrame(found, index=table.index)
+
+
+def _numbers(column: Any) -> Any:
+    library = pandas()
+    words = {"true": 1, "false": 0, "yes": 1, "no": 0}
+    if column.dtype.kind not in "iufb":
+        lowered = column.str.strip().str.lower()
+        column = lowered.where(~lowered.isin(list(words)), lowered.map(words))
+    return library.to_numeric(column, errors="coerce").astype(float)
+
+
+def _guess(column: Any) -> Any:
+    """Return numbers where every cell is one, whole ones as integers; text as it is otherwise."""
+    library = pandas()
+    try:
+        return library.to_numeric(column)
+    except (ValueError, TypeError):
+        return column.astype(object)
+
+
+def write_csv(table: Any, path: str | None) -> None:
+    """Write a table, to standard output without a path."""
+    if path is None:
+        print(table.to_csv(index=False), end="")
+        return
+    partial = f"{path}.partial"
+    table.to_csv(partial, index=False)
+    os.replace(partial, path)

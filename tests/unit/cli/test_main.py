@@ -1,0 +1,200 @@
+"""The command line, from a CSV file to a model, its predictions and its pages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpboost.cli.main import COMMANDS, main
+
+DICTIONARY = """name,type,lower,upper,values,role
+age,integer,0,120,,
+sex,category,,,F|M,
+ward,category,,,1|2|3,
+smoker,boolean,,,,
+patient,text,,,,user
+note,text,,,,ignore
+outcome,category,,,no|yes,target
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("hospital")
+    rng = np.random.default_rng(0)
+    n = 2000
+    age = rng.integers(18, 90, n)
+    table = pd.DataFrame(
+        {
+            "age": age,
+            "sex": rng.choice(["F", "M"], n),
+            "ward": rng.choice([1, 2, 3], n),
+            "smoker": rng.choice(["true", "false"], n),
+            "patient": rng.integers(0, 900, n),
+            "note": "free text",
+            "outcome": np.where(age + rng.normal(0, 5, n) > 50, "yes", "no"),
+        }
+    )
+    table.to_csv(where / "data.csv", index=False)
+    table.to_parquet(where / "data.parquet")
+    table.drop(columns=["outcome", "note"]).assign(more="x").to_csv(where / "new.csv", index=False)
+    table.assign(dose=age / 30.0).to_csv(where / "numbers.csv", index=False)
+    (where / "dictionary.csv").write_text(DICTIONARY)
+    return where
+
+
+def fit(folder, *more, data="data.csv"):
+    arguments = ["fit", str(folder / data), "--schema", str(folder / "dictionary.csv")]
+    model = folder / "model.txt"
+    users = [] if "--rows-per-user" in more else ["--rows-per-user", "3"]
+    given = [*arguments, "--epsilon", "8", "--delta", "1e-6", "--trees", "40", *users, *more]
+    return main([*given, "-o", str(model)]), model
+
+
+def test_from_a_file_to_predictions(folder, capsys):
+    code, model = fit(folder)
+    assert code == 0
+    assert "protected" in capsys.readouterr().out
+    out = folder / "predictions.csv"
+    assert main(["predict", str(model), str(folder / "new.csv"), "-o", str(out)]) == 0
+    predicted = pd.read_csv(out)["probability"]
+    assert len(predicted) == 2000
+    truth = pd.read_csv(folder / "data.csv")["outcome"] == "yes"
+    assert np.mean((predicted > 0.5) == truth) > 0.8
+    # The file is one that LightGBM itself reads, with the same predictions.
+    stock = lightgbm.Booster(model_file=str(model))
+    new = pd.read_csv(folder / "new.csv")
+    rows = pd.DataFrame(
+        {
+            "age": new["age"],
+            "sex": pd.Categorical(new["sex"], categories=["F", "M"]),
+            "ward": pd.Categorical(new["ward"], categories=[1, 2, 3]),
+            "smoker": new["smoker"].astype(float),
+        }
+    )
+    np.testing.assert_allclose(stock.predict(rows), predicted, rtol=1e-12)
+
+
+def test_parquet_gives_the_same_kind_of_model(folder):
+    code, model = fit(folder, data="data.parquet")
+    assert code == 0
+    assert lightgbm.Booster(model_file=str(model)).feature_name() == [
+        "age",
+        "sex",
+        "ward",
+        "smoker",
+    ]
+
+
+def test_a_holdout_is_judged_under_the_same_budget(folder, capsys):
+    code, _ = fit(folder, "--holdout", "0.3")
+    assert code == 0
+    assert "auc" in capsys.readouterr().out
+
+
+def test_regression_has_predictions(folder, capsys):
+    schema = folder / "schema.json"
+    bounds = {"age": [0, 120], "ward": [1, 3]}
+    schema.write_text(json.dumps({"bounds": bounds, "label_bounds": [0, 4]}))
+    model = folder / "numbers.txt"
+    data = folder / "numbers.csv"
+    columns = pd.read_csv(data)[["age", "ward", "dose"]]
+    columns.to_csv(data, index=False)
+    arguments = ["--target", "dose", "--epsilon", "8", "--schema", str(schema), "--trees", "20"]
+    assert main(["fit", str(data), *arguments, "-o", str(model)]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(model), str(data)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "prediction"
+
+
+def test_schema_writes_names_and_types_and_no_value(folder, capsys):
+    assert main(["schema", str(folder / "data.csv")]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1] == "age,integer,,,,,"
+    assert "free text" not in out
+    target = folder / "written.csv"
+    assert main(["schema", str(folder / "data.csv"), "-o", str(target)]) == 0
+    assert target.read_text() == out
+    assert "Confirm them" in capsys.readouterr().err
+
+
+def test_report_prints_and_writes_pages(folder, capsys):
+    _, model = fit(folder)
+    capsys.readouterr()
+    page, certificate = folder / "report.html", folder / "certificate.json"
+    files = ["--html", str(page), "--certificate", str(certificate)]
+    assert main(["report", str(model), *files]) == 0
+    assert "protected" in capsys.readouterr().out
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert json.loads(certificate.read_text())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--target", "absent"], "no line for the target 'absent'"),
+        (["--user", "absent"], "no column 'absent'"),
+        (["--epsilon", "-1"], "epsilon"),
+        (["--schema", "absent.csv"], "absent.csv"),
+        (["--recipe", "absent"], "recipe"),
+    ],
+)
+def test_what_is_refused_is_said_in_one_line(folder, capsys, change, message):
+    code, _ = fit(folder, *change)
+    err = capsys.readouterr().err
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_undeclared_columns_are_named(folder, capsys):
+    schema = folder / "open.json"
+    schema.write_text(json.dumps({"classes": ["no", "yes"], "bounds": {"age": [0, 120]}}))
+    table = pd.read_csv(folder / "data.csv")[["age", "smoker", "outcome"]]
+    table.to_csv(folder / "open.csv", index=False)
+    arguments = ["--target", "outcome", "--schema", str(schema), "--epsilon", "8", "--trees", "5"]
+    main(["fit", str(folder / "open.csv"), *arguments, "-o", str(folder / "open.txt")])
+    assert "says nothing of smoker" in capsys.readouterr().err
+
+
+def test_files_that_are_none_are_refused_without_their_content(folder, capsys):
+    bad = folder / "bad.csv"
+    bad.write_text('a,b\n1,2\n"secret,3,4\n5')
+    assert main(["schema", str(bad)]) == 2
+    assert "secret" not in capsys.readouterr().err
+    assert main(["predict", str(bad), str(bad)]) == 2
+    assert main(["predict", str(folder / "absent"), str(bad)]) == 2
+
+
+def test_a_model_lacks_no_column(folder, capsys):
+    _, model = fit(folder)
+    few = folder / "few.csv"
+    few.write_text("age\n3\n")
+    assert main(["predict", str(model), str(few)]) == 2
+    assert "lacks columns of the model: sex, ward, smoker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["audit"]])
+def test_help_teaches(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    assert len(capsys.readouterr().out) > 200
+
+
+def test_the_module_is_the_program():
+    done = subprocess.run(
+        [sys.executable, "-m", "dpboost", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[3],
+    )
+    assert done.stdout.startswith("dpboost ")
