@@ -58,6 +58,18 @@ def plot_importance(booster: Any, *args: Any, with_error: bool = False, **kwargs
     ------
     InvalidParameterError
         For errors of what cannot explain itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpboost
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, delta=1e-6, schema=schema).fit(X, y)
+
+    >>> axes = dpboost.plot_importance(model, with_error=True)  # needs matplotlib
     """
     if not with_error:
         return lightgbm.plot_importance(booster, *args, **kwargs)
@@ -142,6 +154,18 @@ def plot_shapes(
     ------
     InvalidParameterError
         For features that the model does not split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpboost
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, delta=1e-6, schema=schema).fit(X, y)
+
+    >>> axes = dpboost.plot_shapes(model)  # needs matplotlib
     """
     level = check_real("level", "plot_shapes", level, low=0, high=1, low_open=True, high_open=True)
     explanation = _explanation(model, "plot_shapes", pairs=0)
@@ -203,6 +227,19 @@ def plot_shape_compare(
     ------
     InvalidParameterError
         If one of them does not split the feature, or reads it in another way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpboost
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, delta=1e-6, schema=schema).fit(X, y)
+
+    >>> other = dpboost.DPBoostClassifier(epsilon=8.0, delta=1e-6, schema=schema).fit(X, y)
+    >>> axes = dpboost.plot_shape_compare(model, other, 0)  # needs matplotlib
     """
     owner = "plot_shape_compare"
     level = check_real("level", owner, level, low=0, high=1, low_open=True, high_open=True)
@@ -251,6 +288,18 @@ def plot_interactions(
     ------
     InvalidParameterError
         For pairs that are not there, and for models of single features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpboost
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    >>> model = dpboost.DPBoostClassifier(epsilon=2.0, delta=1e-6, schema=schema).fit(X, y)
+
+    >>> axes = dpboost.plot_interactions(model)  # needs matplotlib
     """
     owner = "plot_interactions"
     check_integer("max_num_pairs", owner, max_num_pairs, low=1)
