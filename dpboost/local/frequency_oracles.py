@@ -1,4 +1,7 @@
-"""Frequency oracles: symbols in, reports out, unbiased counts of the symbols."""
+"""Frequency oracles: symbols in, reports out, unbiased counts of the symbols.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import local_reports
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.randomizer import MalformedReportError
 from dpboost.privacy.exact_arithmetic import Epsilon
@@ -70,12 +74,28 @@ class GeneralisedResponse(_Oracle):
 
     .. math:: p / q = 1 / q - (K - 1) \le (E + K - 1) - (K - 1) = E \le e^\varepsilon .
 
+    The other ratio is at most one, where :math:`K u \le 2^{64}`. For a tiny epsilon and millions
+    of symbols :math:`u` is rounded up by too much for that: such an oracle is refused.
+
+    Raises
+    ------
+    InvalidParameterError
+        For more symbols than epsilon allows.
+
     Notes
     -----
     An unbiased count has variance :math:`q (1 - q) / (p - q)^2` for each record of another symbol.
     """
 
     name: ClassVar[str] = "generalised randomised response"
+
+    def __post_init__(self) -> None:
+        if self.n_symbols * self.other_units > ONE:
+            raise InvalidParameterError(
+                f"The epsilon {float(self.epsilon):g} is too small for a response among "
+                f"{self.n_symbols} pairs of cell and label level: take mechanism='unary', fewer "
+                "cells or levels, or a larger epsilon."
+            )
 
     @cached_property
     def other_units(self) -> int:

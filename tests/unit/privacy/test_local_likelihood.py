@@ -11,12 +11,14 @@ import pytest
 from scipy.stats import beta
 
 from dpboost._kernels.entropy import SystemEntropy
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.local.exact_probability import ONE, exp_below
 from dpboost.local.frequency_oracles import GeneralisedResponse, UnaryEncoding, unpack
 from dpboost.local.labels import POSITION_BITS, ClassLabels, NumericLabels
 from dpboost.local.lpdt_mechanism import LABEL_UNITS
 from dpboost.local.randomizer import ONE_RECORD
 from dpboost.local.registry import find_randomiser
+from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.randomness import Entropy
 
 EPSILONS = (Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(6), Fraction(20))
@@ -66,6 +68,49 @@ def test_no_report_of_an_oracle_tells_more_than_epsilon(kind, n_symbols, epsilon
     assert all(sum(law.values()) == 1 for law in laws)
     ratio = largest_ratio(laws)
     assert TIGHT * exponential(epsilon) <= ratio <= exponential(epsilon)
+
+
+def test_a_response_that_lies_too_often_is_refused():
+    """With so many symbols a lie was likelier than the truth by more than epsilon."""
+    least = Fraction(1, 10**6)
+    for n_symbols in (2, 10**6, 4_294_967):
+        oracle = GeneralisedResponse(epsilon=least, n_symbols=n_symbols)
+        assert 1 <= oracle.own / oracle.other <= exponential(least)
+    with pytest.raises(InvalidParameterError, match="among 10000019 pairs.*mechanism='unary'"):
+        GeneralisedResponse(epsilon=least, n_symbols=10_000_019)
+
+
+def test_an_own_bit_without_its_coin_would_be_found():
+    oracle = UnaryEncoding(epsilon=Fraction(1), n_symbols=3)
+    laws = []
+    for symbol in range(3):
+        law = dict.fromkeys(product((0, 1), repeat=3), Fraction(1))
+        for bits in law:
+            for place, bit in enumerate(bits):
+                one = 1 - oracle.other if place == symbol else oracle.other
+                law[bits] *= one if bit else 1 - one
+        laws.append(law)
+    assert largest_ratio(laws) > exponential(Fraction(1))
+
+
+def test_a_report_that_spends_all_of_epsilon_on_the_label_would_be_found(monkeypatch):
+    labels = NumericLabels(lower=0, upper=1)
+    randomiser = find_randomiser("paper", Fraction(1), labels, 3, "test")
+    ends = np.array([[0, 0], [0, 1 << POSITION_BITS]])
+    payload = randomiser.draw(ends, ONE_RECORD, Entropy.seeded(0))
+
+    def losses():
+        far = payload.copy()
+        far[:, 1:] = np.array([-(10**7)] * 2, dtype="<i8").view(np.uint8).reshape(2, 8)
+        one, other = (
+            randomiser.log_probability(far[:1], record[np.newaxis], ONE_RECORD) for record in ends
+        )
+        return one - other
+
+    assert losses() <= 0.5
+    noise = DiscreteLaplace(epsilon=Fraction(1))
+    monkeypatch.setattr(type(randomiser), "_label_noise", noise)
+    assert losses() > 0.9
 
 
 def record_law(randomiser, cell, position):
