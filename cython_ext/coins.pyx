@@ -1,4 +1,7 @@
-"""Row coins: which block of a partition a row's 64-bit word falls into."""
+"""Row coins: which block of a partition a row's 64-bit word falls into.
+
+Proof: docs/proofs/samplers.md.
+"""
 
 from cython.parallel cimport prange
 

@@ -1,4 +1,7 @@
-"""Random bits of the operating system as a numpy ``BitGenerator``."""
+"""Random bits of the operating system as a numpy ``BitGenerator``.
+
+Proof: docs/proofs/samplers.md.
+"""
 
 import os
 

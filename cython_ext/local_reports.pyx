@@ -3,6 +3,8 @@
 Every probability is a whole number of units of 2^-64 and is drawn exactly: a uniform word is
 compared with it, or 64 coins are tossed together, digit by digit. No floating point touches a
 report. Reports are drawn one after the other from one source.
+
+Proof: docs/proofs/local-reports.md.
 """
 
 from _bits cimport (

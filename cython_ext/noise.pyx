@@ -4,6 +4,8 @@ Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2
 2 and 3. Draws are sequential, one stream per call, so they do not depend on a number of threads.
 The sum of value and noise is taken modulo 2^64: a value near the ends of int64 wraps, which is
 a function of the exact result and so as private as it, never a clipped or a missing tail.
+
+Proof: docs/proofs/samplers.md.
 """
 
 from _bits cimport (

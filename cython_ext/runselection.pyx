@@ -2,6 +2,8 @@
 
 The same sampler as in the selection kernel, and the same draws from the same bits: a proposal is
 looked up among the runs, and passes over all candidates become passes over runs.
+
+Proof: docs/proofs/samplers.md.
 """
 
 from _bits cimport (

@@ -5,6 +5,8 @@ mechanism; without replacement it is permute-and-flip (McKenna and Sheldon, "Per
 2020, Algorithm 1). Neither is ever cut short: both kernels begin with plain trials and, when these
 fail, pass to a second exact sampler of the same distribution that costs a few passes over the
 row. The number of trials stays in here: it depends on the private scores.
+
+Proof: docs/proofs/samplers.md.
 """
 
 from _bits cimport (

@@ -17,6 +17,8 @@ L = 2^J be the least power of two that is at least q/p. There are J + 2 slots of
 
 All of it is coins of rational probability, coins exp(-a/b), fair bits and uniform integers: no
 floating point, no table that ends, no cap on trials.
+
+Proof: docs/proofs/samplers.md.
 """
 
 from _bits cimport (

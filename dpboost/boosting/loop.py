@@ -1,4 +1,7 @@
-"""The one boosting loop: ensembles in sequence, rounds on disjoint rows inside each."""
+"""The one boosting loop: ensembles in sequence, rounds on disjoint rows inside each.
+
+Proof: docs/proofs/composition.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which trees share rows: ensembles of ensembles and its two limits."""
+"""Which trees share rows: ensembles of ensembles and its two limits.
+
+Proof: docs/proofs/composition.md.
+"""
 
 from __future__ import annotations
 

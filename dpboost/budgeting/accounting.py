@@ -1,4 +1,7 @@
-"""Accounting for a fit that may spend a part of one of the accounts of a budget."""
+"""Accounting for a fit that may spend a part of one of the accounts of a budget.
+
+Proof: docs/proofs/budgets.md.
+"""
 
 from __future__ import annotations
 

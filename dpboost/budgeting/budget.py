@@ -1,4 +1,4 @@
-"""One budget for all fits on a table."""
+"""One budget for all fits on a table. Proof: docs/proofs/budgets.md."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Privacy
 Each row draws a coin, and of each user the rows with the smallest coins take part: a uniform
 sample whose coins look at no cell. Adding or removing all rows of one user adds or removes at
 most ``rows_per_user`` rows of the sample and changes no other, so a mechanism that is private
-for that many rows is private for the user.
+for that many rows is private for the user. Proof: docs/proofs/users.md.
 """
 
 from __future__ import annotations

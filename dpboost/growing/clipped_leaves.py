@@ -1,4 +1,7 @@
-"""Leaf estimators: from integer sums to a value, and what one row can change in it."""
+"""Leaf estimators: from integer sums to a value, and what one row can change in it.
+
+Proof: docs/proofs/leaf-values.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Growth by noisy histograms of the features that bounds do not rule out, which saves budget."""
+"""Growth by noisy histograms of the features that bounds do not rule out, which saves budget.
+
+Proofs: docs/proofs/impurity-bounds.md and docs/proofs/composition.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The mechanism on pairs of a cell and a level of the label, sent as one symbol."""
+"""The mechanism on pairs of a cell and a level of the label, sent as one symbol.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

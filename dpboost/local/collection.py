@@ -1,4 +1,7 @@
-"""One collection: a partition, an epsilon and a mechanism, under one fingerprint."""
+"""One collection: a partition, an epsilon and a mechanism, under one fingerprint.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

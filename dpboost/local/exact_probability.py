@@ -1,4 +1,7 @@
-"""Exact probabilities of local reports, in units of 2^-64, rounded towards privacy."""
+"""Exact probabilities of local reports, in units of 2^-64, rounded towards privacy.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

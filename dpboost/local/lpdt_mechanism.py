@@ -1,4 +1,7 @@
-"""The mechanism of the LPDT paper: a noisy bit for each cell, and one noisy label."""
+"""The mechanism of the LPDT paper: a noisy bit for each cell, and one noisy label.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

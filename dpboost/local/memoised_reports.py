@@ -1,4 +1,7 @@
-"""The device's memory: one report for each record and collection, drawn once."""
+"""The device's memory: one report for each record and collection, drawn once.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

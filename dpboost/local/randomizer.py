@@ -1,4 +1,7 @@
-"""What a local mechanism is: a law of reports, and unbiased sums over them."""
+"""What a local mechanism is: a law of reports, and unbiased sums over them.
+
+Proof: docs/proofs/local-reports.md.
+"""
 
 from __future__ import annotations
 

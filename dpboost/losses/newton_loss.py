@@ -1,4 +1,7 @@
-"""What all losses do alike: only the kernel and the numbers that it takes differ."""
+"""What all losses do alike: only the kernel and the numbers that it takes differ.
+
+Proof that a row decides its own numbers alone: docs/proofs/integers.md.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ An accountant has no state: the ledger holds the totals. Costs are fractions tha
 also when later budgets depend on earlier outputs (pure and concentrated privacy: Rogers et al.,
 NeurIPS 2016, Whitehouse et al., ICML 2023; Gaussian: Smith and Thakurta, COLT 2022). Capacities
 come out of floating-point searches, on the safe side of their rounding, and are rounded down.
+Proofs: docs/proofs/accountants.md.
 """
 
 from __future__ import annotations
@@ -262,27 +263,11 @@ class GDPAccountant:
     Notes
     -----
     The discrete Gaussian is not exactly Gaussian private, but the continuous Gaussian rounded to
-    integers is: rounding is post-processing of integer plus Gaussian. At noise :math:`k = z
-    \sigma`, averaging :math:`e^{-k u / \sigma^2 - u^2 / (2 \sigma^2)}` over :math:`|u| \le 1/2`
-    shows that the log-ratio of the rounded law over the discrete one lies in
-    :math:`[-1, z^2] / (8 \sigma^2)`; their normalisers differ by :math:`e^{-2 \pi^2 \sigma^2}`.
-
-    Take the run with rounded noise on the coordinates that the differing row touches, at most
-    :math:`T` of them; the others have one law on both sides. Let it be :math:`(\varepsilon',
-    \delta')`-private. Going over to the discrete law multiplies probabilities on one side by at
-    most :math:`e^a`, :math:`a = T / (8 \sigma^2)`, and on the other by at most :math:`e^b`,
-    :math:`b = \sum z^2 / (8 \sigma^2)`, unless the sum exceeds its bound: :math:`\sum z^2 \le 4
-    T + 6 x + 1` but for probability :math:`e^{-x}` (Laurent and Massart 2000, Lemma 1, with
-    :math:`2 \sqrt{T x} \le T + x`, doubled for the rounding of z). Hence
-
-    .. math:: P(S) \le e^{\varepsilon' + a + b} P'(S) + e^a (\delta' + e^{\varepsilon' - x}) .
-
-    The ledger adds up :math:`10 T / (8 \sigma^2)` along its scopes and keeps :math:`(10 T + 9 x)
-    / (8 \sigma^2) \ge a + b` below 1e-6, with each release's own sigma in the first term and the
-    smallest allowed one in the second, as in the same lemma for weighted squares; :math:`x \ge
-    60` and :math:`\varepsilon - x \le -47`. The curve is evaluated at :math:`\varepsilon' =
-    \varepsilon - 10^{-6}` and :math:`\delta' = (1 - 10^{-6}) \delta - 10^{-20}`: the factor makes
-    up for :math:`e^a`.
+    integers is, and the two are near. The ledger adds up :math:`10 T / (8 \sigma^2)` along its
+    scopes, for the :math:`T` entries of a release that one row changes, and keeps :math:`(10 T + 9
+    x) / (8 \sigma^2)` below 1e-6, with :math:`x \ge 60` and :math:`\varepsilon - x \le -47`. The
+    curve is then evaluated at :math:`\varepsilon - 10^{-6}` and :math:`(1 - 10^{-6}) \delta -
+    10^{-20}`. Proof: docs/proofs/accountants.md.
     """
 
     name: ClassVar[str] = "GDP"

@@ -1,6 +1,7 @@
 """How the budget of a fit is split: exact parts that add up to the whole.
 
-Budgets are in the unit of the accountant. A part of infinity is infinity.
+Budgets are in the unit of the accountant. A part of infinity is infinity. Proof that parts add up:
+docs/proofs/composition.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a guarantee is worth against parties that know some of the shares of the noise."""
+"""What a guarantee is worth against parties that know some of the shares of the noise.
+
+Proof: docs/proofs/noise-shares.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exact arithmetic of budgets: fractions, and integers rounded towards privacy."""
+"""Exact arithmetic of budgets: fractions, and integers rounded towards privacy.
+
+Why that is towards privacy: docs/proofs/mechanisms.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Accounting for more than one row, or for more than one fit, with the same releases."""
+"""Accounting for more than one row, or for more than one fit, with the same releases.
+
+Proof: docs/proofs/users.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ledger of a fit, and the one way out of a sensitive value."""
+"""The ledger of a fit, and the one way out of a sensitive value.
+
+Proof that its totals hold: docs/proofs/composition.md.
+"""
 
 from __future__ import annotations
 

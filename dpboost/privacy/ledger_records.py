@@ -1,4 +1,7 @@
-"""The ledger of a fit: charges, the entries they belong to, and the scopes that add them up."""
+"""The ledger of a fit: charges, the entries they belong to, and the scopes that add them up.
+
+Proof: docs/proofs/composition.md.
+"""
 
 from __future__ import annotations
 

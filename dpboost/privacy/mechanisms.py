@@ -1,7 +1,8 @@
 """The mechanisms: what is drawn around a value, and how likely each outcome was.
 
 A mechanism is a value without state. It turns its budget and a sensitivity into the integers that
-a kernel takes, rounded towards privacy, and knows the exact law of what comes out.
+a kernel takes, rounded towards privacy, and knows the exact law of what comes out. Proofs:
+docs/proofs/mechanisms.md.
 """
 
 from __future__ import annotations

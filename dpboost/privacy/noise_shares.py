@@ -2,7 +2,8 @@
 
 The gate treats it as any mechanism: the charge is booked, then the masked number is drawn. What
 leaves is uniformly distributed for whoever lacks the keys of the mask; the sum over all parties is
-the noisy total, and the noise of any ``honest`` of them is already what the charge is for.
+the noisy total, and the noise of any ``honest`` of them is already what the charge is for. Proof:
+docs/proofs/noise-shares.md.
 """
 
 from __future__ import annotations

@@ -70,21 +70,8 @@ def release_categories(
     Let :math:`X` be the noise on a count, of which rows are worth one, and :math:`1 + t` the
     threshold, with :math:`P(X \ge t) \le \delta / q`.
 
-    *Add/remove.* A table :math:`D'` has one row more than :math:`D`. Counts of categories that
-    occur in both move by at most one per column: that is the sensitivity which the mechanism is
-    charged for. If the row's category of some column does not occur in :math:`D`, it cannot come
-    out of :math:`D`, and out of :math:`D'` only with :math:`P(1 + X \ge 1 + t) \le \delta / q`;
-    over all columns :math:`\delta`. Unless it comes out, :math:`D'` does what it does with those
-    categories left alone. So, with :math:`(\varepsilon, 0)` for the rest,
-    :math:`P'(S) \le \delta + e^\varepsilon P(S)`, and, as noises are independent,
-    :math:`P'(S) \ge (1 - \delta) e^{-\varepsilon} P(S)`, hence
-    :math:`P(S) \le e^\varepsilon P'(S) + \delta`.
-
-    *Replace.* The categories that only :math:`D` has come out of :math:`D` with probability at
-    most :math:`\delta`, those that only :math:`D'` has come out of :math:`D'` with probability at
-    most :math:`\delta`. Unless they do, the two tables differ in the counts of common
-    categories. Each direction of the inequality loses one of the two probabilities. The
-    sensitivity and with it the noise are twice those of add/remove.
+    No category of one row comes out with a probability above :math:`\delta / q`. Proof:
+    docs/proofs/categories.md.
 
     *Discrete Laplace.* With :math:`p = e^{-a}` per row, :math:`P(X \ge t) = p^t / (1 + p)`.
 

@@ -3,7 +3,7 @@
 There are two kinds of randomness in the library. *Secret* randomness, the noise and the coin that
 puts a row into a block, comes from an `Entropy` and from nowhere else. *Public* randomness, such
 as the order of features, may be known to anybody and is seeded by ``random_state``, which never
-reaches this module.
+reaches this module. Proofs: docs/proofs/samplers.md, and docs/proofs/composition.md of the coins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A private value that nobody in this process holds, and releases that are fetched together."""
+"""A private value that nobody in this process holds, and releases that are fetched together.
+
+Proof: docs/proofs/noise-shares.md.
+"""
 
 from __future__ import annotations
 

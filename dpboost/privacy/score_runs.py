@@ -1,4 +1,7 @@
-"""Scores of candidates that come in runs of neighbours with one score."""
+"""Scores of candidates that come in runs of neighbours with one score.
+
+Proof that nothing else changes: docs/proofs/mechanisms.md.
+"""
 
 from __future__ import annotations
 

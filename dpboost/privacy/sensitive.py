@@ -1,4 +1,7 @@
-"""A value that still depends on private rows, with proof of how far one row can move it."""
+"""A value that still depends on private rows, with proof of how far one row can move it.
+
+What such a value is made of: docs/proofs/integers.md.
+"""
 
 from __future__ import annotations
 

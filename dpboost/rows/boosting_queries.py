@@ -1,4 +1,4 @@
-"""What boosting asks of rows."""
+"""What boosting asks of rows. Proof: docs/proofs/leaf-sums.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What a single tree asks of rows, and what it tells them.
 
 Questions hold public numbers only, can be pickled, and have answers that add up over places.
+Proof of their bounds: docs/proofs/counts.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""One vector release of gradient and hessian sums: how the budget is divided between them."""
+"""One vector release of gradient and hessian sums: how the budget is divided between them.
+
+Proofs: docs/proofs/integers.md and docs/proofs/leaf-sums.md.
+"""
 
 from __future__ import annotations
 

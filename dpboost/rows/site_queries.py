@@ -1,4 +1,7 @@
-"""What a place answers from its own rows alone: its best splits, and bounds of its impurity."""
+"""What a place answers from its own rows alone: its best splits, and bounds of its impurity.
+
+Proofs: docs/proofs/impurity-choice.md and docs/proofs/impurity-bounds.md.
+"""
 
 from __future__ import annotations
 

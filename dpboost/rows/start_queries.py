@@ -4,13 +4,7 @@ A row whose label is not among the public classes takes no part, and a model of 
 rows looks like any other. Where there are classes, a question therefore has one coordinate more, at
 its end: the number of rows that take no part, each of which counts as one whatever its weight.
 
-It costs nothing. Let :math:`a` be what a row that takes part adds to the other coordinates: at most
-1 to one count, or at most :math:`(1, 1)` to sum and count. A row adds :math:`(a, 0)` or
-:math:`(0, 1)`, never both, and :math:`(0, 1)` is no longer than the longest :math:`(a, 0)`: what is
-charged under add/remove stays what it is. A replaced row moves the vector by :math:`(a - a', 0)`,
-by 0 or by :math:`\pm (a, -1)`. The last has an L1 norm of at most 2 for counts and 3 for the mean,
-and an L2 norm of at most :math:`\sqrt 2` and :math:`\sqrt 3`; charged are 2 and 4, :math:`\sqrt 2`
-and :math:`\sqrt 5`.
+It costs nothing. Proof: docs/proofs/start-value.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Metrics that are means over rows, with a public bound of what one row may add."""
+"""Metrics that are means over rows, with a public bound of what one row may add.
+
+Proof: docs/proofs/metrics.md.
+"""
 
 from __future__ import annotations
 

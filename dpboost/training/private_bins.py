@@ -1,4 +1,7 @@
-"""Bins of numeric features from noisy fine histograms."""
+"""Bins of numeric features from noisy fine histograms.
+
+Proof: docs/proofs/fine-histograms.md.
+"""
 
 from __future__ import annotations
 

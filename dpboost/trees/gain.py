@@ -1,4 +1,7 @@
-"""Scores of split candidates, and what one row can change in them."""
+"""Scores of split candidates, and what one row can change in them.
+
+Proof: docs/proofs/gain-choice.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sums that stand in for private choices where rows lie with parties."""
+"""Sums that stand in for private choices where rows lie with parties.
+
+Proofs: docs/proofs/level-histograms.md and docs/proofs/leaf-sums.md.
+"""
 
 from __future__ import annotations
 

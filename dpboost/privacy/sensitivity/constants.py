@@ -1,11 +1,12 @@
-r"""How far one row can move each thing that is released, with the proofs.
+r"""How far one row can move each thing that is released.
 
-Every function returns the constant for either relation. The paper is Li, Wu, Wen, He:
-Privacy-Preserving Gradient Boosting Decision Trees, AAAI 2020. ``g`` is the public bound of a
-row's absolute gradient, ``c`` the hessian that every row has (1 for squared loss, 1/4 for the
-majorant of the logistic loss), ``n`` and ``S`` the number of rows and the sum of gradients of a
-node. Replacing a row is a removal followed by an addition, so each constant for ``REPLACE`` is
-the triangle inequality through the table in between, tightened where that is not attained.
+Every function returns the constant for either relation and names the page of its proof. The paper
+is Li, Wu, Wen, He: Privacy-Preserving Gradient Boosting Decision Trees, AAAI 2020. ``g`` is the
+public bound of a row's absolute gradient, ``c`` the hessian that every row has (1 for squared loss,
+1/4 for the majorant of the logistic loss), ``n`` and ``S`` the number of rows and the sum of
+gradients of a node. Replacing a row is a removal followed by an addition, so each constant for
+``REPLACE`` is the triangle inequality through the table in between, tightened where that is not
+attained.
 """
 
 from __future__ import annotations
@@ -42,28 +43,7 @@ def gain_score(units_per_gain: int, neighbours: Neighbours) -> Sensitivity:
 
     Notes
     -----
-    Let :math:`g = c = 1` by scaling, :math:`m = n + \lambda \ge |S|`, and let a row of gradient
-    :math:`|x| \le 1` join the child. Its score changes by
-
-    .. math:: \Delta = \frac{(S + x)^2}{m + 1} - \frac{S^2}{m}
-        = \frac{m (x^2 + 2 S x) - S^2}{m (m + 1)} .
-
-    *Above.* :math:`s^2 / m` is convex and homogeneous, hence subadditive:
-    :math:`\Delta \le x^2 / 1 \le 1`. *Below.* For :math:`|S| \ge 1` the smallest numerator over
-    :math:`x` is at :math:`x = -\mathrm{sign}\, S`, and
-    :math:`m (1 - 2 |S|) - S^2 \ge m - 3 m^2`, so
-    :math:`\Delta \ge (1 - 3 m) / (m + 1) > -3`. For :math:`|S| < 1` it is at :math:`x = -S` and
-    :math:`\Delta = -S^2 / m \ge -|S| > -1`. The other child does not change. So an addition moves
-    every candidate by an amount in :math:`[-3, 1]`, a removal by one in :math:`[-1, 3]`: range 4.
-    A candidate "do not split" with the parent's score lies in the same interval, and terms that
-    all candidates share do not count.
-
-    *Grid.* With errors below a quarter on either side, a floored score moves by less than
-    1.5 units more than the exact one, and so, being an integer, by at most one unit more: the
-    interval is :math:`[-3 K - 1, K + 1]`.
-
-    *Replace.* Removal and addition may meet different nodes, whose ranges then add up, or the
-    same one.
+    Proof: docs/proofs/gain-choice.md.
 
     Deviation: Lemma 1 of the paper bounds :math:`|\Delta|` by 3 and its exponential mechanism
     (Theorem 2, Algorithm 1) divides by :math:`2 \cdot 3 g^2`. Only the range matters to that
@@ -112,19 +92,7 @@ def clipped_leaf(
 
     Notes
     -----
-    A row that joins a leaf changes its value by
-
-    .. math:: \left| \frac{S + x}{c n + c + \lambda} - \frac{S}{c n + \lambda} \right|
-        = \frac{|x (c n + \lambda) - c S|}{(c n + \lambda)(c n + c + \lambda)}
-        \le \frac{g (2 c n + \lambda)}{(c n + \lambda)(c n + c + \lambda)} .
-
-    For :math:`n = 0` the change is at most :math:`g / (c + \lambda)`. For :math:`n \ge 1` so is
-    the right-hand side, because
-    :math:`(c n + \lambda)(c n + c + \lambda) - (2 c n + \lambda)(c + \lambda) = c^2 n (n - 1)`.
-    This is Lemma 2 of the paper, there with :math:`c = 1`. Clipping brings any two values
-    together and within :math:`2 C` (Section 3.1, geometric leaf clipping). Rounding to the
-    grid moves either value by half a unit, and the error of doubles by much less: the integers
-    differ by at most one more than the rounded-up constant, as two halves can show.
+    Proof: docs/proofs/leaf-values.md.
 
     Deviation: a replaced row can leave one leaf and enter another, or turn the value of a leaf of
     one row around; the paper's constant, meant for both relations, is then short by a factor 2.
@@ -183,7 +151,7 @@ def counts(
     Notes
     -----
     In each histogram a row is in at most one group. Adding it moves one count by one; replacing
-    it moves at most one count up and another one down.
+    it moves at most one count up and another one down. Proof: docs/proofs/counts.md.
     """
     units = check_integer("units_per_row", "counts", units_per_row, low=1)
     moved = neighbours.rows * check_integer("histograms", "counts", histograms, low=1)
@@ -191,35 +159,6 @@ def counts(
     return (
         Sensitivity("l1", moved * units, reason, moved),
         Sensitivity("l2", root_up(Fraction(moved * units * units)), reason, moved),
-    )
-
-
-def clipped_sum(summand_bound: int, neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
-    r"""L1 and L2 sensitivity of sums of clipped integers over disjoint groups of rows.
-
-    Parameters
-    ----------
-    summand_bound : int
-        Bound :math:`g` of each row's absolute summand, in units of the grid.
-    neighbours : Neighbours
-        The relation.
-
-    Returns
-    -------
-    l1, l2 : Sensitivity
-        :math:`g` for add/remove, :math:`2 g` for replace, in both norms.
-
-    Notes
-    -----
-    A row adds at most :math:`g` in absolute value to one group. A replaced row that stays in its
-    group can turn :math:`-g` into :math:`g`; this is the worst case of either norm.
-    """
-    bound = check_integer("summand_bound", "clipped_sum", summand_bound, low=1)
-    rows = neighbours.rows
-    reason = "a row adds at most g to one sum"
-    return (
-        Sensitivity("l1", rows * bound, reason, rows),
-        Sensitivity("l2", rows * bound, reason, rows),
     )
 
 
@@ -247,12 +186,7 @@ def newton_sums(
 
     Notes
     -----
-    A row adds its two vectors to one leaf. A replaced row either moves to another leaf, which
-    changes both leaves by one pair of vectors each, or stays. Then the gradients move by at most
-    :math:`2 g_2`, and the hessians, which do not change sign, by at most the norm of both vectors
-    side by side: :math:`\|x - y\|^2 \le \|x\|^2 + \|y\|^2`; for single numbers by at most the
-    larger one. Where a reach bounds the difference of two vectors itself, as for gradients that go
-    further to one side than to the other, that bound takes the place.
+    A row adds its two vectors to one leaf. Proof: docs/proofs/leaf-sums.md.
     """
     rows = neighbours.rows
     squares = gradient.squares + hessian.squares

@@ -28,7 +28,8 @@ def level_sums(n_features: int, gradient_limit: int, neighbours: Neighbours) -> 
     -----
     An added row is in one node of the level, and there in one cell of each feature: it moves the
     sum of each of these :math:`p` cells by at most :math:`g` and its count by :math:`g` units.
-    Histograms of different features are of the same rows: they add up.
+    Histograms of different features are of the same rows: they add up. Proof:
+    docs/proofs/level-histograms.md.
     """
     features = check_integer("n_features", "level_sums", n_features, low=1)
     limit = check_integer("gradient_limit", "level_sums", gradient_limit, low=1)

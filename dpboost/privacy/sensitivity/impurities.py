@@ -1,4 +1,4 @@
-r"""How far one row can move the impurity of a node, with the proofs.
+r"""How far one row can move the impurity of a node.
 
 The impurity of a set of ``t`` rows, of which ``t_c`` are of class ``c``, is not divided by ``t``:
 information gain, Gini and max of Friedman and Schuster, *Data Mining with Differential Privacy*
@@ -84,32 +84,7 @@ def most_change(impurity: Impurity, n_rows: int, n_classes: int) -> float:
 
     Notes
     -----
-    Each clipped impurity is a concave function of the counts and homogeneous of degree one, as
-    minima and sums of such functions are. So it is superadditive, and 0 for one row: an addition
-    never lowers it.
-
-    *Entropy*, :math:`\sum_c t_c \min(\log_2 (t / t_c), L)` with :math:`L = \log_2(N + 1)`. The
-    term of the row's own class is concave in :math:`t_c` with the other classes fixed and 0 at 0,
-    so it grows by at most its value at :math:`t_c = 1`, which is :math:`L` at most. Each other
-    term grows by at most :math:`t_c \log_2((t + 1) / t)`, together by at most
-    :math:`t \log_2(1 + 1 / t) < 1 / \ln 2`. For at most :math:`N` rows plus the new one nothing
-    is clipped, since :math:`t / t_c \le N + 1`, and this is the bound of the paper's Claim 1.
-
-    *Gini*, :math:`t - \sum_c t_c^2 / t`. A row of class :math:`c` changes :math:`\sum t_c^2 / t`
-    by at least :math:`-1` (the square mean of the others shrinks from at most :math:`t` to
-    :math:`t^2 / (t + 1)`), so the impurity grows by less than 2; all rows of one class and one
-    of another attain :math:`2 t / (t + 1)`.
-
-    *Errors*, :math:`t - \max_c t_c`: 0 or 1.
-
-    *Root-Gini*, :math:`\sum_c \min(\sqrt{t_c (t - t_c)}, \sqrt N \min(t_c, t - t_c))`, which for
-    two classes is :math:`2 \sqrt{t_1 t_2}`. As a function of one of the two parts each term is
-    concave and grows by at most its value when that part is one, which is :math:`\sqrt N`: the
-    term of the row's class by that, and so does the term of a class that has more than half of
-    the rows. Every other class has no more rows than all the rest, and its term grows by at most
-    :math:`\tfrac12 \sqrt{t_c / (t - t_c)} \le \tfrac12 \sqrt{2 t_c / t}`; the sum over
-    :math:`K - 2` of them is at most :math:`\sqrt{(K - 2) / 2}` by Cauchy and Schwarz. Without a
-    majority there are :math:`K - 1` such terms and one :math:`\sqrt N \ge 8` less.
+    Proof: docs/proofs/impurity-choice.md.
 
     Deviation: Lemma 20 of Wang, Dick and Balcan bounds the change of the normalised root-Gini
     gain by :math:`10 / m`; a pure node of 100 rows of which one changes its class moves it by
@@ -148,9 +123,7 @@ def split_score(neighbours: Neighbours) -> Sensitivity:
 
     Notes
     -----
-    A row is in one branch of a candidate. Its score before the floor moves by an amount in
-    ``[-K, 0]`` with ``K = UNITS_PER_ROW``, and the kernel errs by less than a quarter of a unit
-    on either side: after the floor it moves by at most one unit more in either direction.
+    Proof: docs/proofs/impurity-choice.md.
 
     Deviation: the exponential mechanism of Friedman and Schuster divides by twice the
     sensitivity; with monotone scores once is enough.
@@ -177,9 +150,8 @@ def split_gain(neighbours: Neighbours) -> Sensitivity:
 
     Notes
     -----
-    The gain is the impurity of the node less those of its branches. Both grow with a row, each by
-    an amount in ``[0, K]``, so that their difference moves by at most ``K``, and by at most two
-    units more after the two floors.
+    The gain is the impurity of the node less those of its branches. Proof:
+    docs/proofs/split-gain.md.
 
     Deviation: Wang, Dick and Balcan take the noisy maximum of all gains for this number, which is
     private for no budget near the one that they state: the noise of all candidates enters it.
@@ -210,12 +182,7 @@ def split_bounds(n_features: int, neighbours: Neighbours) -> Sensitivity:
 
     Notes
     -----
-    A row that joins one of two branches with :math:`a` rows of one class and :math:`b` of the
-    other raises :math:`n p (1 - p) = a b / (a + b)` by
-    :math:`b^2 / ((a + b) (a + b + 1)) \in [0, 1)`, and the least value over the splits of a
-    feature by an amount in the same interval. In units this is in :math:`[0, B)`, and at most one
-    unit more after the floors of both tables. The bounds of all features come from the same rows,
-    so that their changes add up, and the sum over places moves by what one place's moves.
+    Proof: docs/proofs/impurity-bounds.md.
 
     Deviation: Lemma 3.2 of Gubler (2023) has 5/4 for each feature. Algorithm 6 takes this for
     the sensitivity of all of them together, and spends ``p`` times the budget that it states.

@@ -50,11 +50,21 @@ def test_without_clipping_they_are_the_usual_metrics(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_the_bound_of_a_row_holds_and_is_reached(name, neighbours):
+    check_bound(name, neighbours)
+
+
+def test_a_loss_beyond_its_bound_would_be_found(monkeypatch):
+    monkeypatch.setattr(np, "clip", lambda values, low, high: values)
+    with pytest.raises(AssertionError):
+        check_bound("l2", Neighbours.ADD_REMOVE, reach=3.0)
+
+
+def check_bound(name, neighbours, reach=1.0):
     random = np.random.default_rng(1)
     labels, predicted = outputs(name, random, 6)
     loss = loss_of(name)
     if "_" not in name:
-        extreme = (np.array([2.0, -2.0, 2.0]), np.array([-2.0, 2.0, 2.0]))
+        extreme = (np.array([2.0, -2.0, 2.0]) * reach, np.array([-2.0, 2.0, 2.0]) * reach)
     else:
         n_classes = 2 if name.startswith("binary") else 4
         sure = np.eye(n_classes)[[1, 0, 1]]

@@ -1,0 +1,72 @@
+"""Where the sources prove what a release may cost: page by kind of release.
+
+``tests/unit/test_proofs.py`` holds it to the pages themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+FOLDER = "docs/proofs"
+
+#: Pages about all releases.
+OF_ALL = (
+    "accountants.md",
+    "composition.md",
+    "integers.md",
+    "mechanisms.md",
+    "samplers.md",
+)
+
+#: A label may end in a star.
+PAGES: dict[str, tuple[str, ...]] = {
+    "categories": ("categories.md",),
+    "cell sizes": ("counts.md",),
+    "class counts": ("counts.md",),
+    "class labels": ("categories.md",),
+    "common feature bound": ("learned-bounds.md",),
+    "feature bounds": ("learned-bounds.md",),
+    "fine histograms": ("fine-histograms.md",),
+    "impurity bounds": ("impurity-bounds.md",),
+    "label bounds": ("learned-bounds.md",),
+    "label range": ("learned-bounds.md",),
+    "leaf counts": ("counts.md",),
+    "leaf sums": ("leaf-sums.md",),
+    "leaf values": ("leaf-values.md",),
+    "level histograms": ("level-histograms.md",),
+    "metric *": ("metrics.md",),
+    "node sizes": ("counts.md",),
+    "reports": ("local-reports.md",),
+    "row count": ("counts.md",),
+    "split choice": ("gain-choice.md", "impurity-choice.md"),
+    "split gain": ("split-gain.md",),
+    "start value": ("start-value.md",),
+    "threshold choice": ("impurity-choice.md",),
+}
+
+
+def pages_of(labels: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the pages that prove each kind of release, and those that hold for all.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        Kinds of releases.
+
+    Returns
+    -------
+    list of dict
+        ``kind`` and ``pages``, paths in the sources; those about all are the last.
+    """
+    found = {
+        label: tuple(
+            page for known, own in PAGES.items() if fnmatchcase(label, known) for page in own
+        )
+        for label in labels
+    }
+    return [
+        {"kind": kind, "pages": [f"{FOLDER}/{page}" for page in pages]}
+        for kind, pages in {**found, "all": OF_ALL}.items()
+    ]
