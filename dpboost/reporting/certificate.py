@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from dpboost._utils.validation import refuse
+from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
 from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
 from dpboost.reporting.plain_words import assumptions, from_whom, who
+from dpboost.reporting.proof_pages import FOLDER, pages_of
 from dpboost.reporting.terms import ReportTerms
 
 NOT_STATED = "not stated by the user"
@@ -25,9 +27,6 @@ STATED = {
     "outside_the_guarantee": ("preprocessing", "hyper_parameters", "published_scores"),
     "life": ("noise_key", "refits", "contact", "legal_basis", "data_controller"),
 }
-# The long run of the audit that the sources hold, and the version that it was of.
-AUDIT_RECORD = "benchmarks/results/audit.txt"
-AUDITED_VERSION = "0.1.0"
 
 
 def certificate(
@@ -54,7 +53,7 @@ def certificate(
         For a model without text, and for unknown names or values that are no text.
     """
     said = _checked(stated)
-    version = _version()
+    version, audit = _version(), audit_record.stored()
     facts = report.facts
     epsilon, delta = report.total
     mu = report.mu
@@ -107,12 +106,17 @@ def certificate(
         "correctness": {
             "exact_arithmetic": True,
             "noise_source": "; ".join(report.reasons) or "the operating system's random bits",
+            "proofs": pages_of(line.label for line in report.releases),
             "audit": {
                 "installed_version": version,
-                "audited_version": AUDITED_VERSION,
-                "covers_installed_version": version == AUDITED_VERSION,
-                "record": AUDIT_RECORD,
-                "command": "python -m dpboost.audit",
+                "audited_version": audit["version"],
+                "covers_installed_version": version == audit["version"],
+                "date": audit["date"],
+                "verdict": audit["verdict"],
+                "checks": audit["checks"],
+                "not_audited": audit["not_audited"],
+                "record": audit_record.SOURCE,
+                "command": audit_record.COMMAND,
             },
         },
         "trust_model": {
@@ -168,13 +172,8 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
                         f"issued {identity['issued']}",
                     ),
                 ),
-                (
-                    "Audit",
-                    (
-                        f"Version {audit['audited_version']}: {audit['record']} in the sources; "
-                        f"again by {audit['command']}.",
-                    ),
-                ),
+                ("Audit", _of_audit(audit)),
+                ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
                 ("Scores", (record["utility_and_bias"],)),
             )
         ),
@@ -189,6 +188,19 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
         blocks.append(Grid(("question", "answer"), tuple(rows)))
     blocks.append(Answers((("Date, signature", ("",)),)))
     return Document("Certificate of privacy", tuple(blocks))
+
+
+def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say in lines what was audited, when, and what was not."""
+    failed = sum(check["verdict"] != "passed" for check in audit["checks"])
+    runs = sum(check["runs"] for check in audit["checks"])
+    covers = "" if audit["covers_installed_version"] else ", which is not the installed one"
+    return (
+        f"Version {audit['audited_version']}{covers}, {audit['date']}: {audit['verdict']}; "
+        f"{len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
+        f"Not audited: {'; '.join(audit['not_audited']) or 'nothing that the run knows of'}.",
+        f"{audit['record']} in the sources; again by {audit['command']}.",
+    )
 
 
 def _version() -> str:

@@ -10,8 +10,10 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, InvalidParameterError, LPDTRegressor
+from dpboost.audit.record import UNSAID, main, read
+from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate
-from dpboost.reporting.certificate import AUDIT_RECORD, AUDITED_VERSION, NOT_STATED, schema
+from dpboost.reporting.certificate import NOT_STATED, schema
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPES = {
@@ -152,9 +154,99 @@ def test_bad_statements_and_models_are_refused(model, bad, name):
         model.privacy_report_.certificate(**bad)
 
 
-def test_the_recorded_audit_is_there_and_of_that_version(model):
+def test_the_audit_is_that_of_the_stored_run(model):
     audit = model.privacy_report_.certificate()["correctness"]["audit"]
-    assert audit["covers_installed_version"] == (dpboost.__version__ == AUDITED_VERSION)
-    text = (ROOT / AUDIT_RECORD).read_text("utf-8")
-    assert text.startswith(f"dpboost {AUDITED_VERSION},")
-    assert "REFUTED" not in text.upper()
+    assert audit["covers_installed_version"] == (dpboost.__version__ == audit["audited_version"])
+    text = (ROOT / audit["record"]).read_text("utf-8")
+    # `python -m dpboost.audit.record` takes another run into the package.
+    assert read(text, audit["date"]) == audit_record.stored()
+    assert audit["verdict"] == "no claim was refuted"
+    assert len(audit["checks"]) == len(re.findall(r"  ok\b", text))
+    assert {check["verdict"] for check in audit["checks"]} == {"passed"}
+
+
+ROW = "{:<14} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
+ROWS = [
+    ("recipe", "audit", "claimed", "measured", "runs", "seconds", "verdict"),
+    ("best, delta 0", "replay: largest total loss", "1.000", "0.955", "256", "12.7", "ok"),
+    ("best, delta 0", "  leaf sums, part of its charge", "1.000", "1.000", "", "", ""),
+    (
+        *("tree:dp_topdown", "black box, n_estimators 5, max_depth 1"),
+        *("1.000", ">=0.053", "10000", "483.4", "VIOLATION"),
+    ),
+    ("samplers", "forced outcomes", "", "", "", "2.5", "ok"),
+]
+HEAD = "dpboost 1.2.3, epsilon 1, delta 1e-06 or 0"
+RUN = (
+    "\n".join([HEAD, *(ROW.format(*row) for row in ROWS)])
+    + """
+VIOLATION: at least one claim is false, see the lines above
+not audited:
+  more than 1e9 rows
+"""
+)
+
+
+def test_a_run_is_read():
+    found = read(RUN, "2026-01-02")
+    assert found == {
+        "version": "1.2.3",
+        "date": "2026-01-02",
+        "verdict": "a claim was refuted",
+        "checks": [
+            {
+                "audited": "best, delta 0",
+                "check": "replay: largest total loss",
+                "runs": 256,
+                "verdict": "passed",
+            },
+            {
+                "audited": "tree:dp_topdown",
+                "check": "black box, n_estimators 5, max_depth 1",
+                "runs": 10000,
+                "verdict": "failed",
+            },
+            {"audited": "samplers", "check": "forced outcomes", "runs": 1, "verdict": "passed"},
+        ],
+        "not_audited": ["more than 1e9 rows"],
+    }
+
+
+def test_a_run_that_says_nothing_of_what_it_left_out_is_read_so():
+    sound = RUN.replace("VIOLATION\n", "ok\n").partition("VIOLATION:")[0]
+    assert read(sound, "2026-01-02")["not_audited"] == [UNSAID]
+    whole = read(f"{sound}every claim stands\n", "2026-01-02")
+    assert whole["not_audited"] == []
+    assert whole["verdict"] == "no claim was refuted"
+
+
+@pytest.mark.parametrize("text", ["", "hello", HEAD])
+def test_what_is_no_run_is_refused(text):
+    with pytest.raises(ValueError, match="no output"):
+        read(text, "2026-01-02")
+
+
+def test_a_run_is_taken_into_a_file(tmp_path):
+    source, target = tmp_path / "run.txt", tmp_path / "record.json"
+    source.write_text(RUN)
+    assert main([str(source), "--output", str(target)]) == 0
+    found = json.loads(target.read_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
+    assert found == read(RUN, found["date"])
+
+
+def test_proofs_of_every_release_are_named_and_there(model):
+    correctness = model.privacy_report_.certificate()["correctness"]
+    labels = {line.label for line in model.privacy_report_.releases}
+    assert {each["kind"] for each in correctness["proofs"]} == labels | {"all"}
+    for each in correctness["proofs"]:
+        assert each["pages"]
+        assert all((ROOT / page).is_file() for page in each["pages"])
+
+
+def test_the_page_says_what_was_audited(model):
+    text = model.privacy_report_.certificate_to_html()
+    audit = audit_record.stored()
+    assert f"{audit['date']}: {audit['verdict']}" in text
+    assert "Not audited:" in text
+    assert "docs/proofs" in text
