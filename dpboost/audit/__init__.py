@@ -12,6 +12,13 @@ from dpboost.audit.budget_replay import BudgetAudit, replay_budget
 from dpboost.audit.hill_climbing import climb
 from dpboost.audit.hockey_stick import hockey_stick
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.own_estimators import (
+    OutsideAudit,
+    OutsidePair,
+    audit_estimator,
+    outside_pairs,
+    replay_estimator,
+)
 from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Violation
@@ -20,17 +27,22 @@ from dpboost.audit.witnesses import Witness, witnesses
 __all__ = [
     "BudgetAudit",
     "EpsilonEstimate",
+    "OutsideAudit",
+    "OutsidePair",
     "Pair",
     "PairAudit",
     "Violation",
     "Witness",
+    "audit_estimator",
     "black_box",
     "climb",
     "estimate_epsilon",
     "estimator_fit",
     "hockey_stick",
+    "outside_pairs",
     "pair_of",
     "replay_budget",
+    "replay_estimator",
     "replay_pair",
     "replay_recipe",
     "replay_witness",

@@ -16,6 +16,11 @@ EXPECTED = {
     "08_in_lightgbms_place": ("lightgbm: AUC", "dpboost: AUC", "epsilon 2 for all of it"),
     "09_dask": ("4 partitions on 2 workers", "AUC", "are equal"),
     "10_whom_to_trust": ("AUC", "parties, four may collude", "nobody: local reports"),
+    "11_audit_your_own": (
+        "noisy rates: not refuted",
+        "careless rates: REFUTED",
+        "recipe of your own: 0 violations",
+    ),
 }
 #: What each writes; the local model is there for stock LightGBM.
 FILES = {
@@ -63,6 +68,23 @@ def test_a_stray_report_is_refused_whatever_the_mechanism(options, tmp_path):
 
 def test_there_is_an_example():
     assert EXAMPLES
+
+
+def test_an_estimator_of_any_module_is_audited(tmp_path):
+    path = next(path for path in EXAMPLES if path.stem == "11_audit_your_own")
+    source = "class Rows:\n    def __init__(self, scale):\n        self.scale = scale\n"
+    source += "    def fit(self, X, y):\n        self.n = len(y)\n        return self\n"
+    source += "    def predict(self, X):\n        return [self.scale * self.n] * len(X)\n"
+    (tmp_path / "toy.py").write_text(source)
+    options = ["--estimator", "toy:Rows", "--settings", '{"scale": 2}', "--runs", "50"]
+    script = (
+        f"import sys, runpy; sys.path.insert(0, '.'); sys.argv = [{str(path)!r}, *{options!r}]; "
+        f"runpy.run_path({str(path)!r}, run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert "toy:Rows: REFUTED" in done.stdout, done.stderr
 
 
 def test_an_example_says_what_it_needs(tmp_path):
