@@ -1,7 +1,7 @@
 """Audit what you bring: an estimator of any library from outside, a recipe of your own by replay.
 
-    python examples/07_audit_your_own.py
-    python examples/07_audit_your_own.py --estimator diffprivlib.models:GaussianNB \
+    python examples/11_audit_your_own.py
+    python examples/11_audit_your_own.py --estimator diffprivlib.models:GaussianNB \
         --settings '{"epsilon": 1.0, "bounds": [0, 1], "priors": [0.5, 0.5]}'
 
 From outside an estimator is trained often on tables that differ in one row. It may take as public

@@ -76,7 +76,7 @@ def test_an_estimator_of_any_module_is_audited(tmp_path):
     source += "    def fit(self, X, y):\n        self.n = len(y)\n        return self\n"
     source += "    def predict(self, X):\n        return [self.scale * self.n] * len(X)\n"
     (tmp_path / "toy.py").write_text(source)
-    options = ["--estimator", "toy:Rows", "--settings", '{"scale": 2}', "--runs", "50"]
+    options = ["--estimator", "toy:Rows", "--settings", '{"scale": 2}', "--runs", "200"]
     script = (
         f"import sys, runpy; sys.path.insert(0, '.'); sys.argv = [{str(path)!r}, *{options!r}]; "
         f"runpy.run_path({str(path)!r}, run_name='__main__')"
