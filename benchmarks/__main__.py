@@ -10,6 +10,8 @@ from typing import Any
 
 from benchmarks import peer_page
 from benchmarks._compat import import_pandas
+from benchmarks.budgets import DESCRIPTION as BUDGET_DESCRIPTION
+from benchmarks.budgets import NAME as BUDGET
 from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.dpboost_paper.catalogue import PAPER_RUNS
 from benchmarks.errors import BenchmarkError
@@ -86,6 +88,7 @@ def list_all() -> str:
     for timed in TIMED_RUNS.values():
         lines.append(f"  {timed.name:15} {timed.description}")
     lines += [f"  {name:15} {description}" for name, description in PAPER_RUNS.items()]
+    lines.append(f"  {BUDGET:15} {BUDGET_DESCRIPTION}")
     return "\n".join(lines)
 
 
@@ -101,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
     page = commands.add_parser("page", help="write the page over all results")
     page.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
     one = commands.add_parser("run", help="run an experiment, or go on with one that was stopped")
-    names = sorted({*EXPERIMENTS, *LOCAL_RUNS, *PAPER_RUNS, *TIMED_RUNS})
+    names = sorted({*EXPERIMENTS, *LOCAL_RUNS, *PAPER_RUNS, *TIMED_RUNS, BUDGET})
     one.add_argument("experiment", choices=names)
     one.add_argument("--quick", action="store_true", help="one split, and the smaller sets")
     one.add_argument("--output", type=Path, default=RESULTS, help="folder of the result files")
@@ -166,6 +169,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     fresh=options.fresh,
                 )
             )
+            return 0
+        if options.experiment == BUDGET:
+            from benchmarks.budgets.run import run_budget
+
+            print(run_budget(options.output, quick=options.quick, repeats=options.repeats))
             return 0
         if options.experiment in PAPER_RUNS:
             from benchmarks.dpboost_paper.runs import RUNS, run_paper

@@ -24,6 +24,7 @@ from dpboost.dataset import Dataset
 from dpboost.engine import train
 from dpboost.estimators.tree import DPTreeClassifier
 from dpboost.evaluating import Evaluation, evaluate
+from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
 from dpboost.lightgbm.evaluation import PublicRowsWarning
@@ -100,6 +101,7 @@ __all__ = [
     "EarlyStopException",
     "EpsilonExplanation",
     "Evaluation",
+    "Forecast",
     "InvalidParameterError",
     "LGBMClassifier",
     "LGBMModel",
@@ -128,6 +130,7 @@ __all__ = [
     "early_stopping",
     "evaluate",
     "explain_epsilon",
+    "forecast",
     "log_evaluation",
     "plot_importance",
     "plot_interactions",

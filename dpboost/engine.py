@@ -17,7 +17,10 @@ from dpboost._utils.validation import (
 from dpboost._utils.warnings import (
     one_warning,
 )
-from dpboost.budgeting.budget import refuse_budget
+from dpboost.budgeting.budget import (
+    Budget,
+    DisjointTable,
+)
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
@@ -46,6 +49,9 @@ def train(
     init_model: Any = None,
     keep_training_booster: bool = False,
     callbacks: Sequence[Callable[..., Any]] | None = None,
+    *,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
 ) -> Booster:
     """Train privately.
 
@@ -73,6 +79,8 @@ def train(
         No effect: the returned model holds no rows.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.
+    budget, fraction : optional
+        A budget and the part of it that the fit takes, as in the ``fit`` of an estimator.
 
     Returns
     -------
@@ -88,7 +96,8 @@ def train(
 
     Privacy
     -------
-    Spends ``epsilon`` once, 1 by default; see ``booster.privacy_report``.
+        Spends ``epsilon`` once, 1 by default, or its fraction of a budget; see
+    ``booster.privacy_report``.
 
     Examples
     --------
@@ -106,7 +115,6 @@ def train(
     >>> booster.privacy_report.epsilon_spent <= 2
     True
     """
-    refuse_budget("train")
     estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")
     sets = listed(valid_sets)
     names = listed(valid_names)
@@ -129,6 +137,8 @@ def train(
         "eval_names": names or None,
         "eval_sample_weight": [valid.weight for valid in sets] or None,
         "eval_init_score": [valid.init_score for valid in sets] or None,
+        "budget": budget,
+        "fraction": fraction,
     }
     rows = rows_of(train_set)
     if isinstance(rows, Batches):

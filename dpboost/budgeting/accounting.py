@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
-from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost
-from dpboost.privacy.mechanisms import Mechanism, Noise
-from dpboost.privacy.sensitivity.bound import Sensitivity
-
-M = TypeVar("M", bound=Mechanism)
+from dpboost.privacy.group_privacy import DerivedAccountant
 
 
 @dataclass(frozen=True, kw_only=True)
-class FractionAccountant:
+class FractionAccountant(DerivedAccountant):
     """An accountant with a fixed part of what another one may spend.
 
-    The parts of all fits of an account add up to at most 1, hence so do their costs, what they
-    take of the lattice's limit, and what their stability histograms take of delta.
+    The parts of all fits of an account add up to at most 1 for any row, hence so do their costs,
+    what they take of the lattice's limit, and what their stability histograms take of delta.
 
     Parameters
     ----------
@@ -39,33 +34,10 @@ class FractionAccountant:
         counts on it.
     """
 
-    inner: Accountant
     allowance: PrivacyCost
     fraction: Fraction
     account_epsilon: Epsilon
     least_delta: Fraction
-
-    @property
-    def name(self) -> str:
-        """Name for the report."""
-        return self.inner.name
-
-    @property
-    def privacy_measure(self) -> str:
-        """What costs are counted in."""
-        return self.inner.privacy_measure
-
-    def cost(self, mechanism: Mechanism, bound: Sensitivity) -> PrivacyCost:
-        """Return what a release costs."""
-        return self.inner.cost(mechanism, bound)
-
-    def calibrate(self, kind: type[M], budget: PrivacyCost) -> M:
-        """Return the mechanism of this kind that costs at most ``budget``."""
-        return self.inner.calibrate(kind, budget)
-
-    def noise(self, budget: PrivacyCost) -> Noise:
-        """Return the least noise that ``budget`` buys."""
-        return self.inner.noise(budget)
 
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return the allowance, or nothing once delta is used up by what may fail."""
@@ -75,10 +47,6 @@ class FractionAccountant:
         """Return the epsilon that this fit's total guarantees alone at ``delta``."""
         return self.inner.epsilon(total, delta)
 
-    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
-        """Return what the release takes of the limit."""
-        return self.inner.lattice_error(mechanism, bound, size)
-
     def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return the fit's part of the limit of the account."""
-        return self.inner.lattice_error_limit(self.account_epsilon) * self.fraction
+        return super().lattice_error_limit(self.account_epsilon) * self.fraction

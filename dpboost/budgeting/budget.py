@@ -763,6 +763,11 @@ def claim(
     return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)
 
 
+def is_open() -> bool:
+    """Tell whether a ``with Budget(...)`` block is running."""
+    return bool(_open)
+
+
 def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
     """Raise where a budget is given, or open, to something that cannot book there.
 

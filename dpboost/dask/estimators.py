@@ -14,7 +14,6 @@ from distributed import Client, default_client
 from sklearn.exceptions import NotFittedError
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.budget import refuse_budget
 from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.fit import fit_partitions
 from dpboost.dask.partitions import Pieces, is_array, is_collection, is_dataframe, split
@@ -134,8 +133,11 @@ class _DaskEstimator:
 
     def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
         """Bring collections for evaluation here, which are public, and train."""
-        if options.claim is not None:
-            refuse_budget(type(self).__name__, options.claim.budget)
+        if options.claim is not None and options.claim.holdout is not None:
+            raise InvalidParameterError(
+                f"The 'holdout' of {type(self).__name__}.fit needs rows in the memory of one "
+                "process, not Dask collections."
+            )
         names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
         local = {name: self._public(getattr(options, name)) for name in names}
         parent: Any = super()

@@ -18,31 +18,16 @@ M = TypeVar("M", bound=Mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupAccountant:
-    """An accountant whose totals count several times.
-
-    Releases are charged as for one row of one fit; capacities are divided by ``factor``, and the
-    epsilon of a total is that of ``factor`` times the total.
+class DerivedAccountant:
+    """An accountant that charges releases as another one does, and allows another total.
 
     Parameters
     ----------
     inner : Accountant
-        Accounts for one row and one fit.
-    factor : Fraction
-        At least 1.
-    coordinates : int
-        How many times as many entries may differ as one row changes in a release.
-    fits : int
-        Fits that fail together: what one spends of delta, each may spend.
-    delta : Fraction
-        Of all of them.
+        Says what a release costs.
     """
 
     inner: Accountant
-    factor: Fraction
-    coordinates: int
-    fits: int = 1
-    delta: Fraction = Fraction(0)
 
     @property
     def name(self) -> str:
@@ -66,6 +51,41 @@ class GroupAccountant:
         """Return the least noise that ``budget`` buys."""
         return self.inner.noise(budget)
 
+    def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
+        """Return what the release takes of the limit."""
+        return self.inner.lattice_error(mechanism, bound, size)
+
+    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
+        """Return the limit of the inner accountant."""
+        return self.inner.lattice_error_limit(epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupAccountant(DerivedAccountant):
+    """An accountant whose totals count several times.
+
+    Releases are charged as for one row of one fit; capacities are divided by ``factor``, and the
+    epsilon of a total is that of ``factor`` times the total.
+
+    Parameters
+    ----------
+    inner : Accountant
+        Accounts for one row and one fit.
+    factor : Fraction
+        At least 1.
+    coordinates : int
+        How many times as many entries may differ as one row changes in a release.
+    fits : int
+        Fits that fail together: what one spends of delta, each may spend.
+    delta : Fraction
+        Of all of them.
+    """
+
+    factor: Fraction
+    coordinates: int
+    fits: int = 1
+    delta: Fraction = Fraction(0)
+
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return a total for one row that guarantees (epsilon, delta) for all."""
         return self.inner.capacity(epsilon, self._left(delta)) / self.factor
@@ -76,11 +96,7 @@ class GroupAccountant:
 
     def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return what the release takes of the limit, for all entries that may differ."""
-        return self.inner.lattice_error(mechanism, bound, size) * self.coordinates
-
-    def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
-        """Return the limit of the inner accountant."""
-        return self.inner.lattice_error_limit(epsilon)
+        return super().lattice_error(mechanism, bound, size) * self.coordinates
 
     def _left(self, delta: Fraction) -> Fraction:
         """Return what is left of delta when all fits have spent as much of it as this one."""

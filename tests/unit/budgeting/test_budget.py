@@ -322,7 +322,6 @@ def test_inside_a_block_every_fit_says_its_fraction(rows) -> None:
         with pytest.raises(InvalidParameterError, match="needs the 'fraction'"):
             regressor().fit(*rows)
         for refused in (
-            lambda: dpboost.train({}, dpboost.Dataset(*rows)),
             lambda: dpboost.cv({}, dpboost.Dataset(*rows)),
             lambda: dpboost.LPDTRegressor().fit(*rows),
         ):
@@ -666,3 +665,16 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     assert again.left == budget.left == {"Gaussian": 0}
     with pytest.raises(InvalidParameterError, match="'table'"):
         budget.disjoint("")
+
+
+def test_train_takes_its_part(rows) -> None:
+    budget = gaussian()
+    params = {"schema": NUMBERS, "verbosity": -1}
+    booster = dpboost.train(params, dpboost.Dataset(*rows), 2, budget=budget, fraction=0.25)
+    assert booster.privacy_report.facts["budget"].startswith("25 % of the budget")
+    with budget:
+        dpboost.train(params, dpboost.Dataset(*rows), 2, fraction=0.25)
+        with pytest.raises(InvalidParameterError, match="needs the 'fraction'"):
+            dpboost.train(params, dpboost.Dataset(*rows), 2)
+    assert budget.left == {"Gaussian": Fraction(1, 2)}
+    assert [line.what for line in budget.lines] == ["DPBoostRegressor"] * 2

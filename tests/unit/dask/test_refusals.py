@@ -138,11 +138,8 @@ def test_names_must_be_the_same_everywhere(client):
         regress(client, frame, LABELS[:20])
 
 
-def test_a_budget_has_no_books_on_a_cluster(client):
+def test_rows_on_a_cluster_are_not_set_aside(client):
     budget = Budget(epsilon=1, delta=0)
-    message = "DaskDPBoostRegressor books nothing in a dpboost.Budget"
-    with pytest.raises(InvalidParameterError, match=message):
-        regress(client, ROWS, LABELS, {"budget": budget, "fraction": 0.5})
-    with budget, pytest.raises(InvalidParameterError, match=message):
-        regress(client, ROWS, LABELS, {"fraction": 0.5})
+    with pytest.raises(InvalidParameterError, match="'holdout' of DaskDPBoostRegressor"):
+        regress(client, ROWS, LABELS, {"budget": budget, "fraction": 0.5, "holdout": 0.2})
     assert budget.lines == ()
