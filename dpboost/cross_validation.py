@@ -25,14 +25,8 @@ import numpy as np
 from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import (
-    InvalidParameterError,
-    RefusedError,
-    check_integer,
-)
-from dpboost._utils.warnings import (
-    one_warning,
-)
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
+from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack

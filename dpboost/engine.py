@@ -10,17 +10,9 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from dpboost._utils.validation import (
-    InvalidParameterError,
-    RefusedError,
-)
-from dpboost._utils.warnings import (
-    one_warning,
-)
-from dpboost.budgeting.budget import (
-    Budget,
-    DisjointTable,
-)
+from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost._utils.warnings import one_warning
+from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of

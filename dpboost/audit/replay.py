@@ -12,13 +12,7 @@ from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
 from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
-from dpboost.audit.transcript import (
-    DivergenceError,
-    Line,
-    Recorder,
-    Transcript,
-    Violation,
-)
+from dpboost.audit.transcript import DivergenceError, Line, Recorder, Transcript, Violation
 from dpboost.privacy.ledger import Ledger, Scope
 from dpboost.privacy.randomness import Entropy
 

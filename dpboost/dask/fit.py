@@ -23,12 +23,7 @@ from dpboost.recipes.recipe import Hyperparameters
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.constraints import constrained
 from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
-from dpboost.training.inputs import (
-    Reading,
-    check_labels,
-    known_classes,
-    nominal_columns,
-)
+from dpboost.training.inputs import Reading, check_labels, known_classes, nominal_columns
 from dpboost.training.local_fit import checked_request
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+import numbers
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,19 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import (
-    InvalidParameterError,
-    check_integer,
-    refuse,
-)
-from dpboost._utils.warnings import (
-    one_warning,
-)
-from dpboost.budgeting.budget import (
-    Budget,
-    DisjointTable,
-    claim,
-)
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
+from dpboost._utils.warnings import one_warning
+from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -38,9 +30,11 @@ from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import resolve
+from dpboost.privacy.noise_key import NoiseKey
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
 from dpboost.reporting.model_page import ModelPage
+from dpboost.schema import Schema
 from dpboost.training.fit import Fitted
 from dpboost.training.inputs import Reading, read
 from dpboost.training.local_fit import fit_ensemble
@@ -144,6 +138,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
         budget: Budget | DisjointTable | None = None,
         fraction: Any = None,
         holdout: Any = None,
+        noise_key: bytes | None = None,
     ) -> Any:
         """Train privately.
 
@@ -196,6 +191,10 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
             Expected part of the rows to be set aside by secret coins (of the users, where these
             are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
             They enter no other release, and what is charged for them does not add to the fit's.
+        noise_key : bytes of length 32, optional
+            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
+            with them the same fit of the same rows gives the same model. They must stay secret, and
+            serve nothing but this very fit. The report has a commitment to them.
 
         Returns
         -------
@@ -249,6 +248,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
                 eval_y=eval_y,
                 user_ids=user_ids,
                 claim=taken,
+                noise_key=noise_key,
             ),
             RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
         )
@@ -275,7 +275,18 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
         asked = {name: parameters[name] for name in PRIVACY_PARAMETERS}
         if options.claim is not None:
             asked |= options.claim.terms(asked)
-        privacy = PrivacyRequest.validated(owner, part=self._part, claim=options.claim, **asked)
+        key = None if options.noise_key is None else NoiseKey(options.noise_key)
+        state = parameters["random_state"]
+        if key is not None and not isinstance(state, (int, np.integer, type(None))):
+            raise refuse("random_state", owner, "None or an integer with a noise_key", state)
+        privacy = PrivacyRequest.validated(
+            owner,
+            part=self._part,
+            claim=options.claim,
+            noise_key=key,
+            noise_context=public_context(owner, self.get_params() | asked, options.claim),
+            **asked,
+        )
         names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
         hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
         held = options.claim is not None and options.claim.holdout is not None
@@ -331,7 +342,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
             recipe=parameters["recipe"],
             hyperparameters=hyperparameters,
             privacy=privacy,
-            public=_public_generator(parameters["random_state"], parameters["noise_seed"], owner),
+            public=_public_generator(parameters["random_state"], _public_seed(privacy), owner),
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             owner=owner,
@@ -458,6 +469,31 @@ def _constructors(kind: type) -> list[Any]:
 def _of_library(kind: type) -> type:
     """Return the estimator of this library, of one task, that a class is or derives from."""
     return next(each for each in kind.__mro__ if "_task" in vars(each))
+
+
+def _public_seed(privacy: PrivacyRequest) -> int | None:
+    """Return a public number that repeats with the noise; None where that does not repeat."""
+    if privacy.noise_key is not None:
+        return int(privacy.noise_key.commitment, 16)
+    return privacy.noise_seed
+
+
+def public_context(owner: str, parameters: dict[str, Any], taken: Claim | None) -> str:
+    """Return the public parameters of a fit as text, the same in every process."""
+    idle = ("n_jobs", "verbosity", "importance_type", "client")
+    told = {name: value for name, value in parameters.items() if name not in idle}
+    told["schema"] = Schema.coerce(told.get("schema")).to_dict()
+    if taken is not None:
+        share = None if taken.holdout is None else taken.holdout.share
+        told["budget"] = [taken.fraction, share]
+    return json.dumps([owner, told], sort_keys=True, default=_named)
+
+
+def _named(value: Any) -> str:
+    """Return the name of a function, the digits of a fraction, and the type of other objects."""
+    if isinstance(value, (numbers.Number, np.generic)):
+        return str(value)
+    return str(getattr(value, "__qualname__", type(value).__qualname__))
 
 
 def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import lightgbm
@@ -54,6 +54,8 @@ class FitOptions:
     user_ids : array-like of shape (n_rows,), optional
     claim : Claim, optional
         What the fit takes of a budget.
+    noise_key : bytes, optional
+        Where secret bits come from.
     """
 
     eval_set: Any = None
@@ -69,6 +71,7 @@ class FitOptions:
     eval_y: Any = None
     user_ids: Any = None
     claim: Claim | None = None
+    noise_key: Any = field(default=None, repr=False)
 
     def reading(self, fit: Mapping[str, Any]) -> Reading:
         """Return how the table is to be read."""

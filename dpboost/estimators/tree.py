@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dpboost._utils.validation import check_integer
-from dpboost._utils.warnings import (
-    one_warning,
-)
-from dpboost.budgeting.budget import (
-    Budget,
-    DisjointTable,
-    claim,
-)
+from dpboost._utils.warnings import one_warning
+from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.estimators.base import public_context
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.privacy.noise_key import NoiseKey
 from dpboost.recipes.tree_recipe import TreeHyperparameters
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
@@ -190,6 +186,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         budget: Budget | DisjointTable | None = None,
         fraction: Any = None,
         holdout: Any = None,
+        noise_key: bytes | None = None,
     ) -> DPTreeClassifier:
         """Train privately.
 
@@ -208,6 +205,10 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         holdout : float or Fraction, optional
             Expected part of the rows to be set aside by secret coins, in (0, 1), for
             ``dpboost.evaluate(model, budget=..., fraction=...)``. They enter no other release.
+        noise_key : bytes of length 32, optional
+            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
+            with them the same fit of the same rows gives the same model. They must stay secret, and
+            serve nothing but this very fit. The report has a commitment to them.
 
         Returns
         -------
@@ -238,7 +239,11 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         taken = claim(budget, fraction, what=owner, belongs=(X, self), holdout=holdout)
         if taken is not None:
             asked |= taken.terms(asked)
-        privacy = PrivacyRequest.validated(owner, claim=taken, **asked)
+        key = None if noise_key is None else NoiseKey(noise_key)
+        context = public_context(owner, self.get_params() | asked, taken)
+        privacy = PrivacyRequest.validated(
+            owner, claim=taken, noise_key=key, noise_context=context, **asked
+        )
         fitted = fit_tree(
             X,
             y,

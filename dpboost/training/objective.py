@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import (
-    InvalidParameterError,
-    RefusedError,
-    check_real,
-    refuse,
-)
-from dpboost._utils.warnings import (
-    PrivacyWarning,
-    warn_of_guarantee,
-)
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
+from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
 from dpboost.data.labels import check_same_length
 from dpboost.losses import (
     CustomLoss,
