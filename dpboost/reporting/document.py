@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from html import escape
 from dpboost._utils.files import write_atomically
 
 _WIDTH = 96
+# A time, or a number with what belongs to it.
+_NUMBER = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:+]+|(?:\b(?:epsilon|delta|mu) = )?\d+(?:\.\d+)?(?:e-?\d+)?(?: %)?"
+)
 # No colours of the reader's system, no fonts from elsewhere; one printed sheet is A4.
 _STYLE = """
 .dpboost { box-sizing: border-box; max-width: 52rem; margin: 0 auto; padding: 1rem;
@@ -22,10 +27,15 @@ _STYLE = """
 .dpboost dt, .dpboost dd { margin: 0; padding: .5rem .75rem .5rem 0;
   border-top: 1px solid #d5dae0; overflow-wrap: anywhere; }
 .dpboost dt { font-weight: 600; }
+.dpboost dd { padding-right: 0; }
 .dpboost dd p { margin: 0 0 .4rem; }
+.dpboost dd p:empty { height: 3rem; }
+.dpboost .whole { white-space: nowrap; }
 .dpboost table { border-collapse: collapse; width: 100%; background: #fff; color: inherit; }
-.dpboost th, .dpboost td { padding: .35rem .75rem .35rem 0; border-top: 1px solid #d5dae0;
+.dpboost th, .dpboost td { padding: .35rem 1.5rem .35rem 0; border-top: 1px solid #d5dae0;
   text-align: left; vertical-align: top; overflow-wrap: break-word; }
+.dpboost th:first-child { width: 36%; }
+.dpboost th:last-child, .dpboost td:last-child { padding-right: 0; }
 .dpboost .number { text-align: right; }
 .dpboost td.number { white-space: nowrap; }
 .dpboost dl + table { margin-top: 1.75rem; }
@@ -37,6 +47,8 @@ _STYLE = """
   .dpboost { font-size: 15px; }
   .dpboost dl { grid-template-columns: 1fr; }
   .dpboost dd { border-top: 0; padding-top: 0; }
+  .dpboost th, .dpboost td { padding-right: .75rem; }
+  .dpboost th:first-child { width: auto; }
 }
 @media print { .dpboost { font-size: 9.5pt; line-height: 1.3; max-width: none; padding: 0; }
   .dpboost h1 { font-size: 14pt; } .dpboost h2 { font-size: 11pt; margin: .6rem 0 .2rem; }
@@ -228,11 +240,11 @@ def _html(block: Block) -> str:
     if isinstance(block, Heading):
         return f"<h2>{escape(block.text)}</h2>"
     if isinstance(block, Paragraph):
-        return f"<p>{escape(block.text)}</p>"
+        return f"<p>{_whole_numbers(block.text)}</p>"
     if isinstance(block, Answers):
         rows = (
             f"<dt>{escape(question)}</dt>\n<dd>"
-            + "".join(f"<p>{escape(text)}</p>" for text in answer)
+            + "".join(f"<p>{_whole_numbers(text)}</p>" for text in answer)
             + "</dd>"
             for question, answer in block.rows
         )
@@ -256,6 +268,16 @@ def _html(block: Block) -> str:
         lines.append(f"<tr>{cells}</tr>")
     body = "\n".join(lines)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _whole_numbers(text: str) -> str:
+    """Escape a text for HTML; a number stays on one line with its name, sign and exponent."""
+    return _NUMBER.sub(
+        lambda found: (
+            f'<span class="whole">{found[0]}</span>' if {" ", "-"} & set(found[0]) else found[0]
+        ),
+        escape(text),
+    )
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
 from dpboost.privacy.report import PrivacyReport
-from dpboost.reporting.document import Document, Grid, Paragraph
+from dpboost.reporting.document import Answers, Document, Grid, Paragraph
 
 HOSTILE = "<script>alert('x')</script> | *bold* & \"quoted\""
 VOID = {"meta", "br", "img", "link", "input"}
@@ -185,3 +185,14 @@ def test_bars_are_shares_of_the_widest():
     grid = Grid(("a", "b"), (("x", "1"), ("y", "2")), numbers=frozenset({1}), bars=(0.5, 1.0))
     text = Document("t", (grid, Paragraph("end"))).page()
     assert re.findall(r'style="width: ([\d.]+)%', text) == ["50.0", "100.0"]
+
+
+def test_numbers_stay_on_one_line_with_what_belongs_to_them():
+    text = "At 1 % and 1e-06, mu = 0.2367 (epsilon = 1) of 2026-11-22T08:00:23+00:00; 30 & 1.0"
+    page = Document("numbers", (Paragraph(text), Answers((("how much", ("at most 5 %",)),))))
+    found = page.fragment()
+    for whole in ("1 %", "1e-06", "mu = 0.2367", "epsilon = 1", "2026-11-22T08:00:23+00:00", "5 %"):
+        assert f'<span class="whole">{whole}</span>' in found
+    assert found.count('<span class="whole">') == 6
+    assert "30 &amp; 1.0" in found
+    assert text in page.text()
