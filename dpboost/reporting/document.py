@@ -53,6 +53,8 @@ _STYLE = """
 @media print { .dpboost { font-size: 9.5pt; line-height: 1.3; max-width: none; padding: 0; }
   .dpboost h1 { font-size: 14pt; } .dpboost h2 { font-size: 11pt; margin: .6rem 0 .2rem; }
   .dpboost dt, .dpboost dd, .dpboost th, .dpboost td { padding-top: .1rem; padding-bottom: .1rem; }
+  .dpboost p, .dpboost dd p { margin: 0 0 .1rem; } .dpboost dd p:empty { height: 2.5rem; }
+  .dpboost dl + table { margin-top: .6rem; }
   @page { size: A4; margin: 12mm; } }
 """
 
