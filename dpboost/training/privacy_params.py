@@ -57,6 +57,10 @@ class PublicSizeWarning(PrivacyWarning):
     """The number of rows is not protected: neighbours are tables of one size."""
 
 
+# Keys that were used in this process, by their commitments and the public parameters.
+_used: set[tuple[str, str]] = set()
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRequest:
     """What the user asks of the guarantee, validated.
