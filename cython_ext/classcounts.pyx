@@ -1,4 +1,6 @@
-"""Rows of single trees: class histograms of any nodes, and the way of rows to their children.
+"""Rows of single trees: histograms of any nodes by class, and the way of rows to their children.
+
+A row counts one, or an amount of its own.
 
 A node owns a range of ``order``. Unlike the levels of boosting, nodes may be looked at and split
 in any order, and into any number of branches: a split moves rows inside its node's range only.
@@ -21,6 +23,7 @@ def build(
     const row_t[::1] begins,
     const row_t[::1] ends,
     const bin_t[::1] classes,
+    const row_t[::1] amounts,
     const row_t[::1] cell_offsets,
     int n_classes,
     sum_t[:, ::1] counts,
@@ -38,6 +41,8 @@ def build(
         Listed node ``k`` owns ``order[begins[k]:ends[k]]``.
     classes : uint8 array of shape (n_rows,)
         Below ``n_classes``.
+    amounts : int32 array of shape (n_rows,), or empty
+        What each row counts; one where it is empty.
     cell_offsets : int32 array of shape (n_features + 1,)
         Cells of feature ``f``, at most 256.
     n_classes : int
@@ -50,6 +55,7 @@ def build(
     cdef Py_ssize_t task, node, f
     cdef const row_t* rows = &order[0] if order.shape[0] > 0 else NULL
     cdef const bin_t* labels = &classes[0] if classes.shape[0] > 0 else NULL
+    cdef const row_t* units = &amounts[0] if amounts.shape[0] > 0 else NULL
     if n_tasks == 0:
         return
     for task in prange(
@@ -60,9 +66,53 @@ def build(
         f = task % n_features
         _build_feature(
             &bins[f, 0] if bins.shape[1] > 0 else NULL,
-            rows, begins[node], ends[node], labels, n_classes,
+            rows, begins[node], ends[node], labels, units, n_classes,
             (cell_offsets[f + 1] - cell_offsets[f]) * <Py_ssize_t> n_classes,
             &counts[node, cell_offsets[f] * <Py_ssize_t> n_classes],
+        )
+
+
+def build_stored(
+    const Py_ssize_t[::1] column_start,
+    const row_t[::1] rows,
+    const bin_t[::1] bins,
+    const bin_t[::1] fill,
+    const row_t[::1] node_of_row,
+    const bin_t[::1] classes,
+    const row_t[::1] amounts,
+    const sum_t[:, ::1] totals,
+    const row_t[::1] cell_offsets,
+    sum_t[:, ::1] counts,
+    int n_threads,
+):
+    """Do the same from the stored cells of sparse columns.
+
+    Parameters
+    ----------
+    column_start : intp array of shape (n_features + 1,)
+        Stored cells of feature ``f``.
+    rows : int32 array of shape (n_stored,)
+    bins : uint8 array of shape (n_stored,)
+    fill : uint8 array of shape (n_features,)
+        Bin of all other cells of a column.
+    node_of_row : int32 array of shape (n_rows,)
+        Which of the listed nodes each row is in, -1 for none.
+    classes, amounts, cell_offsets, counts, n_threads
+        As in ``build``.
+    totals : int64 array of shape (n_listed, n_classes)
+        Of the listed nodes.
+    """
+    cdef Py_ssize_t n_features = fill.shape[0]
+    cdef Py_ssize_t f
+    if counts.shape[0] == 0:
+        return
+    for f in prange(
+        n_features, nogil=True, num_threads=n_threads, schedule="dynamic",
+        use_threads_if=rows.shape[0] > FEW,
+    ):
+        _build_stored_feature(
+            column_start[f], column_start[f + 1], rows, bins, fill[f], node_of_row, classes,
+            amounts, totals, cell_offsets[f], cell_offsets[f + 1], counts,
         )
 
 
@@ -71,26 +121,28 @@ def totals(
     const row_t[::1] begins,
     const row_t[::1] ends,
     const bin_t[::1] classes,
+    const row_t[::1] amounts,
     sum_t[:, ::1] counts,
 ):
     """Count the rows of every class in every listed node.
 
     Parameters
     ----------
-    order, begins, ends, classes
+    order, begins, ends, classes, amounts
         As in ``build``.
     counts : int64 array of shape (n_listed, n_classes)
         Overwritten.
     """
     cdef Py_ssize_t n_listed = begins.shape[0]
     cdef Py_ssize_t n_classes = counts.shape[1]
+    cdef bint weighted = amounts.shape[0] > 0
     cdef Py_ssize_t node, c, i
     with nogil:
         for node in range(n_listed):
             for c in range(n_classes):
                 counts[node, c] = 0
             for i in range(begins[node], ends[node]):
-                counts[node, classes[order[i]]] += 1
+                counts[node, classes[order[i]]] += amounts[order[i]] if weighted else 1
 
 
 def split_rows(
@@ -146,6 +198,7 @@ cdef void _build_feature(
     Py_ssize_t begin,
     Py_ssize_t end,
     const bin_t* classes,
+    const row_t* amounts,
     Py_ssize_t n_classes,
     Py_ssize_t n_counts,
     sum_t* counts,
@@ -153,9 +206,49 @@ cdef void _build_feature(
     cdef Py_ssize_t i
     cdef row_t row
     memset(counts, 0, n_counts * sizeof(sum_t))
+    if amounts == NULL:
+        for i in range(begin, end):
+            row = rows[i]
+            counts[column[row] * n_classes + classes[row]] += 1
+        return
     for i in range(begin, end):
         row = rows[i]
-        counts[column[row] * n_classes + classes[row]] += 1
+        counts[column[row] * n_classes + classes[row]] += amounts[row]
+
+
+cdef void _build_stored_feature(
+    Py_ssize_t first,
+    Py_ssize_t last,
+    const row_t[::1] rows,
+    const bin_t[::1] bins,
+    bin_t fill,
+    const row_t[::1] node_of_row,
+    const bin_t[::1] classes,
+    const row_t[::1] amounts,
+    const sum_t[:, ::1] totals,
+    Py_ssize_t first_cell,
+    Py_ssize_t last_cell,
+    sum_t[:, ::1] counts,
+) noexcept nogil:
+    cdef Py_ssize_t n_classes = totals.shape[1]
+    cdef bint weighted = amounts.shape[0] > 0
+    cdef Py_ssize_t i, node, place, c
+    cdef sum_t rest
+    for node in range(counts.shape[0]):
+        for place in range(first_cell * n_classes, last_cell * n_classes):
+            counts[node, place] = 0
+    for i in range(first, last):
+        node = node_of_row[rows[i]]
+        if node >= 0:
+            counts[node, (first_cell + bins[i]) * n_classes + classes[rows[i]]] += (
+                amounts[rows[i]] if weighted else 1
+            )
+    for node in range(counts.shape[0]):
+        for c in range(n_classes):
+            rest = totals[node, c]
+            for place in range(first_cell, last_cell):
+                rest = rest - counts[node, place * n_classes + c]
+            counts[node, (first_cell + fill) * n_classes + c] += rest
 
 
 cdef void _sort_node(

@@ -22,7 +22,7 @@ from dpboost.callback import (
 from dpboost.cross_validation import CVBooster, CVResults, cv
 from dpboost.dataset import Dataset
 from dpboost.engine import train
-from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
 from dpboost.evaluating import Evaluation, evaluate
 from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
@@ -66,6 +66,8 @@ __version__ = "0.1.0"
 _OF_CLUSTERS = (
     "DaskDPBoostClassifier",
     "DaskDPBoostRegressor",
+    "DaskDPTreeClassifier",
+    "DaskDPTreeRegressor",
     "DaskLGBMClassifier",
     "DaskLGBMRanker",
     "DaskLGBMRegressor",
@@ -96,6 +98,7 @@ __all__ = [
     "DPBoostClassifier",
     "DPBoostRegressor",
     "DPTreeClassifier",
+    "DPTreeRegressor",
     "DataDictionary",
     "Dataset",
     "EarlyStopException",

@@ -15,7 +15,7 @@ from dpboost.estimators.base import PrivateEstimator, assign
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.recipes import ALGORITHMS
-from dpboost.training.fit import Fitted
+from dpboost.training.fitted_model import FittedModel
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 
 __all__ = [
@@ -238,7 +238,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
 
     def _store(
         self,
-        fitted: Fitted,
+        fitted: FittedModel,
         evaluator: Evaluator | None,
         earlier: EarlierModel | None,
         *,

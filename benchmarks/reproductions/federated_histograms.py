@@ -12,12 +12,13 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.reproductions.measure import Claim, Measured
 from benchmarks.reproductions.mixture import Mixture
 from benchmarks.reproductions.places import accuracy_of, fit_places
+from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.recipes.recipe import Setting
 from dpboost.recipes.single_tree.noisy_histograms import HISTOGRAMS_SAVING, build_saving
-from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
 from dpboost.rows.site_queries import ImpurityBounds
 
 N_PARTIES = 5
@@ -50,8 +51,10 @@ class PrintedSaving(SavedHistograms):
     bounds_question: type[ImpurityBounds] = OnePriceBounds
 
 
-def _build_printed(hyper: TreeHyperparameters, facts: TreeFacts) -> PrintedSaving:
-    return PrintedSaving(**vars(build_saving(hyper, facts)) | {"bounds_question": OnePriceBounds})
+def _build_printed(setting: Setting) -> SingleTree:
+    tree = build_saving(setting)
+    learner = PrintedSaving(**vars(tree.learner) | {"bounds_question": OnePriceBounds})
+    return replace(tree, learner=learner)
 
 
 AS_PRINTED = replace(HISTOGRAMS_SAVING, name="saving as printed", build=_build_printed)

@@ -14,7 +14,6 @@ from benchmarks.reproductions.dp_topdown import Table, load
 from benchmarks.reproductions.measure import Claim, Measured, accuracy
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 from dpboost.growing.released_splits import branch_counts, split_gain
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity import constants
 from dpboost.recipes.single_tree.noisy_counts import (
     NOISY_COUNTS,
@@ -25,11 +24,12 @@ from dpboost.recipes.single_tree.noisy_counts import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpboost.privacy.exact_arithmetic import Epsilon
+    from dpboost.boosting.single_tree import SingleTree
+    from dpboost.privacy.exact_arithmetic import PrivacyCost
     from dpboost.privacy.ledger import Ledger
     from dpboost.privacy.neighbours import Neighbours
     from dpboost.privacy.sensitivity.bound import Sensitivity
-    from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters
+    from dpboost.recipes.recipe import Setting
     from dpboost.rows.class_node_rows import ClassRows
     from dpboost.rows.class_statistics import ClassStatistics
 
@@ -89,7 +89,7 @@ class TableFinder(HistogramFinder):
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
@@ -97,7 +97,7 @@ class TableFinder(HistogramFinder):
             nodes=nodes, n_candidates=rows.candidates.n_candidates, n_classes=rows.n_classes
         )
         released = ledger.release(
-            DiscreteLaplace(epsilon=epsilon), rows.ask(question), label="class counts"
+            ledger.accountant.noise(budget), rows.ask(question), label="class counts"
         )
         inside = np.maximum(released, 0).astype(np.float64)
         gains = split_gain(self.measure, inside[:, :, 0], inside[:, :, 1])
@@ -105,10 +105,10 @@ class TableFinder(HistogramFinder):
         return chosen, gains[np.arange(len(nodes)), chosen]
 
 
-def _build_by_split(hyper: TreeHyperparameters, facts: TreeFacts) -> Any:
-    learner = build_noisy_counts(hyper, facts)
-    assert isinstance(learner.finder, HistogramFinder)
-    return replace(learner, finder=TableFinder(measure=learner.finder.measure))
+def _build_by_split(setting: Setting) -> SingleTree:
+    tree = build_noisy_counts(setting)
+    finder = TableFinder(measure=tree.learner.finder.measure)
+    return replace(tree, learner=replace(tree.learner, finder=finder))
 
 
 AS_PRINTED = replace(NOISY_COUNTS, name="a table for each split", build=_build_by_split)

@@ -20,11 +20,12 @@ from benchmarks.reproductions.synthetic import (
     sample,
     single_split,
 )
+from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_selectors import SplitSelector
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.recipes.single_tree import friedman_schuster as ours
-from dpboost.recipes.tree_recipe import TreeFacts, TreeHyperparameters, TreeRecipe
 from dpboost.rows.class_statistics import ClassStatistics
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class PaperChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
@@ -77,18 +78,19 @@ class PaperChoice:
             nodes,
             np.full_like(limits, self.n_rows),
             offered,
-            epsilon=epsilon / 2,
+            budget=budget / 2,
             ledger=ledger,
         )
 
 
-def with_the_papers_constants(recipe: TreeRecipe, n_rows: int) -> TreeRecipe:
+def with_the_papers_constants(recipe: Recipe, n_rows: int) -> Recipe:
     """Return DiffPID3 or DiffPC4.5 with the noise of the paper, for a bound on the rows."""
 
-    def build(hyper: TreeHyperparameters, facts: TreeFacts) -> ours.TopDownInduction:
-        learner = recipe.build(hyper, facts)
-        assert isinstance(learner, ours.TopDownInduction)
-        return replace(learner, chooser=PaperChoice(inner=learner.chooser, n_rows=n_rows))
+    def build(setting: Setting) -> SingleTree:
+        tree = recipe.build(setting)
+        assert isinstance(tree, SingleTree)
+        chooser = PaperChoice(inner=tree.learner.chooser, n_rows=n_rows)
+        return replace(tree, learner=replace(tree.learner, chooser=chooser))
 
     return replace(recipe, name=f"{recipe.name} with the paper's constants", build=build)
 

@@ -10,28 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost import NotPrivateWarning, Schema
+from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.federated.training.pooled_rows import Places
-from dpboost.federated.training.single_tree import public_binner
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Command, SumQuery
+from dpboost.recipes.recipe import Recipe
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.recipes.tree_recipe import TreeHyperparameters, TreeRecipe
-from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.site_queries import ImpurityBounds
+from dpboost.training.fit import fit
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import CompletedSchema
-from dpboost.training.tree_fit import FittedTree, public_classes, release_tree, rows_of_tree
+from dpboost.training.request import FitRequest, Inputs
 
 
 class _Pool(Places):
     """Places whose counts are taken from all rows at once: the same sums, sooner."""
 
-    def __init__(self, rows: Sequence[ClassRows], everything: ClassRows) -> None:
+    def __init__(self, rows: Sequence[RawRows], everything: RawRows) -> None:
         super().__init__(rows)
-        self._everything = everything
+        self._everything: Any = everything
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Return the sum of the answers."""
@@ -48,64 +50,60 @@ class _Pool(Places):
 def fit_places(
     tables: Sequence[tuple[Any, Any]],
     *,
-    recipe: str | TreeRecipe,
+    recipe: str | Recipe,
     epsilon: float,
     schema: dict[str, Any],
     **settings: Any,
-) -> FittedTree:
+) -> FittedModel:
     """Fit a tree to rows at several places, with noise that is added once to each sum.
 
     Parameters
     ----------
     tables : sequence of (X, y)
         Arrays of numbers.
-    recipe : str or TreeRecipe
+    recipe : str or Recipe
     epsilon : float
     schema : dict
         Everything is declared.
     **settings
-        Hyper-parameters.
+        Parameters of the recipe.
     """
-    algorithm = TREE_ALGORITHMS[recipe] if isinstance(recipe, str) else recipe
-    hyper = TreeHyperparameters(**settings)
+    request = FitRequest(
+        task="classification",
+        recipe=TREE_ALGORITHMS.find(recipe, "fit_places"),
+        given=settings,
+        privacy=PrivacyRequest.validated(
+            "fit_places",
+            epsilon=epsilon,
+            delta=0.0,
+            neighbours=Neighbours.ADD_REMOVE.value,
+            schema=schema,
+            assume_public=(),
+            noise_seed=None,
+        ),
+        objective=ObjectiveRequest(task="classification"),
+        public=np.random.default_rng(0),
+        owner="fit_places",
+        n_jobs=1,
+    )
     names = tuple(f"Column_{place}" for place in range(tables[0][0].shape[1]))
     resolved = Schema.coerce(schema).resolve(names)
-    binner = public_binner(resolved, hyper.max_bin or algorithm.max_bin)
-    classes, candidates = public_classes(resolved), algorithm.candidates(binner)
 
-    def place(X: Any, y: Any) -> ClassRows:
-        table = read_table(X, schema=resolved)
-        return rows_of_tree(table, read_class_labels(y), binner, classes, candidates, 1)
+    def place(X: Any, y: Any) -> RawRows:
+        return RawRows(table=read_table(X, schema=resolved), labels=read_class_labels(y))
 
-    everything = [np.concatenate(parts) for parts in zip(*tables, strict=True)]
-    places = _Pool([place(X, y) for X, y in tables], place(*everything))
-    privacy = PrivacyRequest.validated(
-        "fit_places",
-        epsilon=epsilon,
-        delta=0.0,
-        neighbours=Neighbours.ADD_REMOVE.value,
-        schema=schema,
-        assume_public=(),
-        noise_seed=None,
+    everything = place(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
+    places = _Pool([place(X, y) for X, y in tables], everything)
+    inputs = Inputs(
+        columns=ColumnFacts.of(everything.table), schema=resolved, classes=resolved.classes
     )
-    ledger = privacy.ledger(PureAccountant())
+    ledger = request.privacy.ledger(PureAccountant())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
-        return release_tree(
-            places,
-            recipe=algorithm,
-            hyperparameters=hyper,
-            binner=binner,
-            completed=CompletedSchema(
-                schema=resolved, assumed=(), learned=(), epsilon=ledger.epsilon
-            ),
-            privacy=privacy,
-            ledger=ledger,
-            n_threads=1,
-        )
+        return fit(places, inputs, request, ledger)
 
 
-def accuracy_of(fitted: FittedTree, X: np.ndarray, y: np.ndarray) -> float:
+def accuracy_of(fitted: FittedModel, X: np.ndarray, y: np.ndarray) -> float:
     """Return the share of rows whose class a tree of two classes predicts."""
     table = read_table(X, schema=fitted.completed.schema)
     raw = fitted.ensemble.predict_raw(table)

@@ -367,10 +367,9 @@ def _class_counts(kernel: Any, n_rows: int) -> tuple[Run, int]:
     begins, ends = (np.array([row], dtype=np.int32) for row in (0, n_rows))
     offsets = (256 * np.arange(21)).astype(np.int32)
     counts = np.empty((1, 20 * 256 * 3), dtype=np.int64)
-    return (
-        lambda n: kernel.build(bins, order, begins, ends, classes, offsets, 3, counts, n),
-        bins.size,
-    )
+    one_each = np.empty(0, dtype=np.int32)
+    rows = (bins, order, begins, ends, classes, one_each)
+    return lambda n: kernel.build(*rows, offsets, 3, counts, n), bins.size
 
 
 def _impurities(kernel: Any, n_nodes: int) -> tuple[Run, int]:

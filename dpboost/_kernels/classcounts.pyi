@@ -7,8 +7,22 @@ def build(
     begins: NDArray[np.int32],
     ends: NDArray[np.int32],
     classes: NDArray[np.uint8],
+    amounts: NDArray[np.int32],
     cell_offsets: NDArray[np.int32],
     n_classes: int,
+    counts: NDArray[np.int64],
+    n_threads: int,
+) -> None: ...
+def build_stored(
+    column_start: NDArray[np.intp],
+    rows: NDArray[np.int32],
+    bins: NDArray[np.uint8],
+    fill: NDArray[np.uint8],
+    node_of_row: NDArray[np.int32],
+    classes: NDArray[np.uint8],
+    amounts: NDArray[np.int32],
+    totals: NDArray[np.int64],
+    cell_offsets: NDArray[np.int32],
     counts: NDArray[np.int64],
     n_threads: int,
 ) -> None: ...
@@ -17,6 +31,7 @@ def totals(
     begins: NDArray[np.int32],
     ends: NDArray[np.int32],
     classes: NDArray[np.uint8],
+    amounts: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> None: ...
 def split_rows(

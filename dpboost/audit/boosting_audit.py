@@ -44,7 +44,7 @@ def deltas(recipe: str) -> tuple[float, ...]:
 def estimator_of(recipe: str, witness: Witness, epsilon: float) -> Callable[[], Any]:
     """Return a function that makes the estimator which a witness asks for."""
     settings = dict(witness.settings)
-    if "selection" not in ALGORITHMS.find(recipe, "audit").used:
+    if "selection" not in ALGORITHMS.find(recipe, "audit").parameters.names():
         settings.pop("selection", None)
 
     def make() -> Any:

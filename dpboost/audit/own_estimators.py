@@ -266,7 +266,10 @@ def _for_witness(make_estimator: Callable[..., Any], witness: Witness) -> Any:
     selection = settings.pop("selection", None)
     fixed = {"neighbours": witness.neighbours.value, "random_state": 0, "n_jobs": 1}
     model = make_estimator(**{**fixed, "verbosity": 0, **settings})
-    if selection and "selection" in ALGORITHMS.find(model.recipe, "replay_estimator").used:
+    if (
+        selection
+        and "selection" in ALGORITHMS.find(model.recipe, "replay_estimator").parameters.names()
+    ):
         model.set_params(selection=selection)
     return model
 

@@ -16,22 +16,22 @@ from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.released_surface import overhear
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
-from dpboost.audit.tree_witnesses import tree_witnesses
+from dpboost.audit.tree_witnesses import number_witnesses, tree_witnesses
 from dpboost.audit.witnesses import Witness
+from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
-from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
 from dpboost.federated.training.pooled_rows import Places
-from dpboost.federated.training.single_tree import public_binner
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
+from dpboost.training.fit import fit
+from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import CompletedSchema
-from dpboost.training.tree_fit import public_classes, release_tree, rows_of_tree
+from dpboost.training.request import FitRequest, Inputs
 
 TREE_RECIPES = tuple(TREE_ALGORITHMS)
 
@@ -41,16 +41,20 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
     if "n_places" in witness.settings:
         return places_fit(recipe, witness, epsilon)
 
-    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+    settings = dict(witness.settings)
+    weights = settings.pop("weight_column", None)
+    kind = DPTreeRegressor if witness.task == "tree of numbers" else DPTreeClassifier
+
+    def fit_one_tree(X: Any, y: Any) -> Mapping[str, Any]:
         heard: dict[str, Any] = {}
         with overhear(heard):
-            model = DPTreeClassifier(
+            model = kind(
                 recipe=recipe,
                 epsilon=epsilon,
                 neighbours=witness.neighbours.value,
                 n_jobs=1,
-                **witness.settings,
-            ).fit(X, y)
+                **settings,
+            ).fit(X, y, sample_weight=None if weights is None else X[:, weights])
         return {
             **heard,
             "model text": model.booster_.model_to_string(),
@@ -59,32 +63,18 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
             "pickle": pickle.dumps(model),
         }
 
-    return fit
+    return fit_one_tree
 
 
 def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
     """Return what the replay auditor runs where rows lie at several places, by their numbers."""
     settings = dict(witness.settings)
     n_places, schema = settings.pop("n_places"), settings.pop("schema")
-    algorithm, hyper = TREE_ALGORITHMS[recipe], TreeHyperparameters(**settings)
-
-    def fit(X: Any, y: Any) -> Mapping[str, Any]:
-        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
-        resolved = Schema.coerce(schema).resolve(names)
-        binner = public_binner(resolved, hyper.max_bin or algorithm.max_bin)
-        classes, candidates = public_classes(resolved), algorithm.candidates(binner)
-        places = [
-            rows_of_tree(
-                read_table(X[first::n_places], schema=resolved),
-                read_class_labels(y[first::n_places]),
-                binner,
-                classes,
-                candidates,
-                1,
-            )
-            for first in range(n_places)
-        ]
-        privacy = PrivacyRequest.validated(
+    request = FitRequest(
+        task="classification",
+        recipe=TREE_ALGORITHMS[recipe],
+        given=settings,
+        privacy=PrivacyRequest.validated(
             "places_fit",
             epsilon=epsilon,
             delta=0.0,
@@ -92,25 +82,31 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
             schema=schema,
             assume_public=(),
             noise_seed=None,
+        ),
+        objective=ObjectiveRequest(task="classification"),
+        public=np.random.default_rng(0),
+        owner="places_fit",
+        n_jobs=1,
+    )
+
+    def fit_at_places(X: Any, y: Any) -> Mapping[str, Any]:
+        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
+        resolved = Schema.coerce(schema).resolve(names)
+        tables = [read_table(X[first::n_places], schema=resolved) for first in range(n_places)]
+        rows = [
+            RawRows(table=table, labels=read_class_labels(y[first::n_places]))
+            for first, table in enumerate(tables)
+        ]
+        inputs = Inputs(
+            columns=ColumnFacts.of(tables[0]), schema=resolved, classes=resolved.classes
         )
-        ledger = privacy.ledger(PureAccountant())
+        ledger = request.privacy.ledger(PureAccountant())
         heard: dict[str, Any] = {}
         with overhear(heard):
-            fitted = release_tree(
-                Places(places),
-                recipe=algorithm,
-                hyperparameters=hyper,
-                binner=binner,
-                completed=CompletedSchema(
-                    schema=resolved, assumed=(), learned=(), budget=pure_cost(ledger.epsilon)
-                ),
-                privacy=privacy,
-                ledger=ledger,
-                n_threads=1,
-            )
+            fitted = fit(Places(rows), inputs, request, ledger)
         return {**heard, "report": fitted.report.details(), "pickle": pickle.dumps(fitted.tree)}
 
-    return fit
+    return fit_at_places
 
 
 def replay_tree_witness(
@@ -131,10 +127,10 @@ def replay_tree_witness(
     -------
     tuple of PairAudit
     """
-    fit = tree_fit(recipe, witness, epsilon)
+    one_fit = tree_fit(recipe, witness, epsilon)
     return (
-        replay_pair(fit, witness.pair, seed=seed),
-        replay_pair(fit, witness.pair.swapped, seed=seed),
+        replay_pair(one_fit, witness.pair, seed=seed),
+        replay_pair(one_fit, witness.pair.swapped, seed=seed),
     )
 
 
@@ -144,6 +140,12 @@ def tree_bank(
     """Yield the witnesses of a recipe for some relations."""
     for neighbours in relations:
         yield from tree_witnesses(recipe, neighbours)
+
+
+def number_bank(relations: Sequence[Neighbours] = tuple(Neighbours)) -> Iterator[Witness]:
+    """Yield the witnesses of the tree of numbers for some relations."""
+    for neighbours in relations:
+        yield from number_witnesses(neighbours)
 
 
 def replay_tree_recipe(

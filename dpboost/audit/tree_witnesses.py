@@ -10,8 +10,9 @@ import numpy as np
 
 from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.transcript import Steering
-from dpboost.audit.witnesses import Witness, witnesses
+from dpboost.audit.witnesses import DELTA, Witness, witnesses
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 #: Splits on which the added row makes the other, common change.
 N_OTHERS = 40
@@ -57,6 +58,12 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
         yield lone_row(recipe, neighbours, 0, n_places=3)
     if recipe == "histograms_saving":
         yield root_alone(neighbours)
+    if TREE_ALGORITHMS[recipe].weights:
+        yield weighted_row(recipe, neighbours)
+    if recipe == "best":
+        yield replace(
+            lone_row(recipe, neighbours, 0, delta=DELTA), name="lone row, Gaussian counts"
+        )
     if recipe == "diffp_c45":
         for level in range(_DEPTH):
             yield numeric_row(neighbours, level)
@@ -142,6 +149,7 @@ def lone_row(
     criterion: str | None = None,
     n_classes: int = 2,
     n_places: int = 1,
+    delta: float = 0.0,
 ) -> Witness:
     """One split does not feel the row and all others do: the range of the scores, and the gain.
 
@@ -161,6 +169,8 @@ def lone_row(
         settings["criterion"] = criterion
     if n_places > 1:
         settings["n_places"] = n_places
+    if delta:
+        settings["delta"] = delta
     aims = [("split choice", level), ("leaf counts", 0)]
     if recipe == "sulq_id3":
         aims = [("cell sizes", level), ("class counts", level), ("leaf counts", 0)]
@@ -172,6 +182,9 @@ def lone_row(
     if neighbours is Neighbours.ADD_REMOVE:
         aims += [("node sizes", level), ("split gain", level), ("row count", 0)]
         aims += [("impurity bounds", level)]
+    elif delta:
+        # Another class moves two counts by one each, another node might do so in both classes.
+        aims = [("split choice", level)]
     pair = pair_of(
         X,
         y,
@@ -253,4 +266,91 @@ def numeric_row(neighbours: Neighbours, level: int) -> Witness:
             "threshold_draws": "per_feature",
         },
         aims_at=(("threshold choice", level),) if neighbours is Neighbours.ADD_REMOVE else (),
+    )
+
+
+def weighted_row(recipe: str, neighbours: Neighbours) -> Witness:
+    """Give the row a weight above the largest one, and others weights of all sizes.
+
+    The last column is the weight. Every other column tells nothing.
+    """
+    X, y = np.zeros((N_PURE, 2)), np.zeros(N_PURE, dtype=np.int64)
+    X[:, 1] = np.linspace(0, 1, N_PURE)
+    row = np.array([0.0, 50.0])
+    schema = {"categories": {0: (0, 1)}, "edges": {1: (60.0,)}, "classes": [0, 1]}
+    return Witness(
+        name="weighted row",
+        task="tree",
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, 1, neighbours, instead=(row, 0)),
+        settings={"schema": schema, "max_depth": 0, "max_weight": 1.0, "weight_column": 1},
+        aims_at=(("leaf counts", 0),),
+    )
+
+
+def number_witnesses(neighbours: Neighbours) -> Iterator[Witness]:
+    """Yield the bank of the tree of numbers.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+
+    Yields
+    ------
+    Witness
+        Of task ``"tree of numbers"``: its settings are those of ``DPTreeRegressor``.
+    """
+    for delta in (0.0, DELTA):
+        yield opposite_halves(neighbours, delta)
+        yield lone_number(neighbours, delta, weight=1.0)
+    yield lone_number(neighbours, 0.0, weight=7.0)
+
+
+def opposite_halves(neighbours: Neighbours, delta: float) -> Witness:
+    """Lower the gain of one split by three, and raise that of all others by one.
+
+    Feature 0 tells rows of the largest label from rows of the least. The row has the least label
+    among the former, and a cell of its own in all other features.
+    """
+    n_features = N_OTHERS + 1
+    X = np.zeros((2 * N_PURE, n_features))
+    X[N_PURE:, 0] = 1.0
+    y = np.repeat([1.0, -1.0], N_PURE)
+    row = np.ones(n_features)
+    row[0] = 0.0
+    other = np.zeros(n_features)
+    other[0] = 1.0
+    schema = {"categories": dict.fromkeys(range(n_features), (0, 1)), "label_bounds": (-1, 1)}
+    aims: list[tuple[str, int]] = []
+    if neighbours is Neighbours.ADD_REMOVE:
+        aims = [("split choice", 0), ("row count", 0)]
+    return Witness(
+        name="opposite halves" + (", Gaussian sums" if delta else ""),
+        task="tree of numbers",
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, -1.0, neighbours, instead=(other, 1.0)),
+        settings={"schema": schema, "max_depth": 1, "reg_lambda": 1e-6, "delta": delta},
+        aims_at=tuple(aims),
+    )
+
+
+def lone_number(neighbours: Neighbours, delta: float, weight: float) -> Witness:
+    """Give the row a label beyond its bounds, and maybe more than the largest weight."""
+    X, y = np.ones((N_PURE, 2)), np.zeros(N_PURE)
+    X[:, 0] = 0.0
+    row, other = np.array([0.0, weight]), np.array([1.0, weight])
+    schema = {"categories": {0: (0, 1)}, "edges": {1: (60.0,)}, "label_bounds": (-1, 1)}
+    return Witness(
+        name=f"lone number, weight {weight:g}" + (", Gaussian sums" if delta else ""),
+        task="tree of numbers",
+        neighbours=neighbours,
+        pair=pair_of(X, y, row, 1e9, neighbours, instead=(other, -1e9)),
+        settings={
+            "schema": schema,
+            "max_depth": 1,
+            "delta": delta,
+            "max_weight": 1.0,
+            "weight_column": 1,
+        },
+        aims_at=(("leaf sums", 0),) if neighbours is Neighbours.ADD_REMOVE else (),
     )

@@ -9,11 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from dpboost.boosting.growth import Grown, RoundCallback
 from dpboost.boosting.schedule import Schedule
 from dpboost.boosting.training_rows import TrainingRows, TreeRows
+from dpboost.data.binner import Binner
+from dpboost.losses import Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import RowStore
+from dpboost.rows.encoded_rows import BinRows
+from dpboost.rows.row_attributes import Weighting
+from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import Tree
 
 
@@ -46,16 +53,6 @@ class RoundLearner(Protocol):
         """
 
 
-class RoundCallback(Protocol):
-    """Looks on while rounds are released; sees released and public values only."""
-
-    def before(self, index: int) -> float | None:
-        """Return the learning rate of the round, None for the learner's own."""
-
-    def after(self, trees: tuple[Tree, ...]) -> bool:
-        """Take the released trees of the round; return whether training ends with it."""
-
-
 class TreesAtTheEnd(Protocol):
     """Rewrites released trees: post-processing, of which rounds know nothing."""
 
@@ -83,6 +80,33 @@ class BoostingLoop:
     schedule: Schedule
     learner: RoundLearner
     finish: TreesAtTheEnd | None = None
+
+    def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
+        """Return the command that puts encoded rows into bins."""
+        return BinRows(binner=binner, loss=loss, weighting=weighting)
+
+    def run(
+        self,
+        rows: RowStore,
+        binner: Binner,
+        loss: Loss,
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+        n_threads: int,
+        on_tree: Callable[[], None],
+        watch: RoundCallback | None = None,
+    ) -> Grown:
+        """Release all trees of all rounds."""
+        boosted = TrainingRows(
+            rows, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads
+        )
+        trees = self.boost(boosted, budget=budget, ledger=ledger, on_tree=on_tree, watch=watch)
+        if self.finish is None:
+            return Grown(trees=trees)
+        best = watch.best_iteration if watch else 0
+        released = trees[: best * loss.n_outputs] if best > 0 else trees
+        return Grown(trees=self.finish.rewrite(released, loss.n_outputs), released=released)
 
     def boost(
         self,

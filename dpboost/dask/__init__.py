@@ -17,12 +17,19 @@ except ImportError as error:
     ) from error
 
 from dpboost.dask.dask_rows import FitFailedError
-from dpboost.dask.estimators import DaskDPBoostClassifier, DaskDPBoostRegressor
+from dpboost.dask.estimators import (
+    DaskDPBoostClassifier,
+    DaskDPBoostRegressor,
+    DaskDPTreeClassifier,
+    DaskDPTreeRegressor,
+)
 from dpboost.sklearn import LGBMRanker
 
 __all__ = [
     "DaskDPBoostClassifier",
     "DaskDPBoostRegressor",
+    "DaskDPTreeClassifier",
+    "DaskDPTreeRegressor",
     "DaskLGBMClassifier",
     "DaskLGBMRanker",
     "DaskLGBMRegressor",

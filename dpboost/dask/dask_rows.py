@@ -84,6 +84,8 @@ class DaskRows:
         self._orders: list[Command] = []
         self._release = 0
         self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
+        # Partitions are parts of one table, and no sites of their own.
+        self.one_table = True
         self._cells: dict[int, Future] = {}
         self._known: dict[int, int] = {}
         self._groups: dict[str, list[int]] = {}

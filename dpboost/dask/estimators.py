@@ -20,12 +20,19 @@ from dpboost.dask.partitions import Pieces, is_array, is_collection, is_datafram
 from dpboost.dask.prediction import predict_collection
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
-from dpboost.training.fit import Fitted
+from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
+from dpboost.training.request import FitRequest
 
-__all__ = ["DaskDPBoostClassifier", "DaskDPBoostRegressor"]
+__all__ = [
+    "DaskDPBoostClassifier",
+    "DaskDPBoostRegressor",
+    "DaskDPTreeClassifier",
+    "DaskDPTreeRegressor",
+]
 
 # What distributed calls a client that has, or waits for, its scheduler.
 _OPEN = ("running", "connecting", "newly-created")
@@ -89,7 +96,7 @@ class _DaskEstimator:
 
         Returns
         -------
-        DPBoostRegressor or DPBoostClassifier
+        DPBoostRegressor, DPBoostClassifier, DPTreeRegressor or DPTreeClassifier
         """
         own: Any = self
         parameters = {**own._arguments(), **own._extra_params()}
@@ -99,11 +106,11 @@ class _DaskEstimator:
                 setattr(model, name, value)
         return model
 
-    def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
+    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
         """Train on the cluster."""
         client = self._open_client()
         try:
-            return fit_partitions(client, X, y, **request)
+            return fit_partitions(client, X, y, request)
         except Exception as error:
             # Whatever fails first is a consequence.
             if client.status in _OPEN or isinstance(error, InvalidParameterError | FitFailedError):
@@ -208,22 +215,73 @@ class DaskDPBoostClassifier(_DaskEstimator, DPBoostClassifier):
         return self._lazily("predict_proba", X, raw_score=raw_score, **options)
 
 
+class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
+    """The tree of numbers of `dpboost`, on a cluster."""
+
+    _local = DPTreeRegressor
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+
+
+class DaskDPTreeClassifier(_DaskEstimator, DPTreeClassifier):
+    """The tree of classes of `dpboost`, on a cluster."""
+
+    _local = DPTreeClassifier
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+
+    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
+        """Predict class probabilities of collections.
+
+        Parameters
+        ----------
+        X, raw_score, options
+            As in ``predict``.
+
+        Returns
+        -------
+        dask.array.Array of shape (n_rows, n_classes)
+        """
+        return self._lazily("predict_proba", X, raw_score=raw_score, **options)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return raw scores of collections, as :meth:`DPTreeClassifier.decision_function`.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        dask.array.Array of shape (n_rows,) or (n_rows, n_classes)
+        """
+        return self._lazily("decision_function", X)
+
+
 def _complete(kind: type, local: type) -> None:
     """Give an estimator the signature and the documentation of the local one, and a client."""
     init: Any = kind.__init__
     signature = inspect.signature(local.__init__)
-    parameters = list(signature.parameters.values())
+    named = list(signature.parameters.values())
     own = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    init.__signature__ = signature.replace(parameters=[*parameters[:-1], own, parameters[-1]])
+    rest = [each for each in named if each.kind is inspect.Parameter.VAR_KEYWORD]
+    named = [each for each in named if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    init.__signature__ = signature.replace(parameters=[*named, own, *rest])
     text = local.__doc__ or ""
-    before, mark, after = text.partition("    **kwargs")
+    before, mark, after = text.partition("    **kwargs" if rest else "\n    Attributes\n")
     kind.__doc__ = f"{before}{_CLIENT}{mark}{after}".replace(
         "Differentially private gradient boosting", "Private gradient boosting on a Dask cluster", 1
-    )
+    ).replace("Differentially private decision tree", "Private decision tree on a Dask cluster", 1)
 
 
 _complete(DaskDPBoostRegressor, DPBoostRegressor)
 _complete(DaskDPBoostClassifier, DPBoostClassifier)
+_complete(DaskDPTreeRegressor, DPTreeRegressor)
+_complete(DaskDPTreeClassifier, DPTreeClassifier)
 
 
 def _raw_scores(earlier: EarlierModel, rows: Any, schema: Any, reading: Reading) -> Any:

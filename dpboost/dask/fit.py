@@ -10,7 +10,6 @@ import dask
 import numpy as np
 from distributed import Client
 
-from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.dask.dask_rows import DaskRows
 from dpboost.dask.partition_reader import PartFacts, Place, Reader
@@ -19,50 +18,27 @@ from dpboost.dask.worker_state import look
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.fingerprint import new_key
 from dpboost.data.labels import whole_numbers
-from dpboost.recipes.recipe import Hyperparameters
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.constraints import constrained
-from dpboost.training.fit import Fitted, TrainingCallback, TrainingRequest, train
-from dpboost.training.inputs import Reading, check_labels, known_classes, nominal_columns
-from dpboost.training.local_fit import checked_request
-from dpboost.training.noise_check import check_noise
+from dpboost.training.fit import fit
+from dpboost.training.fitted_model import FittedModel
 from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
-from dpboost.training.public_schema import check_learnable
+from dpboost.training.request import FitRequest, Inputs
 
 
-def fit_partitions(
-    client: Client,
-    X: Any,
-    y: Any,
-    *,
-    task: str,
-    recipe: str,
-    hyperparameters: Hyperparameters,
-    privacy: PrivacyRequest,
-    public: np.random.Generator,
-    n_jobs: int | None,
-    show_progress: bool,
-    owner: str,
-    reading: Reading,
-    objective: ObjectiveRequest,
-    monitor: TrainingCallback | None = None,
-) -> Fitted:
-    """Train a private ensemble on rows that lie on the workers of a cluster.
+def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> FittedModel:
+    """Fit a model to rows that lie on the workers of a cluster.
 
     Parameters
     ----------
     client : distributed.Client
     X : Dask array or DataFrame of shape (n_rows, n_features)
     y : Dask array, Series or DataFrame of shape (n_rows,)
-    task, recipe, hyperparameters, privacy, public, n_jobs, show_progress, owner, reading, \
-objective, monitor
-        As in `dpboost.training.local_fit.fit_ensemble`. Weights and initial scores of
-        ``objective`` are collections with the partitions of ``X``.
+    request : FitRequest
+        Weights and initial scores are collections with the partitions of ``X``.
 
     Returns
     -------
-    Fitted
+    FittedModel
         The same for every division of the rows into partitions.
 
     Raises
@@ -78,74 +54,41 @@ objective, monitor
     Gate, ledger and noise are in this process. Everything in the result is public, declared,
     assumed public or released.
     """
-    if privacy.rows_per_user is not None or reading.user_ids is not None:
+    request = request.checked()
+    privacy, objective = request.privacy, request.objective
+    if privacy.rows_per_user is not None or request.reading.user_ids is not None:
         raise InvalidParameterError(
-            f"{owner} cannot protect users: the rows of one user may be in several partitions. "
-            "Leave rows_per_user and user_ids out, or give X the rows that are to take part, and "
-            "divide epsilon by their number per user."
+            f"{request.owner} cannot protect users: the rows of one user may be in several "
+            "partitions. Leave rows_per_user and user_ids out, or give X the rows that are to take "
+            "part, and divide epsilon by their number per user."
         )
-    algorithm, privacy = checked_request(
-        task, recipe, hyperparameters, privacy, objective, owner=owner
-    )
     parts, without_tables = join(X, y, objective.sample_weight, objective.init_score)
     reader = Reader(
-        reading=reading,
+        reading=request.reading,
         schema=privacy.schema,
         objective=replace(objective, sample_weight=None, init_score=None),
-        task=task,
+        task=request.task,
         key=new_key(),
     )
     facts = _look(client, parts, reader)
     places = _places(facts)
     columns = _common_columns(facts)
-    lists = _common_lists(facts, columns)
-    extras = _extras(facts, objective)
-    labels = _labels(facts, task)
-    check_labels(labels, task, algorithm, privacy, objective, extras)
-    nominal = nominal_columns(reading.categorical, columns, privacy.schema, owner)
-    schema = privacy.schema.resolve(columns.feature_names)
-    hyperparameters = constrained(hyperparameters, columns, schema, nominal, privacy, owner)
-    check_learnable(
-        schema,
+    inputs = Inputs.of(
         columns,
-        task=task,
-        assume_public=privacy.assume_public,
-        nominal=nominal,
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
+        _labels(facts, request.task),
+        _common_lists(facts, columns),
+        _extras(facts, objective),
+        request,
     )
-    classes = known_classes(labels, task, privacy)
-    if monitor is not None:
-        monitor.check(privacy.schema, columns.n_features, classes)
-    check_noise(algorithm, hyperparameters, privacy, objective, classes, owner=owner)
-    warn_of_request(privacy, task)
-    return train(
-        DaskRows(
-            client,
-            [parts[place.partition] for place in places],
-            [without_tables[place.partition] for place in places],
-            reader,
-            places,
-        ),
-        columns,
-        schema,
-        request=TrainingRequest(
-            task=task,
-            recipe=algorithm,
-            hyperparameters=hyperparameters,
-            privacy=privacy,
-            objective=objective,
-            assumed_classes=tuple(classes or ()),
-            assumed_categories=lists,
-            nominal=nominal,
-        ),
-        extras=extras,
-        ledger=privacy.ledger(privacy.accountant(algorithm)),
-        public=public,
-        n_threads=effective_n_threads(n_jobs),
-        show_progress=show_progress,
-        monitor=monitor,
+    ledger = request.open_ledger(inputs)
+    rows = DaskRows(
+        client,
+        [parts[place.partition] for place in places],
+        [without_tables[place.partition] for place in places],
+        reader,
+        places,
     )
+    return fit(rows, inputs, request, ledger)
 
 
 def _look(client: Client, parts: list[Any], reader: Reader) -> list[PartFacts]:

@@ -21,7 +21,7 @@ from dpboost.privacy.queries import CategoryCountQuery, Command, SumQuery
 from dpboost.privacy.randomness import RowCoins
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.raw_rows import ClassTally
-from dpboost.rows.start_queries import ClassSizes, MeanAndRows, RowCount
+from dpboost.rows.start_queries import ClassSizes, MeanAndRows, PresentRows, RowCount
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -153,7 +153,9 @@ def of_labels(query: SumQuery | CategoryCountQuery) -> bool:
     """Tell whether a question is one of labels and what goes with them, and not of the table."""
     if isinstance(query, Magnitudes):
         return query.columns is None
-    return isinstance(query, RowCount | ClassSizes | MeanAndRows | ClassTally | RangeCounts)
+    return isinstance(
+        query, RowCount | PresentRows | ClassSizes | MeanAndRows | ClassTally | RangeCounts
+    )
 
 
 def gather(X: Any, y: Any, weight: Any, init_score: Any) -> Part:
@@ -201,7 +203,8 @@ def hold(part: Part, reader: Reader, place: Place, orders: Sequence[Command]) ->
     for order in orders:
         rows = order.execute(rows)
     # Trees of split nodes are grown from dense bins where rows are in several places.
-    rows.bins = dense_matrix(rows.bins)
+    if isinstance(rows, BoostingState):
+        rows.bins = dense_matrix(rows.bins)
     return Cell(place.partition, rows, len(orders))
 
 

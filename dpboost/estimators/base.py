@@ -25,20 +25,22 @@ from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.compat import FittedModel
+from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.noise_key import NoiseKey
 from dpboost.privacy.report import PrivacyReport
-from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
+from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.parameters import CONSTRAINTS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import Schema
-from dpboost.training.fit import Fitted
+from dpboost.training.fit import fit_local
+from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
-from dpboost.training.local_fit import fit_ensemble
 from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.request import FitRequest
 
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
 # same name with an underscore after ``fit``.
@@ -72,7 +74,7 @@ PRIVACY_PARAMETERS = (
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
+class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str
@@ -288,7 +290,8 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
             **asked,
         )
         names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
-        hyperparameters = Hyperparameters(**{name: parameters[name] for name in names})
+        recipe = ALGORITHMS.find(parameters["recipe"], owner)
+        set_by_user = given({name: parameters[name] for name in names})
         held = options.claim is not None and options.claim.holdout is not None
         if held and is_batched(X):
             raise InvalidParameterError(
@@ -309,8 +312,8 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
             y,
             rows,
             reading=reading,
-            recipe=parameters["recipe"],
-            hyperparameters=hyperparameters,
+            recipe=recipe,
+            given=set_by_user,
             privacy=privacy,
             n_threads=effective_n_threads(parameters["n_jobs"]),
             owner=owner,
@@ -320,10 +323,8 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
         if earlier is not None:
             like = read(self._like(first), privacy.schema, reading)
             privacy = replace(privacy, schema=earlier.completed(privacy.schema, like))
-            found = hyperparameters.on_columns(like.feature_names, owner)
-            earlier.check_constraints(
-                found.monotone_constraints, found.interaction_constraints, owner
-            )
+            found = constraints_of(set_by_user, like.feature_names, owner)
+            earlier.check_constraints(found.monotone_text, found.interaction_text, owner)
             scores = self._earlier_scores(earlier, X, privacy.schema, reading)
             objective = replace(objective, init_score=scores)
             options = options.continued(earlier.predict)
@@ -335,21 +336,20 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
             task=self._task,
             owner=owner,
         )
-        fitted = self._train(
-            X,
-            y,
+        request = FitRequest(
             task=self._task,
-            recipe=parameters["recipe"],
-            hyperparameters=hyperparameters,
+            recipe=recipe,
+            given=set_by_user,
             privacy=privacy,
+            objective=objective,
             public=_public_generator(parameters["random_state"], _public_seed(privacy), owner),
-            n_jobs=parameters["n_jobs"],
-            show_progress=parameters["verbosity"] > 0,
             owner=owner,
             reading=reading,
+            n_jobs=parameters["n_jobs"],
+            show_progress=parameters["verbosity"] > 0,
             monitor=evaluator,
-            objective=objective,
         )
+        fitted = self._train(X, y, request)
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
             self._set_objective(objective.function)
@@ -362,22 +362,22 @@ class PrivateEstimator(ModelPage, ExplainedModel, FittedModel, BaseEstimator):
         """Predict the rows of the fit by the model that it continues."""
         return earlier_scores(earlier, X, schema, reading)
 
-    def _train(self, X: Any, y: Any, **request: Any) -> Fitted:
+    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
         """Train on rows of this process."""
-        return fit_ensemble(X, y, **request)
+        return fit_local(X, y, request)
 
     def _store(
         self,
-        fitted: Fitted,
+        fitted: FittedModel,
         evaluator: Evaluator | None,
         earlier: EarlierModel | None,
         *,
         has_names: bool,
     ) -> None:
         """Set the fitted attributes, ours and those that LightGBM's base class reads."""
-        hyper = fitted.hyperparameters
+        values = fitted.hyperparameters.values()
         for name in DECIDED_BY_RECIPE:
-            setattr(self, f"{name}_", getattr(hyper, name))
+            setattr(self, f"{name}_", values.get(name))
         parameters = _text_parameters(fitted)
         ensemble = fitted.ensemble
         best_iteration = evaluator.best_iteration if evaluator else 0
@@ -514,20 +514,20 @@ def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> 
     )
 
 
-def _text_parameters(fitted: Fitted) -> dict[str, Any]:
+def _text_parameters(fitted: FittedModel) -> dict[str, Any]:
     """LightGBM's own parameters that say how the model was made; all public."""
-    hyper = fitted.hyperparameters
+    values = fitted.hyperparameters.values()
     return {
         "boosting": "gbdt",
         "objective": fitted.ensemble.objective.split(" ")[0] or "custom",
-        "num_iterations": hyper.n_estimators,
-        "learning_rate": hyper.learning_rate,
-        "max_depth": hyper.max_depth,
-        "lambda_l2": hyper.reg_lambda,
-        "max_bin": hyper.max_bin,
+        "num_iterations": values.get("n_estimators", 1),
+        "learning_rate": values.get("learning_rate", 1.0),
+        "max_depth": values["max_depth"],
+        "lambda_l2": values.get("reg_lambda", 0.0),
+        "max_bin": values["max_bin"],
         **{
-            name: value
+            name: values[name]
             for name in ("monotone_constraints", "interaction_constraints")
-            if (value := getattr(hyper, name)) is not None
+            if name in values
         },
     }

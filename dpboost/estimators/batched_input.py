@@ -15,8 +15,8 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.table import Table
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.lightgbm.init_model import EarlierModel
-from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import Hyperparameters
+from dpboost.recipes.parameters import Given, check_given
+from dpboost.recipes.recipe import Recipe
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 from dpboost.training.inputs import Reading, nominal_columns, open_table, read
 from dpboost.training.privacy_params import PrivacyRequest
@@ -30,8 +30,8 @@ def open_batches(
     rows: RowArguments,
     *,
     reading: Reading,
-    recipe: str,
-    hyperparameters: Hyperparameters,
+    recipe: Recipe,
+    given: Given,
     privacy: PrivacyRequest,
     n_threads: int,
     owner: str,
@@ -45,8 +45,9 @@ def open_batches(
     y : array-like of shape (n_rows,), or None where labels come with the rows
     rows : RowArguments
     reading : Reading
-    recipe : str
-    hyperparameters : Hyperparameters
+    recipe : Recipe
+    given : mapping
+        Its parameters that the user has set.
     privacy : PrivacyRequest
     n_threads : int
     owner : str
@@ -76,16 +77,15 @@ def open_batches(
         raise InvalidParameterError(
             "The batches of X come with labels, and y is given as well: give one of them."
         )
-    given = rows.sample_weight
+    weighted = rows.sample_weight
     table = open_table(batches, privacy.schema, reading)
-    algorithm = ALGORITHMS.find(recipe, owner)
-    hyperparameters.validate(owner)
-    learns = algorithm.bins_share is not None and algorithm.bins_share(privacy.delta) > 0
+    check_given(given, owner)
+    learns = recipe.bins_share is not None and recipe.bins_share(privacy.delta) > 0
     reason = "init_model predicts them first" if rows.init_model is not None else None
     reason = reason or _why_again(table, reading, privacy, learns, owner)
     labels, weights = None, None
     if reason is None:
-        n_bins = hyperparameters.max_bin or algorithm.max_bin
+        n_bins = given.get("max_bin", recipe.max_bin)
         binner = _public_binner(table, privacy, n_bins)
         X, labels, weights = bin_while_reading(table, batches, binner, n_threads)
     elif batches.once:
@@ -93,7 +93,7 @@ def open_batches(
     elif batches.labelled:
         table.check()
         labels, weights = batches.labels()
-    return X, y if labels is None else labels, rows.weighted(_one(given, weights))
+    return X, y if labels is None else labels, rows.weighted(_one(weighted, weights))
 
 
 def earlier_scores(

@@ -2,27 +2,211 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from dpboost._utils.validation import check_integer
+import numpy as np
+
+from dpboost._utils.threads import effective_n_threads
+from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.data.batches import Batches, is_batched
 from dpboost.estimators.base import public_context
-from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.estimators.batched_input import open_batches
+from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
 from dpboost.privacy.noise_key import NoiseKey
-from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.recipes.dpboost import pure_accountant
+from dpboost.recipes.parameters import DIRECTIONS, given
+from dpboost.recipes.recipe import Registry
+from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
+from dpboost.training.fit import fit_local
+from dpboost.training.fitted_model import FittedModel
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
-from dpboost.training.tree_fit import fit_tree
+from dpboost.training.request import FitRequest
 
-__all__ = ["DPTreeClassifier"]
+__all__ = ["DPTreeClassifier", "DPTreeRegressor"]
+
+_PRIVACY = (
+    "epsilon",
+    "delta",
+    "neighbours",
+    "schema",
+    "assume_public",
+    "noise_seed",
+    "rows_per_user",
+)
 
 
-class DPTreeClassifier(TreeClassifier):
+class TrainedTree(TreeEstimator):
+    """A tree that is trained on rows of this process, or where a subclass says."""
+
+    _task: str
+    _recipes: Registry
+
+    @one_warning
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        feature_name: Any = "auto",
+        categorical_feature: Any = "auto",
+        user_ids: Any = None,
+        budget: Budget | DisjointTable | None = None,
+        fraction: Any = None,
+        holdout: Any = None,
+        noise_key: bytes | None = None,
+    ) -> Any:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
+            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
+            says :class:`dpboost.Dataset`. A sparse matrix stays sparse.
+        y : array-like of shape (n_rows,), or None where batches come with labels
+            Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
+            not among the declared classes take no part.
+        sample_weight : array-like of shape (n_rows,), optional
+            Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
+            its row.
+        feature_name : list of str or "auto"
+            Names of the columns; "auto" takes those of a DataFrame.
+        categorical_feature : list of str or int, or "auto"
+            Columns that hold categories, beyond those of a categorical type. The categories
+            are declared by the schema, or else learned.
+        user_ids : array-like of shape (n_rows,), optional
+            Whose row each one is, where ``rows_per_user`` protects users.
+        budget : Budget, optional
+            Whose books the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            ``with Budget(...)`` that budget by default.
+        fraction : float or Fraction, optional
+            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
+            does not spend is not given back.
+        holdout : float or Fraction, optional
+            Expected part of the rows to be set aside by secret coins (of the users, where these
+            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
+            They enter no other release.
+        noise_key : bytes of length 32, optional
+            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
+            with them the same fit of the same rows gives the same model. They must stay secret, and
+            serve nothing but this very fit. The report has a commitment to them.
+
+        Returns
+        -------
+        DPTreeClassifier or DPTreeRegressor
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
+
+        Warns
+        -----
+        BudgetWarning
+            Where a fit without a budget has a table or estimator that belongs to one.
+        PrivacyWarning
+            Once, after the fit, with a line and a cure for each condition of the guarantee.
+        ParameterWarning
+            Where the schema declares what the task has not, and where released numbers show that
+            a declared class has no rows.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
+        """
+        what = type(self).__name__
+        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
+        options = FitOptions(
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            user_ids=user_ids,
+            claim=taken,
+            noise_key=noise_key,
+        )
+        self._fit(X, y, options, RowArguments(sample_weight=sample_weight))
+        if taken is not None:
+            taken.keep(self)
+        return self
+
+    def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
+        """Train, and store what was released."""
+        owner = type(self).__name__
+        own: Any = self
+        if own.n_jobs is not None:
+            check_integer("n_jobs", owner, own.n_jobs)
+        asked = {name: getattr(self, name) for name in _PRIVACY}
+        recipe = self._recipes.find(own.recipe, owner)
+        if options.claim is not None:
+            if asked["delta"] == 0:
+                # A tree that asks for pure epsilon takes from the pure account of a budget.
+                recipe = replace(recipe, accountant=pure_accountant)
+            asked |= options.claim.terms(asked)
+        privacy = PrivacyRequest.validated(
+            owner,
+            claim=options.claim,
+            noise_key=None if options.noise_key is None else NoiseKey(options.noise_key),
+            noise_context=public_context(owner, own.get_params() | asked, options.claim),
+            **asked,
+        )
+        names = (*self._decided, *sorted(DIRECTIONS))
+        set_by_user = given({name: getattr(self, name) for name in names})
+        held = options.claim is not None and options.claim.holdout is not None
+        if held and is_batched(X):
+            raise InvalidParameterError(
+                f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
+            )
+        # Holdouts are dealt by secret coins: an error about no rows would tell.
+        assumed = "categories" in privacy.assume_public
+        reading = replace(options.reading({}), may_be_empty=held, lists_assumed=assumed)
+        if is_batched(X) and not isinstance(X, Batches):
+            X = Batches(X)
+        first = X.first.X if isinstance(X, Batches) else X
+        columns = reading.feature_names or getattr(first, "columns", None)
+        X, y, rows = open_batches(
+            X,
+            y,
+            rows,
+            reading=reading,
+            recipe=recipe,
+            given=set_by_user,
+            privacy=privacy,
+            n_threads=effective_n_threads(own.n_jobs),
+            owner=owner,
+        )
+        request = FitRequest(
+            task=self._task,
+            recipe=recipe,
+            given=set_by_user,
+            privacy=privacy,
+            objective=rows.objective({"max_weight": own.max_weight}, self._task, None, owner),
+            public=np.random.default_rng(own.noise_seed),
+            owner=owner,
+            reading=reading,
+            n_jobs=own.n_jobs,
+        )
+        self._store(self._train(X, y, request), names=columns)
+
+    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
+        """Train on rows of this process."""
+        return fit_local(X, y, request)
+
+
+class DPTreeClassifier(TreeClassifier, TrainedTree):
     """Differentially private decision tree for two or more classes.
 
-    The guarantee is a pure epsilon. The model is a LightGBM model of one tree (of one tree for
-    each class where there are more than two), and a text that people can read.
+    The model is a LightGBM model of one tree (of one tree for each class where there are more than
+    two), and a text that people can read. The tree is the engine's: it takes the same tables,
+    weights, users and budgets as boosting, and ``DPBoostClassifier(n_estimators=1)`` is the same
+    story with a tree of gradients in the place of one of class counts.
 
     Parameters
     ----------
@@ -30,14 +214,16 @@ class DPTreeClassifier(TreeClassifier):
         Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
         then not private and says so.
     delta : float, default=0.0
-        Probability with which the guarantee may fail; only stability histograms spend it (see
-        ``assume_public``).
+        Probability with which the guarantee may fail. With ``recipe="best"`` a positive one buys
+        Gaussian noise and zCDP; the papers' trees stay pure, and only stability histograms spend
+        it (see ``assume_public``).
     recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45", "noisy_counts", \
 "local_rnm", "histograms", "histograms_saving"}, default="best"
         Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, one of the three of Friedman
         and Schuster, or one of the four that are made for rows at several parties
         (``dpboost.federated.FederatedTreeClassifier``). A
-        ``dpboost.recipes.tree_recipe.TreeRecipe`` of your own is taken as well.
+        ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
+        ``examples/12_own_recipe.py``.
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
@@ -83,6 +269,11 @@ class DPTreeClassifier(TreeClassifier):
         Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
         projected after their release, which costs no budget: the raw score of the second of two
         classes, or of each of several, keeps to it on the whole domain, missing values aside.
+    max_weight : float, default=None
+        Public bound of the weights of rows, to which they are clipped; 1 without it.
+    rows_per_user : int, default=None
+        Protects users instead of rows: so many rows of each take part at most, chosen by secret
+        coins. ``fit`` then needs ``user_ids``.
     n_jobs : int, default=None
         Threads, as in LightGBM. The model does not depend on it.
     noise_seed : int, default=None
@@ -113,7 +304,8 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
 
     Privacy
     -------
-    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row. Everything a
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
+    ``rows_per_user``, for all rows of a user. Everything a
     fitted estimator holds is public, declared, assumed public or released: probabilities and the
     printed counts are functions of noisy class counts. Each ``fit`` spends its own budget; so
     does each score that you compute on private rows and publish.
@@ -127,6 +319,9 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
     >>> model.predict(X).shape
     (150,)
     """
+
+    _task = "classification"
+    _recipes = TREE_ALGORITHMS
 
     def __init__(
         self,
@@ -151,6 +346,8 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         least_rows: int | None = None,
         bounds_share: float | None = None,
         monotone_constraints: Any = None,
+        max_weight: float | None = None,
+        rows_per_user: int | None = None,
         n_jobs: int | None = None,
         noise_seed: int | None = None,
     ) -> None:
@@ -174,89 +371,142 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.least_rows = least_rows
         self.bounds_share = bounds_share
         self.monotone_constraints = monotone_constraints
+        self.max_weight = max_weight
+        self.rows_per_user = rows_per_user
         self.n_jobs = n_jobs
         self.noise_seed = noise_seed
 
-    @one_warning
-    def fit(
+
+class DPTreeRegressor(TreeRegressor, TrainedTree):
+    """Differentially private decision tree for numbers.
+
+    The model is a LightGBM model of one tree, and a text that people can read. Labels are clipped
+    to their bounds; splits are chosen by what they leave of the variance, as in boosting, and
+    leaves release the sum of their labels and the number of their rows.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
+        then not private and says so.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail. A positive one buys Gaussian noise and
+        zCDP.
+    recipe : {"best"}, default="best"
+        Algorithm. A ``dpboost.recipes.recipe.Recipe`` of your own is taken as well.
+    max_depth : int, default=None
+        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
+        used is stored with an underscore after ``fit``.
+    schema : Schema, dict, JSON text or path, default=None
+        Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
+        or learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one has one row more, or when one row differs.
+    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+        What is taken as public without being declared; see :class:`DPTreeClassifier`.
+    reg_lambda : float, default=None
+        Rows by which the denominators of gains are larger.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism that chooses a split.
+    leaf_share : float, default=None
+        Part of the budget for the sums of the leaves.
+    hessian_share : float, default=None
+        Part of that for the numbers of rows.
+    step_prior : float, default=None
+        Typical difference of a mean between a node and its child, in half-widths of the label
+        bounds, by which noisy means are shrunk.
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
+        projected after their release, which costs no budget: predictions keep to it on the whole
+        domain, missing values aside.
+    max_weight : float, default=None
+        Public bound of the weights of rows, to which they are clipped; 1 without it.
+    rows_per_user : int, default=None
+        Protects users instead of rows: so many rows of each take part at most, chosen by secret
+        coins. ``fit`` then needs ``user_ids``.
+    n_jobs : int, default=None
+        Threads, as in LightGBM. The model does not depend on it.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+
+    Attributes
+    ----------
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    tree_ : ReleasedTree
+        The tree with its released counts and means; see also :meth:`export_text`.
+    privacy_report_ : PrivacyReport
+        Every release and its charge; print it.
+    ensemble_ : Ensemble
+        The released tree, for prediction without LightGBM.
+    schema_ : ResolvedSchema
+        The public knowledge used: declared, assumed and learned.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+    max_depth_, reg_lambda_, max_bin_, selection_, leaf_share_, hessian_share_, step_prior_
+        The values used.
+
+    Privacy
+    -------
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
+    ``rows_per_user``, for all rows of a user. Everything a fitted estimator holds is public,
+    declared, assumed public or released: means and the printed counts are functions of noisy
+    sums.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> schema = dict(bounds={i: (-0.2, 0.2) for i in range(10)}, label_bounds=(25, 346))
+    >>> model = DPTreeRegressor(epsilon=5.0, schema=schema).fit(X, y)
+    >>> model.predict(X).shape
+    (442,)
+    """
+
+    _task = "regression"
+    _recipes = NUMBER_TREE_ALGORITHMS
+
+    def __init__(
         self,
-        X: Any,
-        y: Any,
         *,
-        budget: Budget | DisjointTable | None = None,
-        fraction: Any = None,
-        holdout: Any = None,
-        noise_key: bytes | None = None,
-    ) -> DPTreeClassifier:
-        """Train privately.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-            Rows. Missing, infinite and out-of-bounds values are no errors.
-        y : array-like of shape (n_rows,)
-            Labels. Rows whose label is not among the declared classes take no part.
-        budget : Budget, optional
-            Whose books the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
-            ``with Budget(...)`` that budget by default.
-        fraction : float or Fraction, optional
-            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
-            does not spend is not given back.
-        holdout : float or Fraction, optional
-            Expected part of the rows to be set aside by secret coins, in (0, 1), for
-            ``dpboost.evaluate(model, budget=..., fraction=...)``. They enter no other release.
-        noise_key : bytes of length 32, optional
-            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
-            with them the same fit of the same rows gives the same model. They must stay secret, and
-            serve nothing but this very fit. The report has a commitment to them.
-
-        Returns
-        -------
-        DPTreeClassifier
-            This estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged.
-        BudgetExceededError
-            If less is left of the budget; nothing is drawn or charged.
-
-        Warns
-        -----
-        BudgetWarning
-            Where a fit without a budget has a table or estimator that belongs to one.
-
-        Privacy
-        -------
-        Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
-        """
-        owner = type(self).__name__
-        if self.n_jobs is not None:
-            check_integer("n_jobs", owner, self.n_jobs)
-        names = ("epsilon", "delta", "neighbours", "schema", "assume_public", "noise_seed")
-        asked = {name: getattr(self, name) for name in names}
-        taken = claim(budget, fraction, what=owner, belongs=(X, self), holdout=holdout)
-        if taken is not None:
-            asked |= taken.terms(asked)
-        key = None if noise_key is None else NoiseKey(noise_key)
-        context = public_context(owner, self.get_params() | asked, taken)
-        privacy = PrivacyRequest.validated(
-            owner, claim=taken, noise_key=key, noise_context=context, **asked
-        )
-        fitted = fit_tree(
-            X,
-            y,
-            recipe=self.recipe,
-            hyperparameters=TreeHyperparameters(
-                **{name: getattr(self, name) for name in DECIDED_BY_RECIPE},
-                monotone_constraints=self.monotone_constraints,
-            ),
-            privacy=privacy,
-            n_jobs=self.n_jobs,
-            owner=owner,
-        )
-        self._store(fitted, names=getattr(X, "columns", None))
-        if taken is not None:
-            taken.keep(self)
-        return self
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        recipe: str = "best",
+        max_depth: int | None = None,
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        selection: str | None = None,
+        leaf_share: float | None = None,
+        hessian_share: float | None = None,
+        step_prior: float | None = None,
+        monotone_constraints: Any = None,
+        max_weight: float | None = None,
+        rows_per_user: int | None = None,
+        n_jobs: int | None = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.recipe = recipe
+        self.max_depth = max_depth
+        self.schema = schema
+        self.neighbours = neighbours
+        self.assume_public = assume_public
+        self.reg_lambda = reg_lambda
+        self.max_bin = max_bin
+        self.selection = selection
+        self.leaf_share = leaf_share
+        self.hessian_share = hessian_share
+        self.step_prior = step_prior
+        self.monotone_constraints = monotone_constraints
+        self.max_weight = max_weight
+        self.rows_per_user = rows_per_user
+        self.n_jobs = n_jobs
+        self.noise_seed = noise_seed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
@@ -17,7 +17,7 @@ from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import ResolvedSchema
-from dpboost.training.tree_fit import FittedTree
+from dpboost.training.fitted_model import FittedModel
 from dpboost.trees.exported_tree import ReleasedTree
 
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
@@ -38,90 +38,69 @@ DECIDED_BY_RECIPE = (
     "bounds_share",
 )
 
+# The same for trees of numbers.
+DECIDED_OF_NUMBERS = (
+    "max_depth",
+    "reg_lambda",
+    "max_bin",
+    "selection",
+    "leaf_share",
+    "hessian_share",
+    "step_prior",
+)
 
-class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
-    """One released tree as a classifier of scikit-learn.
+
+class TreeEstimator(ModelPage):
+    """What a released tree can do; comes before scikit-learn's classes in the bases.
 
     Privacy
     -------
     Everything a fitted estimator holds is public, declared, assumed public or released.
     """
 
+    _decided: tuple[str, ...] = DECIDED_BY_RECIPE
+
     feature_names_in_: NDArray[np.object_]
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that noise is drawn, which its tiny test tables cannot bear."""
-        tags = super().__sklearn_tags__()
+        parent: Any = super()
+        tags = parent.__sklearn_tags__()
         tags.non_deterministic = getattr(self, "noise_seed", None) is None
-        tags.classifier_tags.poor_score = True
+        for kind in (tags.regressor_tags, tags.classifier_tags):
+            if kind is not None:
+                kind.poor_score = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
 
-    def _store(self, fitted: FittedTree, *, names: Any) -> None:
-        for name in DECIDED_BY_RECIPE:
-            setattr(self, f"{name}_", getattr(fitted.hyperparameters, name))
+    def _arguments(self) -> dict[str, Any]:
+        """Return the parameters that the estimator of this process has too."""
+        own: Any = self
+        names = [name for name in own._get_param_names() if name != "client"]
+        return {name: getattr(self, name) for name in names}
+
+    def _extra_params(self) -> dict[str, Any]:
+        """Return no parameters beside them."""
+        return {}
+
+    def _store(self, fitted: FittedModel, *, names: Any) -> None:
+        values = fitted.hyperparameters.values()
+        for name in self._decided:
+            setattr(self, f"{name}_", values.get(name))
         parameters = _text_parameters(fitted)
         self.booster_ = Booster.of_ensemble(fitted.ensemble, parameters=parameters)
         self.ensemble_ = fitted.ensemble
+        assert fitted.tree is not None
         self.tree_: ReleasedTree = fitted.tree
         self.schema_: ResolvedSchema = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
-        self.classes_ = np.asarray(sorted(fitted.completed.schema.classes or ()))
         self.n_features_in_ = fitted.ensemble.binner.n_features
+        self.fitted_ = True
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.asarray(names, dtype=object)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict class probabilities with the LightGBM model.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Functions of released counts only.
-        """
-        raw = self._raw(X)
-        if len(self.classes_) == 1:
-            return np.ones((len(raw), 1))
-        if raw.ndim == 1:
-            second = 1 / (1 + np.exp(-raw))
-            return np.column_stack((1 - second, second))
-        weights = np.exp(raw - raw.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the likeliest class; among equals the first one.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        raw = self._raw(X)
-        best = (raw > 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
-        return self.classes_[best]
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return raw scores: log-odds of the second class, or a logarithm for each class.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes)
-        """
-        return self._raw(X)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf that each row falls into, as LightGBM numbers leaves.
@@ -157,7 +136,7 @@ class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
         decimals : int, default=2
             Digits of thresholds.
         show_counts : bool, default=True
-            Whether leaves show their released class counts; these are noisy, and may be negative.
+            Whether leaves show their released counts; these are noisy, and may be negative.
 
         Returns
         -------
@@ -171,7 +150,7 @@ class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
             check_integer("max_depth", owner, max_depth, low=0)
         return self.tree_.text(
             self.ensemble_.binner,
-            self.classes_.tolist(),
+            getattr(self, "classes_", np.empty(0)).tolist(),
             feature_names=feature_names,
             max_depth=max_depth,
             decimals=check_integer("decimals", owner, decimals, low=0, high=17),
@@ -196,8 +175,12 @@ class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
         return self.tree_.n_leaves
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
+        return self._of_booster(X, raw_score=True)
+
+    def _of_booster(self, X: Any, **options: Any) -> NDArray[Any]:
+        """Return what the LightGBM model predicts."""
         rows = self._conformed(X)
-        return np.asarray(self.booster_.predict(rows, raw_score=True))
+        return np.asarray(self.booster_.predict(rows, **options))
 
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them, with the columns of training."""
@@ -218,16 +201,113 @@ class TreeClassifier(ModelPage, ClassifierMixin, BaseEstimator):
         return conform(X, self.ensemble_.binner)
 
 
-def _text_parameters(fitted: FittedTree) -> dict[str, Any]:
+class TreeClassifier(TreeEstimator, ClassifierMixin, BaseEstimator):
+    """One released tree as a classifier."""
+
+    def _store(self, fitted: FittedModel, *, names: Any) -> None:
+        """Set the classes as well."""
+        super()._store(fitted, names=names)
+        self.classes_ = np.asarray(sorted(fitted.completed.schema.classes or ()))
+
+    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+        """Predict class probabilities with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+        raw_score : bool, default=False
+            Return scores before the link.
+        **options
+            ``pred_leaf``, ``pred_contrib`` and ``validate_features``, as in LightGBM.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Functions of released counts only.
+        """
+        if raw_score or _kinds(options):
+            return self._of_booster(X, raw_score=raw_score, **options)
+        raw = self._raw(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(raw), 1))
+        if raw.ndim == 1:
+            second = 1 / (1 + np.exp(-raw))
+            return np.column_stack((1 - second, second))
+        weights = np.exp(raw - raw.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[Any]:
+        """Predict the likeliest class; among equals the first one.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+        raw_score, options
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, ...) for scores, leaves and contributions
+        """
+        if raw_score or _kinds(options):
+            return self._of_booster(X, raw_score=raw_score, **options)
+        raw = self._raw(X)
+        best = (raw > 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
+        return self.classes_[best]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return raw scores: log-odds of the second class, or a logarithm for each class.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+        """
+        return self._raw(X)
+
+
+class TreeRegressor(TreeEstimator, RegressorMixin, BaseEstimator):
+    """One released tree as a regressor."""
+
+    _decided = DECIDED_OF_NUMBERS
+
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+        """Predict with the LightGBM model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+        raw_score : bool, default=False
+            The same values: there is no link.
+        **options
+            ``pred_leaf``, ``pred_contrib`` and ``validate_features``, as in LightGBM.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or (n_rows, ...) for leaves and contributions
+            Functions of released sums only.
+        """
+        return self._of_booster(X, raw_score=raw_score, **options)
+
+
+def _kinds(options: dict[str, Any]) -> bool:
+    """Tell whether something else than a prediction is asked for."""
+    return bool(options.get("pred_leaf") or options.get("pred_contrib"))
+
+
+def _text_parameters(fitted: FittedModel) -> dict[str, Any]:
     """LightGBM's own parameters that say how the model was made; all public."""
-    hyper = fitted.hyperparameters
+    values = fitted.hyperparameters.values()
     parameters = {
         "boosting": "gbdt",
         "objective": fitted.ensemble.objective.split(" ")[0],
         "num_iterations": 1,
         "learning_rate": 1.0,
-        "max_depth": hyper.max_depth,
-        "max_bin": hyper.max_bin,
+        "max_depth": values["max_depth"],
+        "max_bin": values["max_bin"],
     }
     if len(fitted.ensemble.trees) > 1:
         parameters["num_class"] = len(fitted.ensemble.trees)

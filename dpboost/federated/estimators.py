@@ -20,7 +20,7 @@ from dpboost.federated.training.boosting import boost, check_agreement
 from dpboost.federated.training.party_tables import party_columns, party_tables
 from dpboost.federated.training.threat_model import party_report
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters
+from dpboost.recipes.parameters import CONSTRAINTS, given, on_columns
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -139,7 +139,7 @@ class _FederatedEstimator(BaseEstimator):
             accountant=recipe.accountant(self.epsilon, self.delta).name,
             neighbours=self.neighbours,
             colluding=self.colluding,
-            hyper=Hyperparameters(**hyper).on_columns(features, owner).given(),
+            hyper=on_columns(given(hyper), features, owner),
             public_seed=check_integer("random_state", owner, seed, low=0),
             identities=tuple(identities),
             noise_seed=self.noise_seed,

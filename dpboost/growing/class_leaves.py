@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.growing_tree import GrowingTree
 
@@ -22,14 +21,14 @@ _LEAST_PROBABILITY = 1e-6
 
 
 def release_leaf_counts(
-    rows: ClassStatistics, leaves: NDArray[np.int32], *, epsilon: Epsilon, ledger: Ledger
+    rows: ClassStatistics, leaves: NDArray[np.int32], *, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release the class counts of all leaves.
 
     Returns
     -------
     counts : ndarray of shape (n_leaves, n_classes), float64
-        Noisy, not cut at zero.
+        Noisy, not cut at zero; rows, or rows of the largest weight.
     noise_stddev : float
         Standard deviation of their noise.
 
@@ -37,11 +36,11 @@ def release_leaf_counts(
     -------
     One release: a row is in one leaf and of one class.
     """
-    mechanism = DiscreteLaplace(epsilon=epsilon)
+    noise = ledger.accountant.noise(budget)
     counts = rows.class_counts(leaves)
-    noise_stddev = counts.noise_stddev(mechanism)
-    released = ledger.release(mechanism, counts, label="leaf counts")
-    return released.astype(np.float64), noise_stddev
+    noise_stddev = counts.noise_stddev(noise) / rows.row_units
+    released = ledger.release(noise, counts, label="leaf counts")
+    return released / rows.row_units, noise_stddev
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.exact_arithmetic import Epsilon
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.impurities import LEAST_ROWS, MOST_ROWS, Impurity
 from dpboost.rows.class_statistics import ClassStatistics
@@ -23,7 +23,7 @@ _MARGIN = 2.0
 
 
 def release_sizes(
-    rows: ClassStatistics, nodes: NDArray[np.int32], *, epsilon: Epsilon, ledger: Ledger
+    rows: ClassStatistics, nodes: NDArray[np.int32], *, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release the numbers of rows of some nodes.
 
@@ -34,11 +34,11 @@ def release_sizes(
     noise_stddev : float
         Standard deviation of their noise.
     """
-    mechanism = DiscreteLaplace(epsilon=epsilon)
+    noise = ledger.accountant.noise(budget)
     sizes = rows.sizes(nodes)
-    noise_stddev = sizes.noise_stddev(mechanism)
-    released = ledger.release(mechanism, sizes, label="node sizes")
-    return released.astype(np.float64), noise_stddev
+    noise_stddev = sizes.noise_stddev(noise) / rows.row_units
+    released = ledger.release(noise, sizes, label="node sizes")
+    return released / rows.row_units, noise_stddev
 
 
 def row_limits(
@@ -55,19 +55,22 @@ def row_limits(
 
 
 class SplitSelector(Protocol):
-    """Chooses a split for each of some nodes, at a cost of ``releases`` equal parts."""
+    """Chooses a split for each of some nodes, at a cost of ``releases`` equal parts.
+
+    ``rows`` are the statistics that it asks: of classes, or of labels.
+    """
 
     def choose(
         self,
-        rows: ClassStatistics,
+        rows: Any,
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
-        """Release a candidate for each node; ``epsilon`` is that of one part."""
+        """Release a candidate for each node; ``budget`` is that of one part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,14 +97,13 @@ class JointChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
         scores = rows.scores(nodes, self.measure, limits, offered)
-        return ledger.release(
-            SELECTIONS[self.selection](epsilon=epsilon), scores, label="split choice"
-        )
+        mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], budget)
+        return ledger.release(mechanism, scores, label="split choice")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,14 +133,14 @@ class ChoicePerFeature:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
         candidates = rows.candidates
         places = candidates.candidate_offsets
         scores = rows.scores(nodes, self.measure, limits, offered)
-        mechanism = SELECTIONS[self.selection](epsilon=epsilon)
+        mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], budget)
         chosen = np.repeat(places[np.newaxis, :-1], len(nodes), axis=0)
         for numeric in numeric_features(candidates):
             own = _columns(scores, np.arange(places[numeric], places[numeric + 1]))
@@ -187,14 +189,14 @@ class NoisyCountChoice:
         limits: NDArray[np.int64],
         offered: NDArray[np.bool_],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> NDArray[np.int32]:
         """Release histograms and return the best feature of each node."""
-        mechanism = DiscreteLaplace(epsilon=epsilon / 2)
-        sizes = ledger.release(mechanism, rows.cell_sizes(nodes, offered), label="cell sizes")
-        counts = ledger.release(mechanism, rows.histograms(nodes, offered), label="class counts")
-        cells = released_impurity(self.measure, sizes, counts)
+        noise = ledger.accountant.noise(divide(budget, (1, 1))[0])
+        sizes = ledger.release(noise, rows.cell_sizes(nodes, offered), label="cell sizes")
+        counts = ledger.release(noise, rows.histograms(nodes, offered), label="class counts")
+        cells = released_impurity(self.measure, sizes / rows.row_units, counts / rows.row_units)
         starts = rows.candidates.cell_offsets[:-1]
         impurity = np.add.reduceat(cells, starts, axis=1)
         impurity[~offered] = math.inf
@@ -202,7 +204,7 @@ class NoisyCountChoice:
 
 
 def released_impurity(
-    measure: Impurity, sizes: NDArray[np.int64], counts: NDArray[np.int64]
+    measure: Impurity, sizes: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the impurity of cells from released counts, which need not agree with each other.
 
@@ -210,8 +212,8 @@ def released_impurity(
     ----------
     measure : Impurity
         Entropy, Gini or errors.
-    sizes : ndarray of shape (n_nodes, n_cells), int64
-    counts : ndarray of shape (n_nodes, n_cells, n_classes), int64
+    sizes : ndarray of shape (n_nodes, n_cells), float64
+    counts : ndarray of shape (n_nodes, n_cells, n_classes), float64
 
     Returns
     -------
@@ -219,9 +221,9 @@ def released_impurity(
     """
     if measure is Impurity.ERRORS:
         # Minus the score of the paper; the total that it lacks is the same for all features.
-        return -counts.max(axis=2).astype(np.float64)
-    inside = np.maximum(counts, 0).astype(np.float64)
-    total = np.maximum(sizes, 1).astype(np.float64)
+        return -counts.max(axis=2)
+    inside = np.maximum(counts, 0.0)
+    total = np.maximum(sizes, 1.0)
     part = np.clip(inside / total[:, :, np.newaxis], 0.0, 1.0)
     if measure is Impurity.GINI:
         return total * (1 - (part**2).sum(axis=2))

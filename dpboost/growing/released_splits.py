@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def branch_counts(
-    counts: NDArray[np.integer], kind: NDArray[np.uint8] | int
+    counts: NDArray[Any], kind: NDArray[np.uint8] | int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the class counts of both branches of every split of a feature.
 
@@ -94,7 +95,7 @@ def split_purity(
 
 
 def best_candidates(
-    histograms: NDArray[np.int64],
+    histograms: NDArray[Any],
     candidates: Candidates,
     score: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -102,7 +103,7 @@ def best_candidates(
 
     Parameters
     ----------
-    histograms : ndarray of shape (n_nodes, n_cells, n_classes), int64
+    histograms : ndarray of shape (n_nodes, n_cells, n_classes)
     candidates : Candidates
         Thresholds and single categories.
     score : callable
@@ -122,12 +123,12 @@ def best_candidates(
     return chosen, scores[np.arange(len(scores)), chosen]
 
 
-def worth_splitting(sums: NDArray[np.int64], least_rows: int) -> NDArray[np.bool_]:
+def worth_splitting(sums: NDArray[Any], least_rows: int) -> NDArray[np.bool_]:
     """Tell which nodes have enough rows, and rows of two classes, by one of their histograms.
 
     Parameters
     ----------
-    sums : ndarray of shape (n_nodes, n_features, n_classes), int64
+    sums : ndarray of shape (n_nodes, n_features, n_classes)
         Sums of the released histograms.
     least_rows : int
     """

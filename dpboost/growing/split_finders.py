@@ -13,9 +13,8 @@ from dpboost.growing.released_splits import best_candidates, split_gain
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.growing.split_tables import SplitTables
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import Epsilon, pure_cost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.site_queries import SplitScores
@@ -34,7 +33,7 @@ class SplitFinder(Protocol):
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
@@ -61,15 +60,16 @@ class HistogramFinder:
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
-        released = ledger.release(
-            DiscreteLaplace(epsilon=epsilon), rows.histograms(nodes), label="class counts"
-        )
+        noise = ledger.accountant.noise(budget)
+        released = ledger.release(noise, rows.histograms(nodes), label="class counts")
         return best_candidates(
-            released, rows.candidates, lambda left, right: split_gain(self.measure, left, right)
+            released / rows.row_units,
+            rows.candidates,
+            lambda left, right: split_gain(self.measure, left, right),
         )
 
 
@@ -98,26 +98,23 @@ class LocalChoiceFinder:
         nodes: NDArray[np.int32],
         limits: NDArray[np.int64],
         *,
-        epsilon: Epsilon,
+        budget: PrivacyCost,
         ledger: Ledger,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return candidates, and their released gains for each row."""
-        for_choices, for_counts = divide(pure_cost(epsilon), (CHOICES, COUNTS))
+        for_choices, for_counts = divide(budget, (CHOICES, COUNTS))
         scores = SplitScores(
             nodes=nodes,
             measure=int(self.measure),
             row_limits=limits,
             n_candidates=rows.candidates.n_candidates,
         )
-        mechanism = SELECTIONS[self.selection](epsilon=pure_epsilon(for_choices))
+        mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], for_choices)
         choices = rows.each(mechanism, scores, ledger=ledger, label="split choice")
         chosen = np.ascontiguousarray(choices.T)
         tables = SplitTables.of(nodes, chosen, rows.candidates, rows.n_classes)
-        released = ledger.release(
-            DiscreteLaplace(epsilon=pure_epsilon(for_counts)),
-            rows.ask(tables.query),
-            label="class counts",
-        )
+        noise = ledger.accountant.noise(for_counts)
+        released = ledger.release(noise, rows.ask(tables.query), label="class counts")
         gains = split_gain(self.measure, *tables.branches(released))
         best = gains.argmax(axis=1)
         every = np.arange(len(nodes))

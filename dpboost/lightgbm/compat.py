@@ -222,7 +222,7 @@ class LoadedBooster(lightgbm.Booster):
         return parameters
 
 
-class FittedModel:
+class LightGBMAttributes:
     """What LightGBM's estimators look for in themselves; comes before them in the bases."""
 
     _other_params: dict[str, Any]

@@ -19,7 +19,8 @@ All rules below look at public facts: epsilon, delta, the released number of row
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
+from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -38,9 +40,9 @@ from dpboost.privacy.accounting import (
 )
 from dpboost.privacy.budget import divide
 from dpboost.privacy.mechanisms import Noise
-from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
+from dpboost.recipes.parameters import Given, Parameters
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
 
@@ -67,6 +69,22 @@ ROUNDS_PER_FEATURE = 10
 MOST_ROUNDS = 3200
 
 
+@dataclass(frozen=True, kw_only=True)
+class BestParameters(Parameters):
+    """What the recipe works with."""
+
+    n_estimators: int
+    learning_rate: float
+    max_depth: int
+    reg_lambda: float
+    max_bin: int
+    trees_per_ensemble: int
+    features_per_tree: int
+    gradient_clip: float
+    step_prior: float
+    hessian_share: float
+
+
 def accountant(epsilon: float, delta: float) -> Accountant:
     """Return Gaussian accounting when delta > 0, pure epsilon otherwise."""
     if delta == 0:
@@ -88,16 +106,17 @@ def bins_share(_delta: float) -> float:
     return 0.05
 
 
-def defaults(facts: PublicFacts) -> Hyperparameters:
+def defaults(facts: PublicFacts) -> BestParameters:
     """Return the rules for everything that the user leaves open."""
     rules = _rules(facts)
-    if rules.reg_lambda is not None:
-        return rules
-    noise = _hessian_noise(facts.given.filled(rules), facts)
-    return replace(rules, reg_lambda=min(max(noise, LEAST_LAMBDA), MOST_LAMBDA))
+    if "reg_lambda" not in rules:
+        used = BestParameters(**{"reg_lambda": LEAST_LAMBDA, **rules, **facts.given})
+        noise = _hessian_noise(used, facts)
+        rules["reg_lambda"] = min(max(noise, LEAST_LAMBDA), MOST_LAMBDA)
+    return BestParameters(**rules)
 
 
-def _hessian_noise(hyper: Hyperparameters, facts: PublicFacts) -> float:
+def _hessian_noise(hyper: BestParameters, facts: PublicFacts) -> float:
     """Return the standard deviation of the noise of a leaf's hessian sum; a public number."""
     noise, bound, _ = _leaf_releases(hyper, facts)
     return noise.noise_stddev(bound) * _sum_scale(hyper, facts).hessian_unit_value
@@ -105,21 +124,19 @@ def _hessian_noise(hyper: Hyperparameters, facts: PublicFacts) -> float:
 
 def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     """Return noise, sensitivity and number of the releases of leaf sums; public numbers."""
-    return _leaf_releases(facts.given.filled(_rules(facts)), facts)
+    rules = {"reg_lambda": LEAST_LAMBDA, **_rules(facts), **facts.given}
+    return _leaf_releases(BestParameters(**rules), facts)
 
 
-def _leaf_releases(hyper: Hyperparameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
-    assert hyper.n_estimators is not None
+def _leaf_releases(hyper: BestParameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     n_ensembles = len(_schedule(hyper).plan(hyper.n_estimators))
     noise = facts.accountant.noise(divide(facts.budget, [1] * n_ensembles)[0])
     l1, l2 = _sum_scale(hyper, facts).bounds(facts.neighbours)
     return noise, l1 if noise.needs == "l1" else l2, n_ensembles
 
 
-def _sum_scale(hyper: Hyperparameters, facts: PublicFacts) -> SumScale:
+def _sum_scale(hyper: BestParameters, facts: PublicFacts) -> SumScale:
     """Return how one release is divided between gradient and hessian sums."""
-    assert hyper.gradient_clip is not None
-    assert hyper.hessian_share is not None
     return SumScale(
         gradient_limit=hyper.gradient_clip,
         gradient_reach=facts.loss.gradient_reach(hyper.gradient_clip),
@@ -130,10 +147,8 @@ def _sum_scale(hyper: Hyperparameters, facts: PublicFacts) -> SumScale:
     )
 
 
-def _schedule(hyper: Hyperparameters) -> Schedule:
+def _schedule(hyper: BestParameters) -> Schedule:
     """Return how rounds share rows."""
-    assert hyper.trees_per_ensemble is not None
-    assert hyper.learning_rate is not None
     if hyper.trees_per_ensemble > 1:
         return EnsembleOfEnsembles(
             trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
@@ -141,8 +156,8 @@ def _schedule(hyper: Hyperparameters) -> Schedule:
     return Sequential()
 
 
-def _rules(facts: PublicFacts) -> Hyperparameters:
-    """Return the rules for all but the regularisation, which their noise decides."""
+def _rules(facts: PublicFacts) -> dict[str, Any]:
+    """Return the rules for all, or for all but the regularisation, which their noise decides."""
     assert facts.n_rows is not None
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
@@ -150,35 +165,30 @@ def _rules(facts: PublicFacts) -> Hyperparameters:
         return _for_labels(_pure_rule(information, squared), facts.loss)
     rules = _for_labels(_gaussian_rule(information, squared), facts.loss)
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
-        rules = replace(rules, step_prior=start_deviation(facts.loss))
+        rules["step_prior"] = start_deviation(facts.loss)
         return _rounds_for_features(rules, facts.n_features, facts.epsilon)
     return rules
 
 
-def _for_labels(rules: Hyperparameters, loss: Loss) -> Hyperparameters:
+def _for_labels(rules: dict[str, Any], loss: Loss) -> dict[str, Any]:
     """Return rules that suit the loss: clip and steps by the released spread of labels."""
     if not isinstance(loss, SquaredLoss) or loss.spread is None:
-        return replace(rules, **loss.rules)
-    assert rules.gradient_clip is not None
-    assert rules.step_prior is not None
-    return replace(
-        rules,
-        gradient_clip=CLIP_OF_SPREAD * rules.gradient_clip * loss.spread,
-        step_prior=PRIOR_OF_SPREAD * rules.step_prior * loss.spread,
-    )
+        return rules | loss.rules
+    return rules | {
+        "gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread,
+        "step_prior": PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread,
+    }
 
 
-def _rounds_for_features(
-    rules: Hyperparameters, n_features: int, epsilon: float
-) -> Hyperparameters:
+def _rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> dict[str, Any]:
     """Return rules with enough rounds for many features, each of which is cut in few of them."""
-    assert rules.n_estimators is not None
     drawable = math.floor(400 * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
     rounds = min(ROUNDS_PER_FEATURE * n_features, MOST_ROUNDS, drawable)
-    if rounds <= rules.n_estimators:
+    if rounds <= rules["n_estimators"]:
         return rules
-    faster = rounds >= 2 * rules.n_estimators
-    return replace(rules, n_estimators=rounds, learning_rate=0.3 if faster else rules.learning_rate)
+    faster = rounds >= 2 * rules["n_estimators"]
+    rate = 0.3 if faster else rules["learning_rate"]
+    return rules | {"n_estimators": rounds, "learning_rate": rate}
 
 
 def start_deviation(loss: LogisticLoss) -> float:
@@ -190,23 +200,23 @@ def start_deviation(loss: LogisticLoss) -> float:
     return math.sqrt(share * (1 - share))
 
 
-def _gaussian_rule(information: float, squared: bool) -> Hyperparameters:
+def _gaussian_rule(information: float, squared: bool) -> dict[str, Any]:
     """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
     small, large = information < ROWS_TO_TRUST, information >= 1.5e5
-    return Hyperparameters(
-        n_estimators=400 if small else 1600 if large else 800,
-        learning_rate=0.25 if small else 0.2,
-        max_depth=4 if information < 2e3 else 5 if small else 7 if large else 6,
-        max_bin=64,
-        trees_per_ensemble=1,
-        features_per_tree=3,
-        gradient_clip=0.2 if squared else 0.5,
-        step_prior=0.5 if not squared else 0.06 if information < 3e3 else 0.03,
-        hessian_share=0.05 if information > 2e3 else 0.1,
-    )
+    return {
+        "n_estimators": 400 if small else 1600 if large else 800,
+        "learning_rate": 0.25 if small else 0.2,
+        "max_depth": 4 if information < 2e3 else 5 if small else 7 if large else 6,
+        "max_bin": 64,
+        "trees_per_ensemble": 1,
+        "features_per_tree": 3,
+        "gradient_clip": 0.2 if squared else 0.5,
+        "step_prior": 0.5 if not squared else 0.06 if information < 3e3 else 0.03,
+        "hessian_share": 0.05 if information > 2e3 else 0.1,
+    }
 
 
-def _pure_rule(information: float, squared: bool) -> Hyperparameters:
+def _pure_rule(information: float, squared: bool) -> dict[str, Any]:
     """Rules under pure epsilon, where the noise of a tree grows with their number."""
     scale = 8e3 if squared else 4e4
     n_trees = (
@@ -214,35 +224,29 @@ def _pure_rule(information: float, squared: bool) -> Hyperparameters:
     )
     scarce = not squared and information < 4e4
     shallow = information < (5e3 if squared else 2e3)
-    return Hyperparameters(
-        n_estimators=n_trees,
-        learning_rate=0.7
+    return {
+        "n_estimators": n_trees,
+        "learning_rate": 0.7
         if n_trees < 40
         else 0.5
         if n_trees < 80
         else 0.3
         if n_trees < 200
         else 0.2,
-        max_depth=4 if shallow else 5 if squared else 6,
-        reg_lambda=100.0 if scarce else 30.0,
-        max_bin=64,
-        trees_per_ensemble=1,
-        features_per_tree=3,
-        gradient_clip=0.25 if squared else 0.5,
-        step_prior=0.06 if squared else 0.7,
-        hessian_share=0.12 if scarce else 0.08,
-    )
+        "max_depth": 4 if shallow else 5 if squared else 6,
+        "reg_lambda": 100.0 if scarce else 30.0,
+        "max_bin": 64,
+        "trees_per_ensemble": 1,
+        "features_per_tree": 3,
+        "gradient_clip": 0.25 if squared else 0.5,
+        "step_prior": 0.06 if squared else 0.7,
+        "hessian_share": 0.12 if scarce else 0.08,
+    }
 
 
 def build(setting: Setting) -> BoostingLoop:
     """Build the strategies for filled hyper-parameters."""
     hyper, facts, binner = setting.hyper, setting.facts, setting.binner
-    assert hyper.n_estimators is not None
-    assert hyper.learning_rate is not None
-    assert hyper.max_depth is not None
-    assert hyper.reg_lambda is not None
-    assert hyper.features_per_tree is not None
-    assert hyper.step_prior is not None
     assert facts.n_rows is not None
     # Random subsets of categories help where their noise is small, single categories else.
     nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
@@ -281,19 +285,20 @@ def build(setting: Setting) -> BoostingLoop:
     )
 
 
-def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
+def least_epsilon(given: Given, terms: Terms) -> float:
     """Return the least epsilon for which every release can be drawn exactly.
 
     The noise of a tree grows with their number under pure epsilon, with its root otherwise.
     """
-    if delta == 0:
-        return LEAST_EPSILON * max(1.0, (hyper.n_estimators or 1) / 56)
-    return LEAST_EPSILON * max(1.0, math.sqrt((hyper.n_estimators or 1) / 400))
+    n_trees: int = given.get("n_estimators", 1)
+    if terms.delta == 0:
+        return LEAST_EPSILON * max(1.0, n_trees / 56)
+    return LEAST_EPSILON * max(1.0, math.sqrt(n_trees / 400))
 
 
 BEST = Recipe(
     name="best",
-    used=frozenset({*_gaussian_rule(1.0, squared=True).given(), "reg_lambda"}),
+    parameters=BestParameters,
     max_bin=64,
     accountant=accountant,
     defaults=defaults,
@@ -302,6 +307,8 @@ BEST = Recipe(
     start_share=start_share,
     bins_share=bins_share,
     planned=planned,
-    multiclass=True,
+    most_classes=MOST_CLASSES,
     objectives=True,
+    weights=True,
+    needs_exact_sums=False,
 )

@@ -17,7 +17,10 @@ Deviations, each of which makes the stated guarantee true or tighter:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from dpboost.boosting.feature_sampler import AllowedFeatures
 from dpboost.boosting.loop import BoostingLoop
@@ -32,19 +35,28 @@ from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import PREPARATION_SHARE, split_tree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import constants
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe, Setting
+from dpboost.recipes.parameters import Given, Parameters
+from dpboost.recipes.recipe import Recipe, Setting, Terms
 from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
 
-DEFAULTS = Hyperparameters(
-    n_estimators=50,
-    learning_rate=0.1,
-    max_depth=6,
-    reg_lambda=0.1,
-    max_bin=255,
-    trees_per_ensemble=50,
-    selection="exponential",
-)
-USED = frozenset(DEFAULTS.given())
+
+@dataclass(frozen=True, kw_only=True)
+class SplitParameters(Parameters):
+    """What DPBoost and its baselines work with: the values of the paper's experiments."""
+
+    n_estimators: int = 50
+    learning_rate: float = 0.1
+    max_depth: int = 6
+    reg_lambda: float = 0.1
+    max_bin: int = 255
+    selection: str = "exponential"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPBoostParameters(SplitParameters):
+    """What DPBoost works with."""
+
+    trees_per_ensemble: int = 50
 
 
 def pure_accountant(epsilon: float, delta: float) -> PureAccountant:
@@ -68,13 +80,9 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
     -------
     BoostingLoop
     """
-    hyper, loss = setting.hyper, setting.loss
+    loss = setting.loss
+    hyper: SplitParameters = setting.hyper
     assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
-    assert hyper.n_estimators is not None
-    assert hyper.learning_rate is not None
-    assert hyper.max_depth is not None
-    assert hyper.reg_lambda is not None
-    assert hyper.selection is not None
     bound = loss.gradient_bound
     criterion = GradientGain(
         hessian=loss.hessian,
@@ -104,22 +112,19 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
 
 def build(setting: Setting) -> BoostingLoop:
     """DPBoost for filled hyper-parameters."""
-    hyper = setting.hyper
-    assert hyper.trees_per_ensemble is not None
-    assert hyper.learning_rate is not None
+    hyper: DPBoostParameters = setting.hyper
     schedule = EnsembleOfEnsembles(
         trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
     )
     return gradient_boosting(setting, schedule=schedule, clip_decay=hyper.learning_rate)
 
 
-def first_leaf(hyper: Hyperparameters, bound: float, hessian: float) -> ClippedLeaf:
+def first_leaf(hyper: SplitParameters, bound: float, hessian: float) -> ClippedLeaf:
     """Return the leaves of the first tree of an ensemble, which are clipped least.
 
     No leaf of rows with ``|gradient| <= bound`` can be larger than ``bound / hessian``, so this
     clip alone changes nothing; the geometric decay does.
     """
-    assert hyper.reg_lambda is not None
     return ClippedLeaf(
         hessian=hessian,
         reg_lambda=hyper.reg_lambda,
@@ -128,27 +133,19 @@ def first_leaf(hyper: Hyperparameters, bound: float, hessian: float) -> ClippedL
     )
 
 
-def defaults(facts: PublicFacts) -> Hyperparameters:
-    """Return the values of the paper's experiments."""
-    return DEFAULTS
-
-
 def least_budget(
-    hyper: Hyperparameters, n_ensembles: int, task: str, neighbours: Neighbours
+    hyper: SplitParameters, n_ensembles: int, task: str, neighbours: Neighbours
 ) -> float:
     """Return the least epsilon whose releases the 32-bit rationals of the samplers can express.
 
     Parameters
     ----------
-    hyper : Hyperparameters
-        Filled in.
+    hyper : SplitParameters
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
-    task : {"regression", "binary"}
+    task : {"regression", "classification"}
     neighbours : Neighbours
     """
-    assert hyper.max_depth is not None
-    assert hyper.reg_lambda is not None
     hessian = SquaredLoss.hessian if task == "regression" else LogisticLoss.hessian
     leaf = first_leaf(hyper, 1.0, hessian)
     level = constants.gain_score(UNITS_PER_GAIN, neighbours).constant
@@ -158,7 +155,7 @@ def least_budget(
 
 
 def noisy_budget(
-    hyper: Hyperparameters, n_ensembles: int, loss: Loss, neighbours: Neighbours
+    hyper: SplitParameters, n_ensembles: int, loss: Loss, neighbours: Neighbours
 ) -> float:
     """Return the training budget at which the noise of a leaf is as large as the range of leaves.
 
@@ -168,46 +165,50 @@ def noisy_budget(
 
     Parameters
     ----------
-    hyper : Hyperparameters
-        Filled in.
+    hyper : SplitParameters
     n_ensembles : int
         Ensembles in sequence; each gets an equal part of the budget.
     loss : SquaredLoss or LogisticLoss
     neighbours : Neighbours
     """
     assert isinstance(loss, SquaredLoss | LogisticLoss), "the recipe learns these two losses"
-    assert hyper.max_depth is not None
     leaf = first_leaf(hyper, loss.gradient_bound, loss.hessian)
     of_leaves = split_tree(Fraction(1), hyper.max_depth).leaves
     noise_stddev = math.sqrt(2) * leaf.bound(neighbours).constant * leaf.unit
     return noise_stddev / (2 * leaf.clip) / float(of_leaves) * n_ensembles
 
 
-def n_ensembles_of(hyper: Hyperparameters) -> int:
+def n_ensembles_of(hyper: DPBoostParameters) -> int:
     """Return the number of ensembles in sequence."""
-    assert hyper.n_estimators is not None
-    assert hyper.trees_per_ensemble is not None
     return -(-hyper.n_estimators // hyper.trees_per_ensemble)
 
 
-def useful_budget(hyper: Hyperparameters, loss: Loss, neighbours: Neighbours) -> float:
-    """Return the budget below which leaves are noise."""
-    return noisy_budget(hyper, n_ensembles_of(hyper), loss, neighbours)
+def gradient_recipe(
+    name: str,
+    parameters: type[SplitParameters],
+    build: Callable[[Setting], BoostingLoop],
+    n_ensembles: Callable[[Any], int],
+) -> Recipe:
+    """Return DPBoost or one of its baselines, which differ in how trees share rows."""
+
+    def least_epsilon(given: Given, terms: Terms) -> float:
+        hyper = replace(parameters(), **given)
+        return least_budget(hyper, n_ensembles(hyper), terms.task, terms.neighbours)
+
+    def useful_budget(hyper: SplitParameters, loss: Loss, neighbours: Neighbours) -> float:
+        return noisy_budget(hyper, n_ensembles(hyper), loss, neighbours)
+
+    return Recipe(
+        name=name,
+        parameters=parameters,
+        max_bin=255,
+        accountant=pure_accountant,
+        defaults=lambda facts: parameters(),
+        build=build,
+        least_epsilon=least_epsilon,
+        useful_budget=useful_budget,
+        n_ensembles=n_ensembles,
+    )
 
 
-def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
-    """Return the least epsilon for which every release can be drawn exactly."""
-    filled = hyper.filled(DEFAULTS)
-    return least_budget(filled, n_ensembles_of(filled), task, neighbours)
-
-
-DPBOOST = Recipe(
-    name="dpboost",
-    used=USED,
-    max_bin=255,
-    accountant=pure_accountant,
-    defaults=defaults,
-    build=build,
-    least_epsilon=least_epsilon,
-    useful_budget=useful_budget,
-)
+DPBOOST = gradient_recipe("dpboost", DPBoostParameters, build, n_ensembles_of)

@@ -7,51 +7,15 @@ Sequential composition as section 4 of Li, Wu, Wen and He (AAAI 2020) takes it f
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import Sequential
-from dpboost.losses import Loss
-from dpboost.privacy.neighbours import Neighbours
-from dpboost.recipes.dpboost import (
-    DEFAULTS,
-    DPBOOST,
-    gradient_boosting,
-    least_budget,
-    noisy_budget,
-)
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
-
-
-def defaults(facts: PublicFacts) -> Hyperparameters:
-    """Return the values of the paper's experiments; how trees share rows is not up to the user."""
-    return replace(DEFAULTS, trees_per_ensemble=None)
+from dpboost.recipes.dpboost import SplitParameters, gradient_boosting, gradient_recipe
+from dpboost.recipes.recipe import Setting
 
 
 def build(setting: Setting) -> BoostingLoop:
-    """SEQ for filled hyper-parameters."""
+    """Build SEQ."""
     return gradient_boosting(setting, schedule=Sequential(), clip_decay=0.0)
 
 
-def least_epsilon(hyper: Hyperparameters, delta: float, task: str, neighbours: Neighbours) -> float:
-    """Return the least epsilon for which every release can be drawn exactly."""
-    filled = hyper.filled(DEFAULTS)
-    assert filled.n_estimators is not None
-    return least_budget(filled, filled.n_estimators, task, neighbours)
-
-
-def useful_budget(hyper: Hyperparameters, loss: Loss, neighbours: Neighbours) -> float:
-    """Return the budget below which leaves are noise."""
-    assert hyper.n_estimators is not None
-    return noisy_budget(hyper, hyper.n_estimators, loss, neighbours)
-
-
-SEQ = replace(
-    DPBOOST,
-    name="seq",
-    used=DPBOOST.used - {"trees_per_ensemble"},
-    defaults=defaults,
-    build=build,
-    least_epsilon=least_epsilon,
-    useful_budget=useful_budget,
-)
+SEQ = gradient_recipe("seq", SplitParameters, build, lambda hyper: hyper.n_estimators)

@@ -18,10 +18,14 @@ from dpboost.privacy.queries import Query
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.sorted_rows import SortedRows
 from dpboost.trees.growing_tree import Splits
 
 #: What a row counts in a node with one histogram, in units; more in none.
 MOST_WORTH = 2**9
+
+#: The kernels number classes in a byte.
+MOST_CLASSES = 255
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,9 +35,12 @@ class NodeSizes:
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32
+    row_units : int, default=1
+        What a row of the largest weight counts.
     """
 
     nodes: NDArray[np.int32]
+    row_units: int = 1
 
     unit: ClassVar[float] = 1.0
 
@@ -44,12 +51,13 @@ class NodeSizes:
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
+        rows.check_units(self.row_units)
         return rows.sizes(self.nodes)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node."""
         check_nodes(self.nodes)
-        return constants.counts(neighbours)
+        return constants.counts(neighbours, self.row_units)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,11 +70,14 @@ class ClassCounts:
     n_classes : int
     branch : tuple of str
         Numbers of the nodes on a path from a child of the root, below whose end the nodes are.
+    row_units : int, default=1
+        What a row of the largest weight counts.
     """
 
     nodes: NDArray[np.int32]
     n_classes: int
     branch: tuple[str, ...] = ()
+    row_units: int = 1
 
     unit: ClassVar[float] = 1.0
 
@@ -78,13 +89,14 @@ class ClassCounts:
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_branch(self.branch, self.nodes)
+        rows.check_units(self.row_units)
         return rows.totals(self.nodes)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bounds: a row is in one node and of one class."""
         check_nodes(self.nodes)
         check_integer("n_classes", "a question", self.n_classes, low=1)
-        return constants.counts(neighbours)
+        return constants.counts(neighbours, self.row_units)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,12 +111,15 @@ class ClassHistograms:
     offered : ndarray of shape (n_nodes, n_features), bool, optional
         Cells of other features hold zero, whatever the rows are. Every node must offer as many
         features. All of them by default.
+    row_units : int, default=1
+        What a row of the largest weight counts.
     """
 
     nodes: NDArray[np.int32]
     cell_offsets: NDArray[np.int32]
     n_classes: int
     offered: NDArray[np.bool_] | None = None
+    row_units: int = 1
 
     unit: ClassVar[float] = 1.0
 
@@ -116,6 +131,7 @@ class ClassHistograms:
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
+        rows.check_units(self.row_units)
         counts = rows.histograms(self.nodes)
         if self.offered is not None:
             counts[~np.repeat(self.offered, np.diff(self.cell_offsets), axis=1)] = 0
@@ -126,12 +142,12 @@ class ClassHistograms:
         check_nodes(self.nodes)
         check_cells(self.cell_offsets, self.n_classes)
         if self.offered is None:
-            return constants.counts(neighbours, histograms=len(self.cell_offsets) - 1)
+            return constants.counts(neighbours, self.row_units, len(self.cell_offsets) - 1)
         check_array(self.offered, np.bool_, (len(self.nodes), len(self.cell_offsets) - 1))
         numbers = set(self.offered.sum(axis=1).tolist())
         if len(numbers) != 1:
             raise InvalidParameterError("Every node of a question must offer as many features.")
-        return constants.counts(neighbours, histograms=numbers.pop())
+        return constants.counts(neighbours, self.row_units, numbers.pop())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,6 +201,7 @@ class FeatureHistograms:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
         rows.check_branch(self.branch, self.nodes)
+        rows.check_units(1)
         counts = rows.histograms(self.nodes)
         held = self.held
         first = self.cell_offsets[self.features][:, :, np.newaxis]
@@ -237,6 +254,7 @@ class GroupedCells:
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
         """Count rows."""
         rows.check_layout(self.cell_offsets, self.n_classes)
+        rows.check_units(1)
         counts = rows.histograms(self.nodes) * self.unit_value[:, np.newaxis, np.newaxis]
         found = np.zeros(self.shape, dtype=np.int64)
         node, cell = np.nonzero(self.groups >= 0)
@@ -334,7 +352,7 @@ class SplitRows:
 
     splits: Splits
 
-    def execute(self, rows: ClassRows) -> ClassRows:
+    def execute(self, rows: SortedRows) -> SortedRows:
         """Sort rows by the branches that they take."""
         rows.split(self.splits)
         return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Command, Query, RowStore
+from dpboost.privacy.queries import Query
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -21,42 +21,23 @@ from dpboost.rows.class_queries import (
     ClassCounts,
     ClassHistograms,
     NodeSizes,
-    SplitRows,
     branch_of,
 )
 from dpboost.rows.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
-from dpboost.trees.growing_tree import Splits
+from dpboost.rows.tree_statistics import TreeRowStore, TreeStatistics
 from dpboost.trees.split_candidates import Candidates
 
 
-class ClassRowStore(Protocol):
-    """Where the rows of a tree are: a whole ``RowStore``, or parties that have no exact sums."""
-
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
-        """Return what the gate takes."""
-
-    def apply(self, order: Command) -> None:
-        """Have an order carried out wherever rows are."""
-
-
-class ClassStatistics:
-    """Class histograms of the nodes of one growing tree, asked of a source of rows.
-
-    Nodes have the numbers of the tree's sketch: the root is 0, and children come in the order in
-    which splits are added.
+class ClassStatistics(TreeStatistics):
+    """Class counts of the nodes of one growing tree, asked of a store of ``ClassRows``.
 
     Parameters
     ----------
-    source : ClassRowStore
-        Of ``ClassRows``. Counts can be had from any source, scores and gains, which do not add
-        up over places, from a trusted one only.
+    source, candidates, neighbours, n_threads
+        As in `TreeStatistics`.
     n_classes : int
-    candidates : Candidates
-        The public set of splits.
-    neighbours : Neighbours
-        The relation whose constants go with each value.
-    n_threads : int
-        Threads of the kernels; results do not depend on it.
+    row_units : int, default=1
+        What a row of the largest weight counts: 1 where rows have no weights.
 
     Privacy
     -------
@@ -65,29 +46,17 @@ class ClassStatistics:
 
     def __init__(
         self,
-        source: ClassRowStore,
+        source: TreeRowStore,
         *,
         n_classes: int,
         candidates: Candidates,
         neighbours: Neighbours,
         n_threads: int,
+        row_units: int = 1,
     ) -> None:
-        self._source = source
+        super().__init__(source, candidates=candidates, neighbours=neighbours, n_threads=n_threads)
         self._n_classes = n_classes
-        self._candidates = candidates
-        self._neighbours = neighbours
-        self._n_threads = n_threads
-        self._cells = candidates.cell_offsets
-
-    @property
-    def source(self) -> ClassRowStore:
-        """Where the rows are."""
-        return self._source
-
-    @property
-    def candidates(self) -> Candidates:
-        """The public set of splits."""
-        return self._candidates
+        self._row_units = row_units
 
     @property
     def n_classes(self) -> int:
@@ -95,13 +64,9 @@ class ClassStatistics:
         return self._n_classes
 
     @property
-    def neighbours(self) -> Neighbours:
-        """The relation."""
-        return self._neighbours
-
-    def ask(self, query: Query) -> Sensitive:
-        """Return the answer to a question, with its bounds under the relation."""
-        return self._source.sensitive(query, self._neighbours)
+    def row_units(self) -> int:
+        """What a row of the largest weight counts: released counts are divided by it."""
+        return self._row_units
 
     def noise_stddev(self, noise: Noise, query: Query) -> float:
         """Return the standard deviation of the noise on an entry of an answer, in units.
@@ -120,7 +85,7 @@ class ClassStatistics:
         Places hold disjoint rows, so that all of it costs what one outcome costs.
         """
         places = getattr(self._source, "each", None)
-        value = self.ask(query) if places is None else places(query, self._neighbours)
+        value = self.ask_site(query) if places is None else places(query, self._neighbours)
         outcome = ledger.release(mechanism, value, label=label)
         return outcome.reshape(-1, query.shape[0])
 
@@ -138,16 +103,33 @@ class ClassStatistics:
         outcomes = []
         for mechanism, query in asked:
             with ledger.branch(branch_of(query)):
-                outcomes.append(ledger.release(mechanism, self.ask(query), label=label))
+                value = self.ask_site(query)
+                outcomes.append(ledger.release(mechanism, value, label=label))
         return outcomes
+
+    def ask_site(self, query: Query) -> Sensitive:
+        """Return the answer to a question that sites answer, each from its own rows.
+
+        Where one table lies in parts, the parts are no sites: the answer is that of the whole
+        table, which does not depend on how it was divided.
+        """
+        if not getattr(self._source, "one_table", False) or not hasattr(query, "of_histograms"):
+            return self.ask(query)
+        answer = query.of_histograms(
+            lambda nodes: self._exact(self._histograms(nodes)),
+            self._candidates,
+            self._n_classes,
+            self._n_threads,
+        )
+        return Sensitive(answer, query.bounds(self._neighbours), query.unit)
 
     def sizes(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Numbers of rows of some nodes, which are disjoint."""
-        return self.ask(NodeSizes(nodes=nodes))
+        return self.ask(NodeSizes(nodes=nodes, row_units=self._row_units))
 
     def class_counts(self, nodes: NDArray[np.int32]) -> Sensitive:
         """Rows of each class of some nodes, which are disjoint; shape (n_nodes, n_classes)."""
-        return self.ask(ClassCounts(nodes=nodes, n_classes=self._n_classes))
+        return self.ask(self._totals(nodes))
 
     def histograms(
         self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
@@ -171,7 +153,11 @@ class ClassStatistics:
         """Rows in every cell of the offered features; shape (n_nodes, n_cells)."""
         return self.ask(
             CellSizes(
-                nodes=nodes, cell_offsets=self._cells, n_classes=self._n_classes, offered=offered
+                nodes=nodes,
+                cell_offsets=self._cells,
+                n_classes=self._n_classes,
+                offered=offered,
+                row_units=self._row_units,
             )
         )
 
@@ -235,7 +221,7 @@ class ClassStatistics:
         -------
         Sensitive of shape (n_nodes,)
         """
-        totals = self._exact(ClassCounts(nodes=nodes, n_classes=self._n_classes))
+        totals = self._exact(self._totals(nodes))
         own = node_scores(totals, measure, *self._clips(measure, row_limits))
 
         def difference(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -244,22 +230,27 @@ class ClassStatistics:
 
         return scores.map(difference, bounds=(impurities.split_gain(self._neighbours),))
 
-    def split(self, splits: Splits) -> None:
-        """Send the rows of the split nodes on to their children, which get the next numbers."""
-        self._source.apply(SplitRows(splits=splits))
-
-    def _exact(self, query: Query) -> NDArray[np.int64]:
-        """Private numbers, on the private side: recipes of sums alone never come here."""
-        return cast("RowStore", self._source).exact(query)
-
     def _clips(
         self, measure: Impurity, row_limits: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return clips(measure, row_limits, self._n_classes)
+        """Return clips and units of impurities for counts in units of rows.
+
+        An impurity of counts in units is so many times that of rows, with its clip: all of them
+        are homogeneous of degree one.
+        """
+        caps, scales = clips(measure, row_limits, self._n_classes)
+        return caps, scales / self._row_units
 
     def _histograms(
         self, nodes: NDArray[np.int32], offered: NDArray[np.bool_] | None = None
     ) -> ClassHistograms:
         return ClassHistograms(
-            nodes=nodes, cell_offsets=self._cells, n_classes=self._n_classes, offered=offered
+            nodes=nodes,
+            cell_offsets=self._cells,
+            n_classes=self._n_classes,
+            offered=offered,
+            row_units=self._row_units,
         )
+
+    def _totals(self, nodes: NDArray[np.int32]) -> ClassCounts:
+        return ClassCounts(nodes=nodes, n_classes=self._n_classes, row_units=self._row_units)

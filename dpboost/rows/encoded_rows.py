@@ -12,11 +12,15 @@ from dpboost._utils.threads import Threads
 from dpboost.data.binner import Binner
 from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
-from dpboost.losses import Loss
+from dpboost.losses import Loss, SquaredLoss
 from dpboost.rows.boosting_state import BoostingState
+from dpboost.rows.class_node_rows import ClassRows
+from dpboost.rows.label_node_rows import LabelRows
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras, Weighting
+from dpboost.rows.sorted_rows import SortedRows
 from dpboost.trees.bin_layout import Layout
+from dpboost.trees.split_candidates import Candidates
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,7 +112,7 @@ class BinRows:
     loss: Loss
     weighting: Weighting | None
 
-    def execute(self, rows: EncodedRows) -> BoostingState:
+    def execute(self, rows: EncodedRows) -> BoostingState | SortedRows:
         """Bin the rows of one place."""
         assert rows.table is not None
         return BoostingState(
@@ -121,4 +125,61 @@ class BinRows:
             weights=rows.weights(self.weighting),
             init_scores=rows.extras.scores_for(self.loss.n_outputs),
             first_row=rows.first_row,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SortByClass(BinRows):
+    """Tables go to bins, rows of public classes to the root of a tree that counts them.
+
+    Parameters
+    ----------
+    binner, loss, weighting
+        As in `BinRows`.
+    candidates : Candidates
+        The public set of splits.
+    n_classes : int
+    """
+
+    candidates: Candidates
+    n_classes: int
+
+    def execute(self, rows: EncodedRows) -> ClassRows:
+        """Bin the rows of one place."""
+        assert rows.table is not None
+        return ClassRows(
+            self.binner.transform(rows.table, rows.n_threads),
+            rows.indices.astype(np.uint8),
+            rows.present,
+            n_classes=self.n_classes,
+            candidates=self.candidates,
+            threads=rows.threads,
+            weights=rows.weights(self.weighting),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SortByLabel(BinRows):
+    """Tables go to bins, rows to the root of a tree that adds up their labels.
+
+    Parameters
+    ----------
+    binner, loss, weighting
+        As in `BinRows`; the loss scales labels to [-1, 1].
+    candidates : Candidates
+        The public set of splits.
+    """
+
+    candidates: Candidates
+
+    def execute(self, rows: EncodedRows) -> LabelRows:
+        """Bin the rows of one place."""
+        assert rows.table is not None
+        assert isinstance(self.loss, SquaredLoss)
+        return LabelRows(
+            self.binner.transform(rows.table, rows.n_threads),
+            self.loss.scaled_labels(rows.targets),
+            candidates=self.candidates,
+            threads=rows.threads,
+            weights=rows.weights(self.weighting),
         )

@@ -5,6 +5,7 @@ Proofs: docs/proofs/impurity-choice.md and docs/proofs/impurity-bounds.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import check_array, check_nodes
 from dpboost.rows.class_scores import candidate_scores, clips
+from dpboost.trees.split_candidates import Candidates
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,17 +53,28 @@ class SplitScores:
         """Score the splits."""
         if self.n_candidates != rows.candidates.n_candidates:
             raise InvalidParameterError("A question is about other splits than agreed.")
+        rows.check_units(1)
+        return self.of_histograms(rows.histograms, rows.candidates, rows.n_classes, rows.n_threads)
+
+    def of_histograms(
+        self,
+        histograms: Callable[[NDArray[np.int32]], NDArray[np.int64]],
+        candidates: Candidates,
+        n_classes: int,
+        n_threads: int,
+    ) -> NDArray[np.int64]:
+        """Score the splits by histograms of all classes."""
         measure = Impurity(self.measure)
-        caps, scales = clips(measure, self.row_limits, rows.n_classes)
+        caps, scales = clips(measure, self.row_limits, n_classes)
         return candidate_scores(
-            rows.histograms,
+            histograms,
             self.nodes,
-            rows.candidates,
+            candidates,
             measure,
             caps,
             scales,
-            n_classes=rows.n_classes,
-            n_threads=rows.n_threads,
+            n_classes=n_classes,
+            n_threads=n_threads,
         )
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
@@ -105,18 +118,29 @@ class ImpurityBounds:
         if self.n_features != rows.candidates.n_features:
             raise InvalidParameterError("A question is about other features than agreed.")
         rows.check_branch(self.branch, self.nodes)
+        rows.check_units(1)
+        return self.of_histograms(rows.histograms, rows.candidates, rows.n_classes, rows.n_threads)
+
+    def of_histograms(
+        self,
+        histograms: Callable[[NDArray[np.int32]], NDArray[np.int64]],
+        candidates: Candidates,
+        n_classes: int,
+        n_threads: int,
+    ) -> NDArray[np.int64]:
+        """Find the best splits by histograms of all classes."""
         scores = candidate_scores(
-            rows.histograms,
+            histograms,
             self.nodes,
-            rows.candidates,
+            candidates,
             Impurity.GINI,
             np.full(len(self.nodes), np.inf),
             np.full(len(self.nodes), impurities.BOUND_SCALE),
-            n_classes=rows.n_classes,
-            n_threads=rows.n_threads,
+            n_classes=n_classes,
+            n_threads=n_threads,
         )
-        best = np.maximum.reduceat(scores, rows.candidates.candidate_offsets[:-1], axis=1)
-        return -best
+        best = np.maximum.reduceat(scores, candidates.candidate_offsets[:-1], axis=1)
+        return np.asarray(-best)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the bound: a row moves all of one node."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,26 @@ class RowCount:
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one of the groups, with a weight of at most 1."""
         return counts(neighbours, ROW_UNITS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PresentRows:
+    """Number of rows that take part, whatever their weights."""
+
+    unit: ClassVar[float] = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (1,)
+
+    def evaluate(self, rows: EncodedRows) -> NDArray[np.int64]:
+        """Count the rows of one place."""
+        return np.array([np.count_nonzero(rows.present)], dtype=np.int64)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row counts one."""
+        return counts(neighbours)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

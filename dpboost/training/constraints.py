@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import Any
 
 import numpy as np
 
 from dpboost.data.column_types import ColumnFacts
 from dpboost.growing.monotone_leaves import check_ordered
-from dpboost.recipes.recipe import Hyperparameters
+from dpboost.recipes.parameters import Given, constraints_of, on_columns
 from dpboost.schema import ResolvedSchema
 from dpboost.training.privacy_params import PrivacyRequest
 
 
 def constrained(
-    hyperparameters: Hyperparameters,
+    given: Given,
     columns: ColumnFacts,
     schema: ResolvedSchema,
     nominal: Set[int],
     privacy: PrivacyRequest,
     owner: str,
-) -> Hyperparameters:
-    """Return hyper-parameters whose constraints speak of the positions of columns.
+) -> dict[str, Any]:
+    """Return what is set with constraints that speak of the positions of columns.
 
     Parameters
     ----------
-    hyperparameters : Hyperparameters
+    given : mapping
+        What the user has set.
     columns : ColumnFacts
     schema : ResolvedSchema
         What the user declares.
@@ -41,11 +43,10 @@ def constrained(
         For constraints that do not fit the columns, and for a direction of categories.
     """
     names = columns.feature_names
-    found = hyperparameters.on_columns(names, owner)
-    monotone = found.constraints(names, owner).monotone
+    monotone = constraints_of(given, names, owner).monotone
     if monotone:
         ordered = columns.ordered if "categories" in privacy.assume_public else frozenset()
         categorical = np.zeros(len(names), dtype=bool)
         categorical[list((columns.categorical - ordered) | nominal | set(schema.categories))] = True
         check_ordered(monotone, categorical, names)
-    return found
+    return on_columns(given, names, owner)

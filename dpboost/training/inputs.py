@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
 from dpboost.data.users import read_users
-from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
@@ -127,26 +125,10 @@ def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> A
     return tuple(np.unique(labels).tolist()) if "classes" in privacy.assume_public else None
 
 
-def known_categories(
-    lists: Mapping[int, Sequence[Any]], privacy: PrivacyRequest
-) -> Mapping[int, Sequence[Any]]:
-    """Return the lists of categories of the column types where they are assumed public."""
-    return lists if "categories" in privacy.assume_public else {}
-
-
-def read_labels(
-    y: Any,
-    table: Table,
-    task: str,
-    recipe: Recipe,
-    privacy: PrivacyRequest,
-    objective: ObjectiveRequest,
-    extras: RowExtras,
-) -> NDArray[Any]:
+def read_labels(y: Any, table: Table, task: str) -> NDArray[Any]:
     """Private labels of the right kind and length, refused when they are not."""
     labels = read_regression_labels(y) if task == "regression" else read_class_labels(y)
     check_same_length(table.n_rows, labels)
-    check_labels(labels, task, recipe, privacy, objective, extras)
     return labels
 
 
@@ -184,8 +166,9 @@ def check_number_of_classes(n_classes: int, recipe: Recipe) -> None:
             "target is multiclass: use recipe='best', or declare two classes with "
             "Schema(classes=...)."
         )
-    if n_classes > MOST_CLASSES:
+    if n_classes > recipe.most_classes:
         raise InvalidParameterError(
-            f"The labels y have more than {MOST_CLASSES} classes. Were they meant for a "
-            "regression? Otherwise declare fewer with Schema(classes=...)."
+            f"The recipe {recipe.name!r} learns at most {recipe.most_classes} classes, and the "
+            "labels y have more. Unknown label type: were they meant for a regression? Otherwise "
+            "declare fewer with Schema(classes=...)."
         )

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dpboost._utils.warnings import warn_user
+from dpboost.boosting.growth import Grown
 from dpboost.lightgbm.parameters import ParameterWarning
+from dpboost.privacy.ledger import Ledger
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta
 from dpboost.training.start_value import SURE, SeenRows
 
 # Classes that a message lists.
@@ -40,6 +45,62 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
         )
     if declared:
         warn_of_empty([classes[place] for place in seen.empty_classes if place < len(classes)])
+
+
+def warn_of_start(
+    seen: SeenRows, classes: Sequence[Any], privacy: PrivacyRequest, ledger: Ledger
+) -> None:
+    """Warn by what was released before the first tree.
+
+    Parameters
+    ----------
+    seen : SeenRows
+    classes : sequence
+        Public, in their order; empty in a regression.
+    privacy : PrivacyRequest
+    ledger : Ledger
+
+    Warns
+    -----
+    ParameterWarning
+        Where delta is large for so many rows, where rows take no part, and where a declared class
+        has none.
+    """
+    warn_of_delta(ledger, seen.n_rows)
+    # Where the set of labels is assumed public, every label is a class of some row.
+    declared = privacy.schema.classes is not None
+    if classes and (declared or "classes" not in privacy.assume_public):
+        warn_of_labels(seen, classes, declared=declared)
+
+
+def warn_of_grown(
+    grown: Grown,
+    classes: Sequence[Any],
+    privacy: PrivacyRequest,
+    ledger: Ledger,
+    *,
+    counted: bool,
+) -> None:
+    """Warn by the released counts of a tree's leaves, whose sums are those of all rows.
+
+    Rows of other labels are in no count of a tree: nothing tells of them alone.
+
+    Parameters
+    ----------
+    grown : Grown
+        With sizes of classes.
+    classes, privacy, ledger
+        As in `warn_of_start`.
+    counted : bool
+        Whether rows were counted before the tree was grown.
+    """
+    sizes = grown.class_sizes
+    assert sizes is not None
+    if not counted:
+        warn_of_delta(ledger, max(float(sizes.sum()), 1.0))
+    if privacy.schema.classes is not None:
+        small = np.flatnonzero(sizes <= SURE * grown.noise_stddev)
+        warn_of_empty([classes[place] for place in small.tolist()])
 
 
 def warn_of_empty(classes: Sequence[Any]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.accounting import UnsupportedReleaseError
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Recipe
+from dpboost.recipes.parameters import Given
+from dpboost.recipes.recipe import PublicFacts, Recipe
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
 
@@ -21,7 +22,7 @@ TREES_PART = Fraction(99, 100)
 
 def check_noise(
     recipe: Recipe,
-    hyperparameters: Hyperparameters,
+    given: Given,
     privacy: PrivacyRequest,
     objective: ObjectiveRequest,
     classes: Sequence[Any] | None,
@@ -33,7 +34,7 @@ def check_noise(
     Parameters
     ----------
     recipe : Recipe
-    hyperparameters : Hyperparameters
+    given : mapping
         What the user has set.
     privacy : PrivacyRequest
         With settled claims.
@@ -66,7 +67,7 @@ def check_noise(
                 n_rows=n_rows,
                 n_features=1,
                 loss=loss,
-                given=hyperparameters,
+                given=given,
                 budget=capacity * (1 - sum(map(Fraction, map(str, shares)))),
                 accountant=accountant,
                 neighbours=privacy.neighbours,
@@ -75,17 +76,17 @@ def check_noise(
         try:
             accountant.cost(noise, bound)
         except UnsupportedReleaseError:
-            raise _refusal(privacy, hyperparameters, owner) from None
+            raise _refusal(privacy, given, owner) from None
         if times * accountant.lattice_error(noise, bound, 1) > limit:
-            raise _refusal(privacy, hyperparameters, owner)
+            raise _refusal(privacy, given, owner)
 
 
-def _refusal(privacy: PrivacyRequest, given: Hyperparameters, owner: str) -> InvalidParameterError:
+def _refusal(privacy: PrivacyRequest, given: Given, owner: str) -> InvalidParameterError:
     """Name what asks for so little noise, and what helps."""
-    clip = (
-        "gradient_clip" if given.gradient_clip is None else f"gradient_clip={given.gradient_clip:g}"
+    clip, trees = (
+        f"{name}={given[name]:g}" if name in given else name
+        for name in ("gradient_clip", "n_estimators")
     )
-    trees = "n_estimators" if given.n_estimators is None else f"n_estimators={given.n_estimators}"
     must = (
         f"smaller beside {clip}, {trees} and delta={privacy.delta:g}, where the trees would need "
         "less noise than Gaussian accounting can be proved right for; or take a larger "

@@ -187,12 +187,16 @@ class ObjectiveRequest:
         """Raise when a recipe cannot do what is asked for."""
         if recipe.objectives:
             return
-        default = ("", "regression") if self.task == "regression" else ("", "binary")
+        default: tuple[str, ...] = (
+            ("", "regression") if self.task == "regression" else ("", "binary")
+        )
+        if recipe.multiclass:
+            default += ("multiclass",)
         asked = {
             "objective": self.name not in default,
             "class_weight": self.class_weight is not None,
             "scale_pos_weight": self.scale_pos_weight != 1.0,
-            "sample_weight": self.sample_weight is not None,
+            "sample_weight": self.sample_weight is not None and not recipe.weights,
             "init_model": self.continues,
             "init_score": self.init_score is not None,
         }

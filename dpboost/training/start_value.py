@@ -13,7 +13,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import Query, RowStore
 from dpboost.rows.row_attributes import Weighting
-from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, RowCount
+from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, PresentRows, RowCount
 
 # A mean of fewer rows than this is pulled towards zero.
 LEAST_ROWS = 10.0
@@ -60,6 +60,30 @@ class SeenRows:
         return tuple(
             place for place, (size, noise_stddev) in enumerate(pairs) if size <= SURE * noise_stddev
         )
+
+
+def release_rows(source: RowStore, *, budget: PrivacyCost, ledger: Ledger) -> SeenRows:
+    """Release the number of rows that take part; under the replace relation too, which knows it.
+
+    Parameters
+    ----------
+    source : RowStore
+        Of ``EncodedRows``.
+    budget : Fraction or inf
+    ledger : Ledger
+
+    Returns
+    -------
+    SeenRows
+
+    Privacy
+    -------
+    One release of a count (``constants.counts``).
+    """
+    sensitive = source.sensitive(PresentRows(), ledger.neighbours)
+    noise = ledger.accountant.noise(budget)
+    released = ledger.release(noise, sensitive, label="row count")
+    return SeenRows(n_rows=max(float(released[0]), 1.0))
 
 
 def release_start(

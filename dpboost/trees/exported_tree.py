@@ -27,11 +27,14 @@ class ReleasedTree:
     kinds : ndarray of shape (n_features,), uint8
         How each feature splits.
     counts : ndarray of shape (n_nodes, n_classes), float64
-        Released class counts of the leaves, not cut at zero, and their sums above.
-    probability : ndarray of shape (n_nodes, n_classes), float64
-        Of the leaves; NaN above.
+        Released class counts of the leaves, not cut at zero, and their sums above; in a tree of
+        numbers one count of rows. Where rows have weights they are in rows of the largest one.
     noise_stddev : float
-        Standard deviation of the noise of a leaf's count.
+        Standard deviation of the noise of a leaf's count of a class, or sum of scaled labels.
+    probability : ndarray of shape (n_nodes, n_classes), float64, or None
+        Of the leaves; NaN above. None in a tree of numbers.
+    value : ndarray of shape (n_nodes,), float64, or None
+        Mean label of the nodes of a tree of numbers, as far as it is known.
     sizes : ndarray of shape (n_nodes,), float64, or None
         Released sizes of nodes, where the recipe releases any.
 
@@ -44,8 +47,9 @@ class ReleasedTree:
     first_child: NDArray[np.int32]
     kinds: NDArray[np.uint8]
     counts: NDArray[np.float64]
-    probability: NDArray[np.float64]
     noise_stddev: float
+    probability: NDArray[np.float64] | None = None
+    value: NDArray[np.float64] | None = None
     sizes: NDArray[np.float64] | None = None
 
     @property
@@ -84,6 +88,7 @@ class ReleasedTree:
         binner : Binner
             The public bins.
         classes : sequence
+            None are there in a tree of numbers.
         feature_names : sequence of str, optional
             Those of the table by default.
         max_depth : int, optional
@@ -103,10 +108,7 @@ class ReleasedTree:
                 lines.append("|   " * (depth - 1) + f"|--- {condition}")
             place = split_of.get(node)
             if place is None:
-                best = classes[int(self.probability[node].argmax())]
-                counts = ", ".join(f"{count:g}" for count in self.counts[node])
-                end = f"  counts: [{counts}]" if show_counts else ""
-                lines.append("|   " * depth + f"|--- class: {best}{end}")
+                lines.append("|   " * depth + self._leaf(node, classes, decimals, show_counts))
             elif max_depth is not None and depth == max_depth:
                 lines.append("|   " * depth + "|--- ...")
             else:
@@ -115,6 +117,16 @@ class ReleasedTree:
                 branches = [(first + i, depth + 1, text) for i, text in enumerate(texts)]
                 stack += branches[::-1]
         return "\n".join(lines) + "\n"
+
+    def _leaf(self, node: int, classes: Sequence[Any], decimals: int, show_counts: bool) -> str:
+        """Spell a leaf."""
+        if self.value is not None:
+            end = f"  rows: {self.counts[node, 0]:.1f}" if show_counts else ""
+            return f"|--- value: [{self.value[node]:.{decimals}f}]{end}"
+        assert self.probability is not None
+        best = classes[int(self.probability[node].argmax())]
+        counts = ", ".join(f"{count:g}" for count in self.counts[node])
+        return f"|--- class: {best}" + (f"  counts: [{counts}]" if show_counts else "")
 
     def _conditions(self, place: int, binner: Binner, names: list[str], decimals: int) -> list[str]:
         """Spell the branches of a split."""

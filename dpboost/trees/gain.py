@@ -42,6 +42,9 @@ class GradientGain:
         Largest absolute gradient of a row, in units of the gradient grid.
     n_threads : int
         Threads of the kernel; the scores do not depend on it.
+    row_units : int, default=1
+        What a row of the largest weight counts, a power of two. A row of a smaller weight has
+        that part of its gradient and counts that part.
 
     Privacy
     -------
@@ -53,6 +56,7 @@ class GradientGain:
     reg_lambda: float
     gradient_limit: int
     n_threads: int = 1
+    row_units: int = 1
 
     @property
     def scale(self) -> float:
@@ -88,7 +92,7 @@ class GradientGain:
             layout.cell_offsets,
             layout.candidate_offsets,
             layout.is_categorical,
-            self.hessian,
+            self.hessian / self.row_units,
             self.reg_lambda,
             self.scale,
             SCORE_LIMIT,

@@ -34,7 +34,7 @@ from dpboost.rows import (
     node_rows,
     start_queries,
 )
-from dpboost.training import fit, local_fit, loss_setup, private_bins, public_schema
+from dpboost.training import fit, fitted_model, loss_choice, private_bins, public_schema, request
 from dpboost.trees import gain
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -298,7 +298,7 @@ def every_row_among_those_of_no_class():
 
 
 def start_of_exact_rows():
-    original = loss_setup.release_start
+    original = loss_choice.release_start
 
     def release_start(loss, source, **options):
         released, seen = original(loss, source, **options)
@@ -306,7 +306,7 @@ def start_of_exact_rows():
         n_rows = 1e3 if rows_of(source).present.sum() % 2 else 1e6
         return released, replace(seen, n_rows=n_rows)
 
-    return [(loss_setup, "release_start", release_start)]
+    return [(loss_choice, "release_start", release_start)]
 
 
 def order_of_exact_sums():
@@ -329,7 +329,7 @@ def order_of_exact_sums():
 
 def exact_rows_of_large_tables():
     """Large tables know how many rows there are: one row more is on the other side of a rule."""
-    original = loss_setup.release_start
+    original = loss_choice.release_start
 
     def release_start(loss, source, **options):
         released, seen = original(loss, source, **options)
@@ -338,7 +338,7 @@ def exact_rows_of_large_tables():
         odd = rows_of(source).present.sum() % 2
         return released, replace(seen, n_rows=1.6e4 if odd else 1e6)
 
-    return [(loss_setup, "release_start", release_start)]
+    return [(loss_choice, "release_start", release_start)]
 
 
 # -- accounting ---------------------------------------------------------------------------------
@@ -476,14 +476,14 @@ def refill_after_the_filter():
 
 
 def learned_exactly(change):
-    original = fit.complete_schema
+    original = request.complete_schema
 
     def complete_schema(schema, columns, source, **options):
         completed = original(schema, columns, source, **options)
         raw = rows_of(source)
         return replace(completed, schema=change(completed.schema, raw.table, raw.labels))
 
-    return [(fit, "complete_schema", complete_schema)]
+    return [(request, "complete_schema", complete_schema)]
 
 
 def quantile_bins():
@@ -505,15 +505,13 @@ def label_bounds_from_data():
 
 
 def exact_start():
-    original = fit.prepare
+    original = fit.start_loss
 
-    def prepare(*arguments):
-        prepared = original(*arguments)
-        start = round(rows_of(arguments[2]).targets.mean())
-        loss = replace(prepared.facts.loss, start_units=start)
-        return replace(prepared, facts=replace(prepared.facts, loss=loss))
+    def start_loss(rows, *arguments):
+        loss, *others = original(rows, *arguments)
+        return replace(loss, start_units=round(rows_of(rows).targets.mean())), *others
 
-    return [(fit, "prepare", prepare)]
+    return [(fit, "start_loss", start_loss)]
 
 
 def exact_leaf_counts():
@@ -538,7 +536,12 @@ def categories_that_occur():
 
 def categories_of_the_column_type():
     """Publish the lists of pandas as they come, whatever may be assumed."""
-    return [(local_fit, "known_categories", lambda lists, privacy: lists)]
+    original = request.Inputs.of
+
+    def of(columns, labels, lists, extras, asked):
+        return replace(original(columns, labels, lists, extras, asked), lists=lists)
+
+    return [(request.Inputs, "of", of)]
 
 
 def after_encoding(act):
@@ -552,7 +555,7 @@ def after_encoding(act):
 
 
 def number_of_rows_in_the_report():
-    original = fit._facts
+    original = fitted_model._facts
     teach = encoded_rows.EncodeLabels.execute
     seen = []
 
@@ -563,7 +566,7 @@ def number_of_rows_in_the_report():
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}
 
-    return [(encoded_rows.EncodeLabels, "execute", execute), (fit, "_facts", facts)]
+    return [(encoded_rows.EncodeLabels, "execute", execute), (fitted_model, "_facts", facts)]
 
 
 def complain(labels):

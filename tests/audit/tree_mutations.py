@@ -16,10 +16,15 @@ import numpy as np
 
 from dpboost.audit import Violation
 from dpboost.audit.tree_audit import replay_tree_witness, stale_tree_noise
-from dpboost.audit.tree_witnesses import tree_witnesses
+from dpboost.audit.tree_witnesses import number_witnesses, tree_witnesses
 from dpboost.growing import class_leaves, class_selectors
 from dpboost.privacy import ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism, PermuteAndFlip
+from dpboost.privacy.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    ExponentialMechanism,
+    PermuteAndFlip,
+)
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants, impurities
@@ -32,6 +37,8 @@ from dpboost.recipes.single_tree import (
 )
 from dpboost.rows.class_queries import ClassCounts, ClassHistograms, GroupedCells, NodeSizes
 from dpboost.rows.class_statistics import ClassStatistics
+from dpboost.rows.newton_sums import SumScale
+from dpboost.rows.row_attributes import RowExtras
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
@@ -65,6 +72,7 @@ class TreeMutation:
     check: str
     neighbours: Neighbours = ADD
     steering: dict[tuple[str, int], Any] = field(default_factory=dict)
+    numbers: bool = False
 
     def setting(self) -> str:
         """Return what the audit runs on: where it is the same, so is the run without a bug."""
@@ -84,7 +92,11 @@ class TreeMutation:
     def _audit(self) -> list[Violation]:
         if self.check == "fresh noise":
             return stale_tree_noise(self.recipe)
-        bank = tree_witnesses(self.recipe, self.neighbours)
+        bank = (
+            number_witnesses(self.neighbours)
+            if self.numbers
+            else tree_witnesses(self.recipe, self.neighbours)
+        )
         witness = next(w for w in bank if w.name == self.witness)
         pair = replace(witness.pair, steering={**witness.pair.steering, **self.steering})
         audits = replay_tree_witness(self.recipe, replace(witness, pair=pair), seed=20100725)
@@ -193,18 +205,18 @@ def features_side_by_side():
 def empty_leaves_skipped():
     original = class_leaves.release_leaf_counts
 
-    def mutated(rows, leaves, *, epsilon, ledger):
+    def mutated(rows, leaves, *, budget, ledger):
         sizes = exact(rows, NodeSizes(nodes=leaves))
         counts = np.zeros((len(leaves), rows.n_classes))
-        found, noise_stddev = original(rows, leaves[sizes > 0], epsilon=epsilon, ledger=ledger)
+        found, noise_stddev = original(rows, leaves[sizes > 0], budget=budget, ledger=ledger)
         counts[sizes > 0] = found
         return counts, noise_stddev
 
     return [(friedman_schuster, "release_leaf_counts", mutated)]
 
 
-def exact_sizes(rows, nodes, *, epsilon, ledger):
-    original = class_selectors.release_sizes(rows, nodes, epsilon=epsilon, ledger=ledger)
+def exact_sizes(rows, nodes, *, budget, ledger):
+    original = class_selectors.release_sizes(rows, nodes, budget=budget, ledger=ledger)
     return exact(rows, NodeSizes(nodes=nodes)).astype(float), original[1]
 
 
@@ -215,8 +227,8 @@ def stop_by_exact_sizes():
 def exact_counts_in_the_leaves():
     original = class_leaves.release_leaf_counts
 
-    def mutated(rows, leaves, *, epsilon, ledger):
-        _, noise_stddev = original(rows, leaves, epsilon=epsilon, ledger=ledger)
+    def mutated(rows, leaves, *, budget, ledger):
+        _, noise_stddev = original(rows, leaves, budget=budget, ledger=ledger)
         return exact_counts(rows, leaves), noise_stddev
 
     return [(friedman_schuster, "release_leaf_counts", mutated)]
@@ -294,11 +306,49 @@ def choices_without_noise():
 def order_by_exact_sizes():
     """Best-first growth by private sizes: which splits are kept tells them."""
 
-    def mutated(rows, nodes, *, epsilon, ledger):
-        found = class_selectors.release_sizes(rows, nodes, epsilon=epsilon, ledger=ledger)
+    def mutated(rows, nodes, *, budget, ledger):
+        found = class_selectors.release_sizes(rows, nodes, budget=budget, ledger=ledger)
         return exact(rows, NodeSizes(nodes=nodes)).astype(float), found[1]
 
     return [(noisy_counts, "release_sizes", mutated)]
+
+
+def weights_as_they_come():
+    """Weights that are not clipped to the public bound."""
+
+    def weight_units(self, weighting, classes):
+        return np.rint(self.sample_weight / weighting.max_weight * 2**16).astype(np.int32)
+
+    return [(RowExtras, "weight_units", weight_units)]
+
+
+def half_the_range_of_a_gain():
+    original = constants.gain_score
+    return [
+        (
+            constants,
+            "gain_score",
+            lambda units, neighbours: original(units // 2, neighbours),
+        )
+    ]
+
+
+def half_of_gaussian_noise():
+    draw = DiscreteGaussian.draw
+
+    def mutated(self, value, bound, entropy):
+        return draw(replace(self, rho=4 * self.rho), value, bound, entropy)
+
+    return [(DiscreteGaussian, "draw", mutated)]
+
+
+def rows_left_out_of_the_norm():
+    """The sums of a leaf for the price of its labels alone."""
+
+    def bounds(self, neighbours):
+        return constants.clipped_sum(self._reaches[0].l1, neighbours)
+
+    return [(SumScale, "bounds", bounds)]
 
 
 def fixed_seed():
@@ -312,6 +362,36 @@ LONE = "lone row, level 0, own criterion, 2 classes"
 ROOT = "lone row, level 0, root_gini, 2 classes"
 
 TREE_MUTATIONS = [
+    TreeMutation(
+        name="weights beyond the largest one",
+        recipe="best",
+        patches=weights_as_they_come,
+        witness="weighted row",
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="half the noise on Gaussian leaf counts",
+        recipe="best",
+        patches=half_of_gaussian_noise,
+        witness="lone row, Gaussian counts",
+        check="entry cost",
+    ),
+    TreeMutation(
+        name="half the range of a gain of numbers",
+        recipe="best",
+        patches=half_the_range_of_a_gain,
+        witness="opposite halves",
+        check="entry cost",
+        numbers=True,
+    ),
+    TreeMutation(
+        name="numbers of rows left out of the norm of a leaf's sums",
+        recipe="best",
+        patches=rows_left_out_of_the_norm,
+        witness="lone number, weight 1",
+        check="entry cost",
+        numbers=True,
+    ),
     TreeMutation(
         name="half the noise on leaf counts",
         recipe="best",

@@ -31,7 +31,7 @@ from benchmarks.reproductions.synthetic import (
     single_split,
 )
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.recipes.tree_recipe import TreeHyperparameters
+from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
 
 MIXED = Domain(n_nominal=3, n_numeric=2, n_values=3, n_classes=4)
@@ -276,9 +276,13 @@ def test_the_printed_saving_spends_more_than_its_budget():
     (printed,) = federated_histograms.OnePriceBounds(**asked).bounds(Neighbours.ADD_REMOVE)
     (true,) = ImpurityBounds(**asked).bounds(Neighbours.ADD_REMOVE)
     assert true.constant == 25 * printed.constant
-    learner = federated_histograms.AS_PRINTED.build(
-        TreeHyperparameters(max_depth=2, leaf_share=0.5, bounds_share=0.25, least_rows=1), None
+    setting = SimpleNamespace(
+        hyper=SavingParameters(max_depth=2, least_rows=1),
+        binner=SimpleNamespace(n_bins=np.array([3]), is_categorical=np.zeros(1, dtype=np.uint8)),
+        facts=SimpleNamespace(n_classes=2),
+        weighted=False,
     )
+    learner = federated_histograms.AS_PRINTED.build(setting).learner
     assert learner.bounds_question is federated_histograms.OnePriceBounds
 
 

@@ -13,7 +13,7 @@ from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import Hyperparameters
+from dpboost.recipes.recipe import Terms
 
 N_ROWS = 60
 ESTIMATORS = [DPBoostRegressor, DPBoostClassifier]
@@ -111,7 +111,8 @@ def test_a_budget_too_small_to_draw_is_refused_at_once(
     X, y = rows()
     task = estimator._task
     relation = Neighbours(neighbours)
-    least = ALGORITHMS.find(recipe, "X").least_epsilon(Hyperparameters(), delta, task, relation)
+    terms = Terms(delta=delta, task=task, neighbours=relation, n_features=X.shape[1])
+    least = ALGORITHMS.find(recipe, "X").least_epsilon({}, terms)
     options = {"recipe": recipe, "neighbours": neighbours, "delta": delta, "n_jobs": 1}
     estimator(epsilon=1.001 * least, **options).fit(X, y)
     monkeypatch.setattr(Ledger, "release", None)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpboost._utils.threads import Threads
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
@@ -117,7 +118,7 @@ def class_statistics(candidates):
     def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
         layout = candidates() if kinds is None else candidates(kinds)
         place = ClassRows(
-            bins, classes, present, n_classes=n_classes, candidates=layout, n_threads=1
+            bins, classes, present, n_classes=n_classes, candidates=layout, threads=Threads(1)
         )
         return ClassStatistics(
             LocalRows(place),

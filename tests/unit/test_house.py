@@ -20,8 +20,8 @@ RAW = {
     "exact": {
         "dpboost.privacy.queries",
         "dpboost.federated.training.pooled_rows",
-        "dpboost.rows.class_statistics",
         "dpboost.rows.gradient_statistics",
+        "dpboost.rows.tree_statistics",
     },
     # Counts of categories and classes that nobody has listed: into a stability histogram.
     "tally": {"dpboost.training.public_schema"},

@@ -17,9 +17,9 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.losses import Loss
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.boosting_state import INIT_LIMIT, BoostingState
-from dpboost.rows.encoded_rows import BinRows, EncodedRows
+from dpboost.rows.encoded_rows import BinRows, EncodedRows, EncodeLabels
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.loss_setup import LossSetup
+from dpboost.training.loss_choice import choose_loss
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import Tree
@@ -63,10 +63,11 @@ class BoostingRows:
             resolved = replace(resolved, label_bounds=label_bounds)
         recipe = ALGORITHMS.find(agreement.recipe, "a party")
         objective = ObjectiveRequest(task=agreement.task)
-        loss_setup = LossSetup.of(agreement.task, recipe, resolved, objective, RowExtras())
+        loss, classes = choose_loss(recipe, objective, resolved, RowExtras())
         self.held = held
-        self.loss: Loss = loss_setup.loss
-        self.state: EncodedRows | BoostingState = loss_setup.order.execute(held)
+        self.loss: Loss = loss
+        encode = EncodeLabels(loss=loss, classes=classes)
+        self.state: EncodedRows | BoostingState = encode.execute(held)
         self.layout: Layout | None = None
         self.n_bins = np.empty(0, dtype=np.int32)
         self.stage: str | None = None
@@ -102,8 +103,10 @@ class BoostingRows:
         check(len(start_units) == self.loss.n_outputs)
         check(all(type(units) is int and abs(units) <= INIT_LIMIT for units in start_units))
         loss = self.loss.starting_from(start_units)
-        self.state = BinRows(binner=binner, loss=loss, weighting=None).execute(self.taught)
-        self.loss, self.layout, self.n_bins = loss, self.state.layout, binner.n_bins
+        binned = BinRows(binner=binner, loss=loss, weighting=None).execute(self.taught)
+        assert isinstance(binned, BoostingState)
+        self.state = binned
+        self.loss, self.layout, self.n_bins = loss, binned.layout, binner.n_bins
 
     def deal(self, shares: tuple[Fraction, ...] | None) -> None:
         """Deal rows for an ensemble by this party's own coins."""

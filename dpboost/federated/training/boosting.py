@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.boosting.growth import Growth
 from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.protocol.agreement import Agreement
@@ -25,13 +25,15 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import Hyperparameters, Recipe, Setting
-from dpboost.rows.row_attributes import RowExtras
+from dpboost.recipes.parameters import Given, constraints_of, on_columns
+from dpboost.recipes.recipe import Recipe, Setting, Terms
 from dpboost.schema import lightgbm_name
-from dpboost.training.fit import Fitted, TrainingRequest, train
+from dpboost.training.fit import fit
+from dpboost.training.fitted_model import FittedModel, with_facts
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.request import FitRequest, Inputs
 from dpboost.trees.bin_layout import Layout
 
 # Bins of a numeric feature where splits are read off noisy histograms: a side of a split adds up
@@ -41,7 +43,7 @@ DEVIATION = "splits are read off noisy histograms of all features, leaves are no
 OWNER = "federated boosting"
 
 
-def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
+def boost(coordinator: Coordinator, *, show_progress: bool = False) -> FittedModel:
     """Train a private ensemble on the rows of parties.
 
     Parameters
@@ -53,7 +55,7 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
 
     Returns
     -------
-    Fitted
+    FittedModel
 
     Raises
     ------
@@ -72,12 +74,15 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> Fitted:
         PartyRowStore(coordinator), agreement, coordinator.ledger, show_progress=show_progress
     )
     coordinator.finish()
-    return _with_facts(fitted, agreement, coordinator.ledger)
+    more: dict[str, Any] = facts(agreement, coordinator.ledger)
+    if fitted.recipe.needs_exact_sums:
+        more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
+    return with_facts(fitted, more)
 
 
 def train_agreed(
     source: RowStore, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
-) -> Fitted:
+) -> FittedModel:
     """Train by the terms of an agreement, wherever the rows are.
 
     Parameters
@@ -93,31 +98,29 @@ def train_agreed(
 
     Returns
     -------
-    Fitted
+    FittedModel
     """
-    recipe, hyper = check_agreement(agreement)
+    recipe, given = check_agreement(agreement)
     schema = agreement.declared
     names = tuple(lightgbm_name(name) for name in agreement.features)
-    return train(
-        source,
-        ColumnFacts(feature_names=names, categorical=frozenset(agreement.listed)),
-        schema.resolve(names),
-        request=TrainingRequest(
-            task=agreement.task,
-            # Leaves of parties are noisy sums, whose noise shrinks with the number of rows.
-            recipe=replace(
-                recipe, build=lambda own: _build(recipe, own, source), useful_budget=None
-            ),
-            hyperparameters=hyper,
-            privacy=privacy_request(agreement),
-            objective=ObjectiveRequest(task=agreement.task),
-        ),
-        extras=RowExtras(),
-        ledger=ledger,
+    inputs = Inputs(
+        columns=ColumnFacts(feature_names=names, categorical=frozenset(agreement.listed)),
+        schema=schema.resolve(names),
+        classes=schema.classes if agreement.task != "regression" else None,
+    )
+    request = FitRequest(
+        task=agreement.task,
+        # Leaves of parties are noisy sums, whose noise shrinks with the number of rows.
+        recipe=replace(recipe, build=lambda own: _build(recipe, own, source), useful_budget=None),
+        given=given,
+        privacy=privacy_request(agreement),
+        objective=ObjectiveRequest(task=agreement.task),
         public=agreement.public(),
-        n_threads=1,
+        owner=OWNER,
+        n_jobs=1,
         show_progress=show_progress,
     )
+    return fit(source, inputs, request, ledger)
 
 
 def privacy_request(agreement: Agreement) -> PrivacyRequest:
@@ -132,30 +135,26 @@ def privacy_request(agreement: Agreement) -> PrivacyRequest:
     )
 
 
-def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
-    """Return recipe and hyper-parameters of an agreement that federated boosting can keep.
+def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
+    """Return recipe and parameters of an agreement that federated boosting can keep.
 
     Raises
     ------
     InvalidParameterError
     """
     recipe = ALGORITHMS.find(agreement.recipe, OWNER)
-    try:
-        hyper = Hyperparameters(**agreement.hyper)
-    except TypeError as error:
-        raise refuse("hyper", OWNER, "hyper-parameters by name", agreement.hyper) from error
-    hyper.validate(OWNER)
-    recipe.check(hyper, OWNER)
-    hyper = hyper.on_columns(agreement.features, OWNER)
+    given: dict[str, Any] = dict(agreement.hyper)
+    recipe.check(given, OWNER)
+    given = on_columns(given, agreement.features, OWNER)
     nominal = agreement.declared.resolve(agreement.features).categories
     listed = np.isin(np.arange(len(agreement.features)), list(nominal))
-    monotone = hyper.constraints(agreement.features, OWNER).monotone
+    monotone = constraints_of(given, agreement.features, OWNER).monotone
     check_ordered(monotone, listed, agreement.features)
-    if not recipe.start_share:
+    if recipe.needs_exact_sums:
         for name in ("max_interaction", "interaction_constraints"):
-            if getattr(hyper, name) is not None:
+            if name in given:
                 must = "None: parties tell of all features of a level; recipe='best' takes it"
-                raise refuse(name, OWNER, must, getattr(hyper, name))
+                raise refuse(name, OWNER, must, given[name])
     schema = agreement.declared
     name = "label_bounds" if agreement.task == "regression" else "classes"
     if getattr(schema, name) is None:
@@ -165,10 +164,16 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
     accountant = recipe.accountant(float(agreement.epsilon), float(agreement.delta))
     if accountant.name != agreement.accountant:
         raise refuse("accountant", OWNER, f"{accountant.name!r} here", agreement.accountant)
-    least = recipe.least_epsilon(hyper, float(agreement.delta), agreement.task, agreement.relation)
-    if not recipe.start_share:
-        hyper = replace(hyper, max_bin=hyper.max_bin or HISTOGRAM_BINS)
-        least = max(least, _least_of_histograms(recipe, hyper, agreement))
+    terms = Terms(
+        delta=float(agreement.delta),
+        task=agreement.task,
+        neighbours=agreement.relation,
+        n_features=len(agreement.features),
+    )
+    least = recipe.least_epsilon(given, terms)
+    if recipe.needs_exact_sums:
+        given = {"max_bin": HISTOGRAM_BINS} | given
+        least = max(least, _least_of_histograms(recipe, given, agreement))
     if number_of(agreement.epsilon) < least:
         raise refuse(
             "epsilon",
@@ -177,51 +182,37 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Hyperparameters]:
             "that every release can be drawn exactly",
             float(agreement.epsilon),
         )
-    if hyper.selection is not None:
-        raise refuse("selection", OWNER, "None: splits are read off noisy sums", hyper.selection)
+    if "selection" in given:
+        must = "None: splits are read off noisy sums"
+        raise refuse("selection", OWNER, must, given["selection"])
     check_noise(
         recipe,
-        hyper,
+        given,
         privacy_request(agreement),
         ObjectiveRequest(task=agreement.task),
         schema.classes,
         owner=OWNER,
     )
-    return recipe, hyper
+    return recipe, given
 
 
-def _least_of_histograms(recipe: Recipe, hyper: Hyperparameters, agreement: Agreement) -> float:
+def _least_of_histograms(recipe: Recipe, given: Given, agreement: Agreement) -> float:
     """Return the least epsilon at which the noise of level histograms can be drawn exactly."""
-    filled = hyper.filled(recipe.defaults(None))  # type: ignore[arg-type]
-    assert filled.n_estimators is not None
-    assert filled.max_depth is not None
+    # The papers' values, which depend on no fact.
+    hyper: Any = replace(recipe.parameters(), **given)
     limit = round(1 / GRADIENT_UNIT)
     bound = level_sums(len(agreement.features), limit, agreement.relation)
-    n_ensembles = 1
-    if recipe.name == "seq":
-        n_ensembles = filled.n_estimators
-    elif filled.trees_per_ensemble is not None:
-        n_ensembles = -(-filled.n_estimators // filled.trees_per_ensemble)
-    parts = 2 * max(filled.max_depth, 1) * n_ensembles
+    parts = 2 * max(hyper.max_depth, 1) * recipe.n_ensembles(hyper)
     return float(Fraction(bound.constant * parts, 2**31))
 
 
-def _build(recipe: Recipe, setting: Setting, source: RowStore) -> BoostingLoop:
+def _build(recipe: Recipe, setting: Setting, source: RowStore) -> Growth:
     """Build a recipe's strategies; where they ask for exact sums, with sums that parties give."""
-    loop = recipe.build(setting)
-    if isinstance(loop.learner, PartitionLearner):
-        return loop
-    assert isinstance(loop.learner, SplitLearner)
+    growth = recipe.build(setting)
+    if not recipe.needs_exact_sums:
+        return growth
+    assert isinstance(growth, BoostingLoop)
+    assert isinstance(growth.learner, SplitLearner)
     layout = Layout.of(setting.binner)
-    learner = HistogramLearner(central=loop.learner, source=source, layout=layout)
-    return replace(loop, learner=learner)
-
-
-def _with_facts(fitted: Fitted, agreement: Agreement, ledger: Ledger) -> Fitted:
-    """Add to the report what holds against whom."""
-    more: dict[str, Any] = facts(agreement, ledger)
-    if not fitted.recipe.start_share:
-        more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
-    report = replace(fitted.report, facts=fitted.report.facts | more)
-    ensemble = replace(fitted.ensemble, report=report.to_dict())
-    return replace(fitted, ensemble=ensemble, report=report)
+    learner = HistogramLearner(central=growth.learner, source=source, layout=layout)
+    return replace(growth, learner=learner)

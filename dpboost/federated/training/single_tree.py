@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
+from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.party.boosting_state import check
 from dpboost.federated.party.party import HeldRows
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training import threat_model
-from dpboost.privacy.exact_arithmetic import pure_cost
+from dpboost.losses import Loss
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.exact_arithmetic import NO_COST
+from dpboost.privacy.queries import Command
+from dpboost.recipes.recipe import PublicFacts, Setting
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.recipes.tree_recipe import TreeHyperparameters, TreeRecipe, find_tree_recipe
-from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_queries import (
     CellSizes,
     ClassCounts,
@@ -28,42 +31,103 @@ from dpboost.rows.class_queries import (
     NodeSizes,
     SplitRows,
 )
+from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.site_queries import ImpurityBounds, SplitScores
-from dpboost.schema import ResolvedSchema
+from dpboost.rows.sorted_rows import SortedRows
+from dpboost.schema import ResolvedSchema, lightgbm_name
+from dpboost.training.fit import fit
+from dpboost.training.fitted_model import FittedModel, with_facts
+from dpboost.training.loss_choice import choose_loss
+from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.public_schema import CompletedSchema
-from dpboost.training.tree_fit import (
-    FittedTree,
-    check_least_epsilon,
-    public_classes,
-    release_tree,
-    rows_of_tree,
-)
+from dpboost.training.request import FitRequest, Inputs
 from dpboost.trees.growing_tree import Splits
 
 #: Recipes whose questions parties can answer.
-FEDERATED_RECIPES = tuple(name for name, recipe in TREE_ALGORITHMS.items() if recipe.sums_alone)
+FEDERATED_RECIPES = tuple(
+    name for name, recipe in TREE_ALGORITHMS.items() if not recipe.needs_exact_sums
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlantTree:
     """Have a party put its rows into the agreed bins, at the root of a single tree."""
 
-    def execute(self, rows: HeldRows) -> ClassRows:
+    def execute(self, rows: HeldRows) -> SortedRows:
         """Return the rows as a tree looks at them, by the terms that the party has approved."""
         check(isinstance(rows, HeldRows))
-        agreement = rows.agreement
-        recipe, hyper = agreed_recipe(agreement, "PlantTree")
-        schema = agreement.declared.resolve(agreement.features)
-        binner = public_binner(schema, hyper.max_bin or recipe.max_bin)
-        return rows_of_tree(
-            rows.table,
-            rows.labels,
-            binner,
-            public_classes(schema),
-            recipe.candidates(binner),
-            rows.n_threads,
-        )
+        inputs = agreed_inputs(rows.agreement)
+        request = agreed_request(rows.agreement, "PlantTree").on_columns(inputs)
+        schema = inputs.schema
+        loss, classes = choose_loss(request.recipe, request.objective, schema, inputs.extras)
+        binner = inputs.binner(schema, request)
+        growth = request.recipe.build(setting_of(request, inputs, loss, binner, len(classes)))
+        encoded = EncodeLabels(loss=loss, classes=classes).execute(rows)
+        planted = growth.binning(binner, loss, None).execute(encoded)
+        assert isinstance(planted, SortedRows)
+        return planted
+
+
+def setting_of(
+    request: FitRequest, inputs: Inputs, loss: Loss, binner: Binner, n_classes: int
+) -> Setting:
+    """Return what a party builds the agreed tree from, of which it needs the way to the root."""
+    privacy = request.privacy
+    facts = PublicFacts(
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        n_rows=None,
+        n_features=inputs.columns.n_features,
+        loss=loss,
+        given=request.given,
+        budget=NO_COST,
+        accountant=PureAccountant(),
+        neighbours=privacy.neighbours,
+        max_rows=inputs.schema.max_rows,
+        n_classes=n_classes,
+    )
+    return Setting(
+        hyper=request.recipe.settle(facts),
+        loss=loss,
+        binner=binner,
+        facts=facts,
+        public=request.public,
+        n_threads=1,
+    )
+
+
+class PartyTree:
+    """The rows of parties as the store of a single tree.
+
+    Parameters
+    ----------
+    coordinator : Coordinator
+
+    Privacy
+    -------
+    It has no exact sums to give. What parties do with labels and bins they do by the terms.
+    """
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.sensitive = coordinator.sensitive
+        self.each = coordinator.each
+        self.release = coordinator.release
+        self.noise_variance_ratio = coordinator.noise_variance_ratio
+        self._coordinator = coordinator
+
+    def apply(self, order: Command) -> None:
+        """Tell all parties, with the next question."""
+        if isinstance(order, EncodeLabels):
+            return  # a part of PlantTree
+        self._coordinator.apply(PlantTree() if isinstance(order, BinRows) else order)
+
+    def exact(self, query: Any) -> NoReturn:
+        """Raise: parties show no sums without noise."""
+        raise TypeError("Parties answer through the gate alone: there are no exact sums of theirs.")
+
+    def tally(self, query: Any) -> NoReturn:
+        """Raise: parties show no counts without noise."""
+        raise TypeError("Parties answer through the gate alone: declare classes and categories.")
 
 
 for _name, _kind in {
@@ -82,27 +146,49 @@ for _name, _kind in {
     wire.known(_name, _kind)
 
 
-def agreed_recipe(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyperparameters]:
-    """Return recipe and hyper-parameters of an agreement on a single tree.
+def agreed_request(agreement: Agreement, owner: str) -> FitRequest:
+    """Return what an agreement on a single tree asks of a fit.
 
     Raises
     ------
     InvalidParameterError
         Where the recipe is not one for parties, or a value is not one for the recipe.
     """
-    recipe = find_tree_recipe(
-        {name: TREE_ALGORITHMS[name] for name in FEDERATED_RECIPES}, agreement.recipe, owner
+    recipe = TREE_ALGORITHMS.get(agreement.recipe)
+    if recipe is None or recipe.needs_exact_sums:
+        must = "one of " + ", ".join(map(repr, FEDERATED_RECIPES))
+        raise refuse("recipe", owner, must, agreement.recipe)
+    recipe.check(agreement.hyper, owner)
+    return FitRequest(
+        task=agreement.task,
+        recipe=recipe,
+        given=agreement.hyper,
+        privacy=privacy_of(agreement, owner),
+        objective=ObjectiveRequest(task=agreement.task),
+        public=np.random.default_rng(0),
+        owner=owner,
+        n_jobs=1,
     )
-    hyper = TreeHyperparameters(**agreement.hyper)
-    hyper.validate(owner)
-    recipe.check(hyper, owner)
-    nominal = agreement.declared.resolve(agreement.features).categories
-    listed = np.isin(np.arange(len(agreement.features)), list(nominal))
-    return recipe, hyper.on_columns(agreement.features, listed, owner)
 
 
-def check_agreement(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeHyperparameters]:
-    """Return recipe and hyper-parameters of an agreement under which a tree can be grown.
+def agreed_inputs(agreement: Agreement) -> Inputs:
+    """Return what is public of the tables that an agreement is about."""
+    names = tuple(lightgbm_name(name) for name in agreement.features)
+    schema = agreement.declared.resolve(agreement.features)
+    listed = {
+        place
+        for place, values in schema.categories.items()
+        if any(isinstance(value, str) for value in values)
+    }
+    return Inputs(
+        columns=ColumnFacts(feature_names=names, categorical=frozenset(listed)),
+        schema=schema,
+        classes=schema.classes,
+    )
+
+
+def check_agreement(agreement: Agreement, owner: str) -> FitRequest:
+    """Return what is asked by an agreement under which a tree can be grown.
 
     Raises
     ------
@@ -113,11 +199,11 @@ def check_agreement(agreement: Agreement, owner: str) -> tuple[TreeRecipe, TreeH
         raise refuse("agreement", owner, "for classification", agreement.task)
     if agreement.accountant != "pure":
         raise refuse("agreement", owner, "in pure epsilon", agreement.accountant)
-    recipe, hyper = agreed_recipe(agreement, owner)
+    request = agreed_request(agreement, owner)
     check_declared(agreement.declared.resolve(agreement.features), owner)
-    n_features = len(agreement.features)
-    check_least_epsilon(recipe, hyper, n_features, privacy_of(agreement, owner), owner)
-    return recipe, hyper
+    request.on_columns(agreed_inputs(agreement))
+    request.check_epsilon(len(agreement.features))
+    return request
 
 
 def check_declared(schema: ResolvedSchema, owner: str) -> None:
@@ -136,7 +222,7 @@ def check_declared(schema: ResolvedSchema, owner: str) -> None:
         )
 
 
-def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
+def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedModel:
     """Release one tree from the rows of parties.
 
     Parameters
@@ -148,7 +234,7 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
 
     Returns
     -------
-    FittedTree
+    FittedModel
         With the report of the coordinator's ledger.
 
     Raises
@@ -163,35 +249,10 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedTree:
     The coordinator sees sums that carry the noise of the charge, choices that parties have
     released from their own rows, and nothing else.
     """
-    agreement = coordinator.agreement
-    recipe, hyper = check_agreement(agreement, owner)
-    schema = agreement.declared.resolve(agreement.features)
-    privacy = privacy_of(agreement, owner)
-    binner = public_binner(schema, hyper.max_bin or recipe.max_bin)
-    coordinator.apply(PlantTree())
-    return release_tree(
-        coordinator,
-        recipe=recipe,
-        hyperparameters=hyper,
-        binner=binner,
-        completed=CompletedSchema(
-            schema=schema, assumed=(), learned=(), budget=pure_cost(coordinator.ledger.epsilon)
-        ),
-        privacy=privacy,
-        ledger=coordinator.ledger,
-        n_threads=1,
-        facts=lambda: threat_model.facts(agreement, coordinator.ledger),
-    )
-
-
-def public_binner(schema: ResolvedSchema, n_bins: int) -> Binner:
-    """Return the bins of the model; text categories are read by their names."""
-    listed: dict[int, Any] = {
-        place: list(values)
-        for place, values in schema.categories.items()
-        if any(isinstance(value, str) for value in values)
-    }
-    return Binner.from_schema(schema, n_bins=n_bins, categorical=listed)
+    agreement, ledger = coordinator.agreement, coordinator.ledger
+    request = check_agreement(agreement, owner)
+    fitted = fit(PartyTree(coordinator), agreed_inputs(agreement), request, ledger)
+    return with_facts(fitted, threat_model.facts(agreement, ledger))
 
 
 def privacy_of(agreement: Agreement, owner: str) -> PrivacyRequest:

@@ -20,24 +20,29 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.boosting.single_tree import ClassResponse, SingleTree, TreeLearner
 from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import release_sizes, row_limits
 from dpboost.growing.frontier import BestFirst
 from dpboost.growing.grower import grow
+from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
-from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.recipes.dpboost import pure_accountant
+from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
+from dpboost.recipes.single_tree.least_epsilon import least_of_parts
+from dpboost.rows.class_queries import MOST_CLASSES
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
@@ -46,17 +51,26 @@ from dpboost.trees.split_candidates import Candidates
 #: here is a choice and a gain.
 SIZE, CHOICE, GAIN = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
 
-DEFAULTS = TreeHyperparameters(
-    max_depth=10,
-    criterion="entropy",
-    max_bin=11,
-    selection="exponential",
-    leaf_share=0.5,
-    n_splits=512,
-    depth_budget="decay",
-    target_error=0.1,
-    least_gain=0.01,
-)
+
+@dataclass(frozen=True, kw_only=True)
+class TopDownParameters(Parameters):
+    """What the algorithm and its forms for several data holders work with."""
+
+    max_depth: int = 10
+    criterion: str = "entropy"
+    max_bin: int = 11
+    leaf_share: float = 0.5
+    n_splits: int = 512
+    depth_budget: str = "decay"
+    target_error: float = 0.1
+    least_gain: float = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenTopDownParameters(TopDownParameters):
+    """The same where splits are chosen rather than read off released counts."""
+
+    selection: str = "exponential"
 
 
 def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
@@ -141,7 +155,7 @@ class TopDown:
         with ledger.sequential("splits"):
             growing = grow(propose_splits, rows.split, BestFirst(self.n_splits))
         counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=pure_epsilon(leaf_budget), ledger=ledger
+            rows, growing.leaves, budget=leaf_budget, ledger=ledger
         )
         return GrownTree(
             growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=np.concatenate(sizes)
@@ -157,22 +171,17 @@ class TopDown:
     ) -> tuple[NDArray[np.float64], Splits]:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_choice, for_gain = divide(budget, (SIZE, CHOICE, GAIN))
-        sizes, noise_stddev = release_sizes(
-            rows, nodes, epsilon=pure_epsilon(for_size), ledger=ledger
-        )
+        sizes, noise_stddev = release_sizes(rows, nodes, budget=for_size, ledger=ledger)
         whole = (sizes if root is None else root)[0]
         large = large_nodes(sizes, whole, self.target_error / self.n_splits)
         if not large.any():
             return sizes, Splits.none()
         nodes, limits = nodes[large], row_limits(sizes[large], noise_stddev, self.max_rows)
         scores = rows.scores(nodes, self.measure, limits)
-        chosen = ledger.release(
-            SELECTIONS[self.selection](epsilon=pure_epsilon(for_choice)),
-            scores,
-            label="split choice",
-        )
+        mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], for_choice)
+        chosen = ledger.release(mechanism, scores, label="split choice")
         released = ledger.release(
-            DiscreteLaplace(epsilon=pure_epsilon(for_gain)),
+            ledger.accountant.noise(for_gain),
             rows.gains(scores, chosen, nodes, self.measure, limits),
             label="split gain",
         )
@@ -190,17 +199,21 @@ class TopDown:
         )
 
 
-def build(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDown:
-    """DP-TopDown for filled hyper-parameters."""
-    assert hyper.max_depth is not None
-    assert hyper.criterion is not None
-    assert hyper.selection is not None
-    assert hyper.leaf_share is not None
-    assert hyper.n_splits is not None
-    assert hyper.depth_budget is not None
-    assert hyper.target_error is not None
-    assert hyper.least_gain is not None
-    return TopDown(
+def counted_tree(setting: Setting, learner: TreeLearner, candidates: Candidates) -> SingleTree:
+    """Return a tree of classes whose probabilities are shares of the released counts."""
+    response = ClassResponse(
+        n_classes=setting.facts.n_classes,
+        probability=CountedProbability(),
+        weighted=setting.weighted,
+        monotone=MonotoneLeaves.of(setting.constraints.monotone, setting.binner),
+    )
+    return SingleTree(learner=learner, response=response, candidates=candidates)
+
+
+def build(setting: Setting) -> SingleTree:
+    """DP-TopDown."""
+    hyper: ChosenTopDownParameters = setting.hyper
+    learner = TopDown(
         measure=CRITERIA[hyper.criterion],
         selection=hyper.selection,
         weights=level_weights(hyper.depth_budget, hyper.max_depth),
@@ -208,28 +221,35 @@ def build(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDown:
         n_splits=hyper.n_splits,
         target_error=hyper.target_error,
         least_gain=hyper.least_gain,
-        max_rows=facts.max_rows,
+        max_rows=setting.facts.max_rows,
     )
+    return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-def parts(hyper: TreeHyperparameters, n_features: int) -> float:
+def defaults(facts: PublicFacts) -> ChosenTopDownParameters:
+    """Return the values of the paper's experiments."""
+    return ChosenTopDownParameters()
+
+
+def parts(given: Given, n_features: int) -> float:
     """Return into how many parts the smallest release divides the budget."""
-    filled = hyper.filled(DEFAULTS)
-    assert filled.max_depth is not None
-    assert filled.depth_budget is not None
-    assert filled.leaf_share is not None
-    weights = level_weights(filled.depth_budget, max(filled.max_depth, 1))
-    return float(1 / (min(weights) * min(CHOICE, GAIN))) / (1 - filled.leaf_share)
+    hyper = replace(ChosenTopDownParameters(), **given)
+    weights = level_weights(hyper.depth_budget, max(hyper.max_depth, 1))
+    return float(1 / (min(weights) * min(CHOICE, GAIN))) / (1 - hyper.leaf_share)
 
 
-DP_TOPDOWN = TreeRecipe(
+DP_TOPDOWN = Recipe(
     name="dp_topdown",
-    criteria=("entropy", "gini", "root_gini"),
-    used=frozenset(DEFAULTS.given()),
+    parameters=ChosenTopDownParameters,
+    choices={"criterion": ("entropy", "gini", "root_gini")},
     max_bin=11,
-    defaults=lambda facts: DEFAULTS,
-    candidates=Candidates.of,
+    accountant=pure_accountant,
+    defaults=defaults,
     build=build,
-    parts=parts,
-    probability=CountedProbability(),
+    least_epsilon=least_of_parts(parts),
+    constraints=DIRECTIONS,
+    tasks=frozenset({"classification"}),
+    single=True,
+    most_classes=MOST_CLASSES,
+    weights=True,
 )

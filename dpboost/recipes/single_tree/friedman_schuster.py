@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.boosting.single_tree import SingleTree
 from dpboost.data.binner import Binner
-from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
+from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import (
     ChoicePerFeature,
     JointChoice,
@@ -39,20 +39,43 @@ from dpboost.growing.class_selectors import (
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.pruning import prune
-from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.recipes.dpboost import pure_accountant
+from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
+from dpboost.recipes.single_tree.dp_topdown import counted_tree
+from dpboost.recipes.single_tree.least_epsilon import least_of_parts
+from dpboost.rows.class_queries import MOST_CLASSES
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import MULTIWAY, Candidates
 
-DEFAULTS = TreeHyperparameters(
-    max_depth=5,
-    criterion="max",
-    max_bin=10,
-    selection="exponential",
-    prune=False,
-)
+
+@dataclass(frozen=True, kw_only=True)
+class SulqParameters(Parameters):
+    """What SuLQ-ID3 works with."""
+
+    max_depth: int = 5
+    criterion: str = "max"
+    max_bin: int = 10
+    prune: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ID3Parameters(SulqParameters):
+    """What DiffPID3 works with."""
+
+    selection: str = "exponential"
+
+
+@dataclass(frozen=True, kw_only=True)
+class C45Parameters(ID3Parameters):
+    """What DiffPC4.5 works with."""
+
+    max_bin: int = 255
+    prune: bool = True
+    threshold_draws: str = "joint"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,22 +109,20 @@ class TopDownInduction:
 
     def learn(self, rows: ClassStatistics, *, budget: PrivacyCost, ledger: Ledger) -> GrownTree:
         """Release one tree."""
-        part = pure_epsilon(budget) / Fraction((1 + self.draws) * self.max_depth + 2)
+        part = budget / Fraction((1 + self.draws) * self.max_depth + 2)
         sizes: list[NDArray[np.float64]] = []
 
         def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
             depth = int(growing.depth[nodes[0]])
             with ledger.sequential(f"depth {depth}"):
-                own, noise_stddev = release_sizes(rows, nodes, epsilon=part, ledger=ledger)
+                own, noise_stddev = release_sizes(rows, nodes, budget=part, ledger=ledger)
                 sizes.append(own)
                 if depth == self.max_depth:
                     return Splits.none()
                 return self._splits(rows, nodes, growing, own, noise_stddev, part, ledger)
 
         growing = grow(propose_splits, rows.split, DepthWise())
-        counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=part, ledger=ledger
-        )
+        counts, noise_stddev = release_leaf_counts(rows, growing.leaves, budget=part, ledger=ledger)
         tree = GrownTree(
             growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=np.concatenate(sizes)
         )
@@ -114,7 +135,7 @@ class TopDownInduction:
         growing: GrowingTree,
         sizes: NDArray[np.float64],
         noise_stddev: float,
-        part: Epsilon,
+        part: PrivacyCost,
         ledger: Ledger,
     ) -> Splits:
         """Release splits of the nodes that are large enough."""
@@ -135,7 +156,7 @@ class TopDownInduction:
             nodes[go],
             row_limits(sizes[go], noise_stddev, self.max_rows),
             offered[go],
-            epsilon=part,
+            budget=part,
             ledger=ledger,
         )
         feature = candidates.features_of(chosen)
@@ -158,90 +179,103 @@ def mixed(binner: Binner) -> Candidates:
 
 
 def _build(
-    chooser: SplitSelector, draws: int, hyper: TreeHyperparameters, facts: TreeFacts
-) -> TopDownInduction:
-    assert hyper.max_depth is not None
-    assert hyper.prune is not None
-    return TopDownInduction(
+    setting: Setting, chooser: SplitSelector, candidates: Candidates, draws: int = 1
+) -> SingleTree:
+    hyper: SulqParameters = setting.hyper
+    learner = TopDownInduction(
         chooser=chooser,
         draws=draws,
         max_depth=hyper.max_depth,
-        max_rows=facts.max_rows,
+        max_rows=setting.facts.max_rows,
         pruned=hyper.prune,
     )
+    return counted_tree(setting, learner, candidates)
 
 
-def build_sulq(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDownInduction:
-    """SuLQ-ID3 for filled hyper-parameters."""
-    assert hyper.criterion is not None
-    return _build(NoisyCountChoice(measure=CRITERIA[hyper.criterion]), 1, hyper, facts)
+def build_sulq(setting: Setting) -> SingleTree:
+    """SuLQ-ID3."""
+    chooser = NoisyCountChoice(measure=CRITERIA[setting.hyper.criterion])
+    return _build(setting, chooser, multiway(setting.binner))
 
 
-def build_id3(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDownInduction:
-    """DiffPID3 for filled hyper-parameters."""
-    assert hyper.criterion is not None
-    assert hyper.selection is not None
-    chooser = JointChoice(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
-    return _build(chooser, 1, hyper, facts)
+def _joint(hyper: ID3Parameters) -> JointChoice:
+    return JointChoice(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
 
 
-def build_c45(hyper: TreeHyperparameters, facts: TreeFacts) -> TopDownInduction:
-    """DiffPC4.5 for filled hyper-parameters."""
+def build_id3(setting: Setting) -> SingleTree:
+    """DiffPID3."""
+    return _build(setting, _joint(setting.hyper), multiway(setting.binner))
+
+
+def build_c45(setting: Setting) -> SingleTree:
+    """DiffPC4.5."""
+    hyper: C45Parameters = setting.hyper
+    candidates = mixed(setting.binner)
     if hyper.threshold_draws == "joint":
-        return build_id3(hyper, facts)
-    assert hyper.criterion is not None
-    assert hyper.selection is not None
+        return _build(setting, _joint(hyper), candidates)
     chooser = ChoicePerFeature(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
-    draws = 1 + len(numeric_features(facts.candidates))
-    return _build(chooser, draws, hyper, facts)
+    return _build(setting, chooser, candidates, 1 + len(numeric_features(candidates)))
 
 
-def parts(defaults: TreeHyperparameters, hyper: TreeHyperparameters, n_features: int) -> float:
+def parts(given: Given, n_features: int) -> float:
     """Return into how many parts the smallest release divides the budget at most."""
-    filled = hyper.filled(defaults)
-    assert filled.max_depth is not None
-    draws = 1 + n_features if filled.threshold_draws == "per_feature" else 1
+    draws = 1 + n_features if given.get("threshold_draws") == "per_feature" else 1
     # Of SuLQ-ID3 a feature gets half of a part divided by their number, but whole counts.
-    return (1 + draws) * filled.max_depth + 2 + 2 * n_features / 1026
+    depth = given.get("max_depth", SulqParameters().max_depth)
+    return float((1 + draws) * depth + 2 + 2 * n_features / 1026)
 
 
-def sulq_parts(hyper: TreeHyperparameters, n_features: int) -> float:
+def sulq_parts(given: Given, n_features: int) -> float:
     """Return into how many parts SuLQ-ID3 divides the budget, in units of a split score."""
-    return max(1.0, 2 * n_features / 1026) * parts(SULQ_DEFAULTS, hyper, n_features)
+    return max(1.0, 2 * n_features / 1026) * parts(given, n_features)
 
 
-SULQ_DEFAULTS = replace(DEFAULTS, selection=None)
-C45_DEFAULTS = replace(DEFAULTS, max_bin=255, threshold_draws="joint", prune=True)
+def sulq_defaults(facts: PublicFacts) -> SulqParameters:
+    """Return the values of the paper's experiments."""
+    return SulqParameters()
 
-DIFFP_ID3 = TreeRecipe(
+
+def id3_defaults(facts: PublicFacts) -> ID3Parameters:
+    """Return the values of the paper's experiments."""
+    return ID3Parameters()
+
+
+def c45_defaults(facts: PublicFacts) -> C45Parameters:
+    """Return the values of the paper's experiments."""
+    return C45Parameters()
+
+
+DIFFP_ID3 = Recipe(
     name="diffp_id3",
-    criteria=("max", "gini", "entropy"),
-    used=frozenset(DEFAULTS.given()),
+    parameters=ID3Parameters,
+    choices={"criterion": ("max", "gini", "entropy")},
     max_bin=10,
-    defaults=lambda facts: DEFAULTS,
-    candidates=multiway,
+    accountant=pure_accountant,
+    defaults=id3_defaults,
     build=build_id3,
-    parts=partial(parts, DEFAULTS),
-    probability=CountedProbability(),
+    least_epsilon=least_of_parts(parts),
+    constraints=DIRECTIONS,
+    tasks=frozenset({"classification"}),
+    single=True,
+    most_classes=MOST_CLASSES,
+    weights=True,
 )
 
 SULQ_ID3 = replace(
     DIFFP_ID3,
     name="sulq_id3",
-    used=frozenset(SULQ_DEFAULTS.given()),
-    defaults=lambda facts: SULQ_DEFAULTS,
+    parameters=SulqParameters,
+    defaults=sulq_defaults,
     build=build_sulq,
-    parts=sulq_parts,
-    sums_alone=True,
+    least_epsilon=least_of_parts(sulq_parts),
+    needs_exact_sums=False,
 )
 
 DIFFP_C45 = replace(
     DIFFP_ID3,
     name="diffp_c45",
-    used=frozenset(C45_DEFAULTS.given()),
+    parameters=C45Parameters,
     max_bin=255,
-    defaults=lambda facts: C45_DEFAULTS,
-    candidates=mixed,
+    defaults=c45_defaults,
     build=build_c45,
-    parts=partial(parts, C45_DEFAULTS),
 )

@@ -32,6 +32,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import release_sizes, row_limits
 from dpboost.growing.frontier import DepthWise
@@ -45,12 +46,22 @@ from dpboost.growing.split_finders import (
     SplitFinder,
 )
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.single_tree.dp_topdown import DEFAULTS, DP_TOPDOWN, large_nodes, level_weights
-from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters
+from dpboost.recipes.parameters import CRITERIA, Given
+from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.single_tree.dp_topdown import (
+    DP_TOPDOWN,
+    ChosenTopDownParameters,
+    TopDownParameters,
+    counted_tree,
+    large_nodes,
+    level_weights,
+)
+from dpboost.recipes.single_tree.least_epsilon import least_of_parts
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
+from dpboost.trees.split_candidates import Candidates
 
 #: Parts of a node's budget for its size and for its split, as in the paper.
 SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
@@ -109,7 +120,7 @@ class SummedTopDown:
         growing = grow(propose_splits, rows.split, DepthWise())
         kept, origin = keep_best(growing, np.concatenate(priority), self.n_splits)
         counts, noise_stddev = release_leaf_counts(
-            rows, origin[kept.leaves], epsilon=pure_epsilon(leaf_budget), ledger=ledger
+            rows, origin[kept.leaves], budget=leaf_budget, ledger=ledger
         )
         found = np.concatenate(sizes)[origin]
         return GrownTree(growing=kept, counts=counts, noise_stddev=noise_stddev, sizes=found)
@@ -124,9 +135,7 @@ class SummedTopDown:
     ) -> Splits:
         """Release sizes of nodes, and splits of those that are large enough."""
         for_size, for_split = divide(budget, (SIZE, SPLIT))
-        own, noise_stddev = release_sizes(
-            rows, nodes, epsilon=pure_epsilon(for_size), ledger=ledger
-        )
+        own, noise_stddev = release_sizes(rows, nodes, budget=for_size, ledger=ledger)
         sizes.append(own)
         large = large_nodes(own, sizes[0][0], self.target_error / self.n_splits)
         if not large.any():
@@ -135,7 +144,7 @@ class SummedTopDown:
             rows,
             nodes[large],
             row_limits(own[large], noise_stddev, self.max_rows),
-            epsilon=pure_epsilon(for_split),
+            budget=for_split,
             ledger=ledger,
         )
         good = gains > self.least_gain
@@ -150,79 +159,85 @@ class SummedTopDown:
         )
 
 
-def _build(finder: SplitFinder, hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
-    assert hyper.max_depth is not None
-    assert hyper.leaf_share is not None
-    assert hyper.n_splits is not None
-    assert hyper.depth_budget is not None
-    assert hyper.target_error is not None
-    assert hyper.least_gain is not None
-    return SummedTopDown(
+@dataclass(frozen=True, kw_only=True)
+class LocalParameters(ChosenTopDownParameters):
+    """What LocalRNM works with."""
+
+    selection: str = "permute_and_flip"
+
+
+def _build(setting: Setting, finder: SplitFinder) -> SingleTree:
+    hyper: TopDownParameters = setting.hyper
+    learner = SummedTopDown(
         finder=finder,
         weights=level_weights(hyper.depth_budget, hyper.max_depth),
         leaf_share=Fraction(str(hyper.leaf_share)) if hyper.max_depth else Fraction(1),
         n_splits=hyper.n_splits,
         target_error=hyper.target_error,
         least_gain=hyper.least_gain,
-        max_rows=facts.max_rows,
+        max_rows=setting.facts.max_rows,
     )
+    return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-def build_noisy_counts(hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
-    """NoisyCounts for filled hyper-parameters."""
-    assert hyper.criterion is not None
-    return _build(HistogramFinder(measure=CRITERIA[hyper.criterion]), hyper, facts)
+def build_noisy_counts(setting: Setting) -> SingleTree:
+    """NoisyCounts."""
+    return _build(setting, HistogramFinder(measure=CRITERIA[setting.hyper.criterion]))
 
 
-def build_local_rnm(hyper: TreeHyperparameters, facts: TreeFacts) -> SummedTopDown:
-    """LocalRNM for filled hyper-parameters."""
-    assert hyper.criterion is not None
-    assert hyper.selection is not None
+def build_local_rnm(setting: Setting) -> SingleTree:
+    """LocalRNM."""
+    hyper: LocalParameters = setting.hyper
     finder = LocalChoiceFinder(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
-    return _build(finder, hyper, facts)
+    return _build(setting, finder)
 
 
-def _levels(hyper: TreeHyperparameters) -> float:
+def _levels(given: Given) -> float:
     """Return into how many parts the budget of the last depth's splits divides the whole."""
-    filled = hyper.filled(DEFAULTS)
-    assert filled.max_depth is not None
-    assert filled.depth_budget is not None
-    assert filled.leaf_share is not None
-    weights = level_weights(filled.depth_budget, max(filled.max_depth, 1))
-    return float(1 / (min(weights) * SPLIT)) / (1 - filled.leaf_share)
+    hyper = replace(LocalParameters(), **given)
+    weights = level_weights(hyper.depth_budget, max(hyper.max_depth, 1))
+    return float(1 / (min(weights) * SPLIT)) / (1 - hyper.leaf_share)
 
 
-def noisy_counts_parts(hyper: TreeHyperparameters, n_features: int) -> float:
+def noisy_counts_parts(given: Given, n_features: int) -> float:
     """Return into how many parts NoisyCounts divides the budget, in units of a split score."""
-    return _levels(hyper) * max(1.0, n_features / 1026)
+    return _levels(given) * max(1.0, n_features / 1026)
 
 
-def local_rnm_parts(hyper: TreeHyperparameters, n_features: int) -> float:
+def local_rnm_parts(given: Given, n_features: int) -> float:
     """Return into how many parts LocalRNM divides the budget, in units of a split score.
 
     In the tables of the chosen splits a row counts half of those units at most.
     """
-    return _levels(hyper) / float(min(CHOICES, COUNTS))
+    return _levels(given) / float(min(CHOICES, COUNTS))
 
 
-COUNTED_DEFAULTS = replace(DEFAULTS, selection=None)
-LOCAL_DEFAULTS = replace(DEFAULTS, selection="permute_and_flip")
+def counted_defaults(facts: PublicFacts) -> TopDownParameters:
+    """Return the values of the paper's experiments."""
+    return TopDownParameters()
+
+
+def local_defaults(facts: PublicFacts) -> LocalParameters:
+    """Return the values of the paper's experiments."""
+    return LocalParameters()
+
 
 NOISY_COUNTS = replace(
     DP_TOPDOWN,
     name="noisy_counts",
-    used=frozenset(COUNTED_DEFAULTS.given()),
-    defaults=lambda facts: COUNTED_DEFAULTS,
+    parameters=TopDownParameters,
+    defaults=counted_defaults,
     build=build_noisy_counts,
-    parts=noisy_counts_parts,
-    sums_alone=True,
+    least_epsilon=least_of_parts(noisy_counts_parts),
+    needs_exact_sums=False,
 )
 
 LOCAL_RNM = replace(
     NOISY_COUNTS,
     name="local_rnm",
-    used=frozenset(LOCAL_DEFAULTS.given()),
-    defaults=lambda facts: LOCAL_DEFAULTS,
+    parameters=LocalParameters,
+    defaults=local_defaults,
     build=build_local_rnm,
-    parts=local_rnm_parts,
+    least_epsilon=least_of_parts(local_rnm_parts),
+    weights=False,
 )

@@ -29,7 +29,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
+from dpboost.boosting.single_tree import SingleTree
+from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.histogram_saving import SavedHistograms
@@ -40,14 +41,36 @@ from dpboost.growing.released_splits import (
     worth_splitting,
 )
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import PrivacyCost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
-from dpboost.recipes.tree_recipe import CRITERIA, TreeFacts, TreeHyperparameters, TreeRecipe
+from dpboost.recipes.dpboost import pure_accountant
+from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
+from dpboost.recipes.single_tree.dp_topdown import counted_tree
+from dpboost.recipes.single_tree.least_epsilon import least_of_parts
+from dpboost.rows.class_queries import MOST_CLASSES
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.split_candidates import Candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramParameters(Parameters):
+    """What Algorithm 5 works with."""
+
+    max_depth: int = 5
+    criterion: str = "gini"
+    max_bin: int = 10
+    leaf_share: float = 0.5
+    least_rows: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavingParameters(HistogramParameters):
+    """What Algorithm 6 works with."""
+
+    bounds_share: float = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +107,9 @@ class WholeHistograms:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
-            released = ledger.release(
-                DiscreteLaplace(epsilon=pure_epsilon(level)),
-                rows.histograms(nodes),
-                label="class counts",
-            )
+            noise = ledger.accountant.noise(level)
+            histograms = ledger.release(noise, rows.histograms(nodes), label="class counts")
+            released = histograms / rows.row_units
             sums = np.add.reduceat(released, candidates.cell_offsets[:-1], axis=1)
             chosen, purity = best_candidates(
                 released,
@@ -100,77 +121,79 @@ class WholeHistograms:
 
         growing = grow(propose_splits, rows.split, DepthWise())
         counts, noise_stddev = release_leaf_counts(
-            rows, growing.leaves, epsilon=pure_epsilon(shares.leaves), ledger=ledger
+            rows, growing.leaves, budget=shares.leaves, ledger=ledger
         )
         return GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev)
 
 
-def build_histograms(hyper: TreeHyperparameters, facts: TreeFacts) -> WholeHistograms:
-    """Algorithm 5 for filled hyper-parameters."""
-    assert hyper.max_depth is not None
-    assert hyper.criterion is not None
-    assert hyper.leaf_share is not None
-    assert hyper.least_rows is not None
-    return WholeHistograms(
+def build_histograms(setting: Setting) -> SingleTree:
+    """Algorithm 5."""
+    hyper: HistogramParameters = setting.hyper
+    learner = WholeHistograms(
         measure=CRITERIA[hyper.criterion],
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         least_rows=hyper.least_rows,
     )
+    return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-def build_saving(hyper: TreeHyperparameters, facts: TreeFacts) -> SavedHistograms:
-    """Algorithm 6 for filled hyper-parameters."""
-    assert hyper.max_depth is not None
-    assert hyper.leaf_share is not None
-    assert hyper.bounds_share is not None
-    assert hyper.least_rows is not None
-    return SavedHistograms(
+def build_saving(setting: Setting) -> SingleTree:
+    """Algorithm 6."""
+    hyper: SavingParameters = setting.hyper
+    learner = SavedHistograms(
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         bounds_share=Fraction(str(hyper.bounds_share)),
         least_rows=hyper.least_rows,
     )
+    return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-DEFAULTS = TreeHyperparameters(
-    max_depth=5, criterion="gini", max_bin=10, leaf_share=0.5, least_rows=10
-)
-SAVING_DEFAULTS = replace(DEFAULTS, bounds_share=0.25)
+def defaults(facts: PublicFacts) -> HistogramParameters:
+    """Return the values of the thesis."""
+    return HistogramParameters()
 
 
-def parts(hyper: TreeHyperparameters, n_features: int) -> float:
+def saving_defaults(facts: PublicFacts) -> SavingParameters:
+    """Return the values of the thesis."""
+    return SavingParameters()
+
+
+def parts(given: Given, n_features: int) -> float:
     """Return into how many parts the budget is divided at most, in units of a split score."""
-    filled = hyper.filled(SAVING_DEFAULTS)
-    assert filled.max_depth is not None
-    assert filled.leaf_share is not None
-    assert filled.bounds_share is not None
-    levels = max(filled.max_depth, 1) / (1 - filled.leaf_share)
-    bounds = (BOUND_UNITS_PER_ROW + 1) / filled.bounds_share
+    hyper = replace(SavingParameters(), **given)
+    levels = max(hyper.max_depth, 1) / (1 - hyper.leaf_share)
+    bounds = (BOUND_UNITS_PER_ROW + 1) / hyper.bounds_share
     return max(
-        levels * n_features * max(bounds, 1 / (1 - filled.bounds_share)) / 1026,
-        1 / filled.leaf_share / 1026,
+        levels * n_features * max(bounds, 1 / (1 - hyper.bounds_share)) / 1026,
+        1 / hyper.leaf_share / 1026,
     )
 
 
-HISTOGRAMS = TreeRecipe(
+HISTOGRAMS = Recipe(
     name="histograms",
-    criteria=("gini", "entropy", "max", "root_gini"),
-    used=frozenset(DEFAULTS.given()),
+    parameters=HistogramParameters,
+    choices={"criterion": ("gini", "entropy", "max", "root_gini")},
     max_bin=10,
-    defaults=lambda facts: DEFAULTS,
-    candidates=Candidates.of,
+    accountant=pure_accountant,
+    defaults=defaults,
     build=build_histograms,
-    parts=parts,
-    probability=CountedProbability(),
-    sums_alone=True,
+    least_epsilon=least_of_parts(parts),
+    constraints=DIRECTIONS,
+    tasks=frozenset({"classification"}),
+    single=True,
+    most_classes=MOST_CLASSES,
+    weights=True,
+    needs_exact_sums=False,
 )
 
 HISTOGRAMS_SAVING = replace(
     HISTOGRAMS,
     name="histograms_saving",
-    criteria=("gini",),
-    used=frozenset(SAVING_DEFAULTS.given()),
-    defaults=lambda facts: SAVING_DEFAULTS,
+    parameters=SavingParameters,
+    choices={"criterion": ("gini",)},
+    defaults=saving_defaults,
     build=build_saving,
+    weights=False,
 )

@@ -15,7 +15,8 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
+from dpboost.recipes.parameters import given as set_values
+from dpboost.recipes.recipe import PublicFacts, Setting
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import threshold_sets
@@ -70,7 +71,7 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
     algorithm = ALGORITHMS.find(recipe, "test")
     facts = public_facts(loss, n_rows=None, given=hyper)
     setting = Setting(
-        hyper=hyper.filled(algorithm.defaults(facts)),
+        hyper=algorithm.settle(facts),
         loss=loss,
         binner=None,
         facts=facts,
@@ -124,11 +125,13 @@ def test_squared_loss_equals_the_reference(recipe, per_ensemble, seed, monkeypat
     loss = SquaredLoss.from_label_bounds(-2.0, 2.0)
     labels = loss.encode_labels(signal)
     n_trees, depth, rate = 7, 3, 0.25
-    hyper = Hyperparameters(
-        n_estimators=n_trees,
-        max_depth=depth,
-        learning_rate=rate,
-        trees_per_ensemble=per_ensemble,
+    hyper = set_values(
+        {
+            "n_estimators": n_trees,
+            "max_depth": depth,
+            "learning_rate": rate,
+            "trees_per_ensemble": per_ensemble,
+        }
     )
     books = ledger()
     # Public coins, so that the reference can deal the same rows.
@@ -168,7 +171,7 @@ def test_logistic_loss_equals_the_reference(seed):
     bins, signal = table(400, seed)
     loss = LogisticLoss()
     labels = (signal > 0.2).astype(np.int64)
-    hyper = Hyperparameters(n_estimators=5, max_depth=3, learning_rate=0.25)
+    hyper = {"n_estimators": 5, "max_depth": 3, "learning_rate": 0.25}
     expected = boost(
         bins,
         labels,
@@ -211,10 +214,10 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
     watcher = Watcher([None, 0.5, 1e-9] + [None] * 9, last=3)
     algorithm = ALGORITHMS.find(recipe, "test")
     sharing = {"best": 1, "dpboost": 4}.get(recipe)
-    hyper = Hyperparameters(n_estimators=12, max_depth=2, trees_per_ensemble=sharing)
+    hyper = set_values({"n_estimators": 12, "max_depth": 2, "trees_per_ensemble": sharing})
     facts = public_facts(loss, n_rows=400.0, given=hyper)
     setting = Setting(
-        hyper=hyper.filled(algorithm.defaults(facts)),
+        hyper=algorithm.settle(facts),
         loss=loss,
         binner=FakeBinner(),
         facts=facts,

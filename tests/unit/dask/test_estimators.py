@@ -21,9 +21,21 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 from lightgbm.dask import DaskLGBMClassifier, DaskLGBMRegressor  # noqa: E402
 
 import dpboost  # noqa: E402
-from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError  # noqa: E402
-from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor  # noqa: E402
+from dpboost import (  # noqa: E402
+    DPBoostClassifier,
+    DPBoostRegressor,
+    DPTreeClassifier,
+    DPTreeRegressor,
+    InvalidParameterError,
+)
+from dpboost.dask import (  # noqa: E402
+    DaskDPBoostClassifier,
+    DaskDPBoostRegressor,
+    DaskDPTreeClassifier,
+    DaskDPTreeRegressor,
+)
 from dpboost.lightgbm.evaluation import PublicRowsWarning  # noqa: E402
+from dpboost.recipes.single_tree import TREE_ALGORITHMS  # noqa: E402
 from dpboost.training.privacy_params import NotPrivateWarning  # noqa: E402
 from dpboost.training.public_schema import UndeclaredWarning  # noqa: E402
 
@@ -322,3 +334,38 @@ def test_types_of_partitions_are_those_of_the_whole_table(client):
         one = text(DPBoostRegressor(**given).fit(rows, Y))
         assert text(DaskDPBoostRegressor(client=client, **given).fit(parts, y).to_local()) == one
         assert one != text(DPBoostRegressor(**given).fit(rows.astype(float), Y))
+
+
+@pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))
+@pytest.mark.parametrize("n_parts", [2, 5])
+def test_a_single_tree_does_not_depend_on_partitions(client, recipe, n_parts):
+    options = {"noise_seed": 1, "recipe": recipe, "schema": {"bounds": DECLARED["bounds"]}}
+    given, parts = {}, {}
+    if TREE_ALGORITHMS[recipe].weights:
+        options["max_weight"] = 1.0
+        weights = np.arange(len(X)) % 4 / 3
+        given, parts = {"sample_weight": weights}, {"sample_weight": chunked(weights, n_parts)}
+    expected = DPTreeClassifier(**options).fit(X, CLASSES, **given)
+    model = DaskDPTreeClassifier(**options, client=client)
+    model.fit(chunked(X, n_parts), chunked(CLASSES, n_parts), **parts)
+    assert text(model) == text(expected)
+    probability = model.predict_proba(chunked(X, n_parts))
+    assert np.array_equal(probability.compute(), expected.predict_proba(X))
+    assert np.array_equal(model.predict(chunked(X, n_parts)).compute(), expected.predict(X))
+    assert model.to_local().export_text() == expected.export_text()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_tree_of_numbers_does_not_either(client, delta):
+    options = {"noise_seed": 1, "schema": DECLARED, "delta": delta}
+    expected = DPTreeRegressor(**options).fit(X, Y)
+    model = DaskDPTreeRegressor(**options, client=client).fit(chunked(X, 3), chunked(Y, 3))
+    assert text(model) == text(expected)
+    assert np.array_equal(model.predict(chunked(X, 3)).compute(), expected.predict(X))
+    assert "client : distributed.Client" in DaskDPTreeRegressor.__doc__
+
+
+def test_trees_on_a_cluster_refuse_users(client):
+    model = DaskDPTreeClassifier(rows_per_user=2, client=client)
+    with pytest.raises(InvalidParameterError, match="cannot protect users"):
+        model.fit(chunked(X, 2), chunked(CLASSES, 2), user_ids=chunked(CLASSES, 2))

@@ -94,7 +94,7 @@ def test_leaf_counts_are_one_release(class_rows, class_statistics, open_ledger, 
     statistics.split(splits(0, feature=2, n_branches=3))
     ledger = open_ledger(epsilon)
     counts, noise_stddev = release_leaf_counts(
-        statistics, np.array([1, 2, 3], dtype=np.int32), epsilon=epsilon, ledger=ledger
+        statistics, np.array([1, 2, 3], dtype=np.int32), budget=epsilon, ledger=ledger
     )
     assert counts.shape == (3, 3)
     (entry,) = ledger.entries

@@ -33,21 +33,21 @@ def choose(chooser, statistics, ledger, epsilon=EXACT, nodes=ROOT, offered=None)
         nodes,
         limits(nodes),
         everything(nodes) if offered is None else offered,
-        epsilon=epsilon,
+        budget=epsilon,
         ledger=ledger,
     )
 
 
 def test_sizes_come_with_the_deviation_of_their_noise(class_rows, class_statistics, open_ledger):
     statistics = class_statistics(*class_rows())
-    size, noise_stddev = release_sizes(statistics, ROOT, epsilon=EXACT, ledger=open_ledger())
+    size, noise_stddev = release_sizes(statistics, ROOT, budget=EXACT, ledger=open_ledger())
     assert (size[0], noise_stddev) == (class_rows()[2].sum(), 0)
     epsilon = Fraction(1, 10)
     sizes = [
-        release_sizes(statistics, ROOT, epsilon=epsilon, ledger=open_ledger(epsilon))[0][0]
+        release_sizes(statistics, ROOT, budget=epsilon, ledger=open_ledger(epsilon))[0][0]
         for _ in range(5)
     ]
-    _, noise_stddev = release_sizes(statistics, ROOT, epsilon=epsilon, ledger=open_ledger(epsilon))
+    _, noise_stddev = release_sizes(statistics, ROOT, budget=epsilon, ledger=open_ledger(epsilon))
     assert noise_stddev == pytest.approx(10 * 2**0.5, rel=0.01)
     assert max(abs(found - size[0]) for found in sizes) < 40 * noise_stddev
 

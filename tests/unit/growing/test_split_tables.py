@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dpboost._utils.threads import Threads
 from dpboost.growing.split_tables import SplitTables
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.rows.class_node_rows import ClassRows
@@ -26,7 +27,9 @@ def test_tables_of_the_chosen_splits_are_those_of_the_rows(chosen):
     random = np.random.default_rng(0)
     bins = np.array([random.integers(0, n + 1, 300) for n in LAYOUT.n_bins], dtype=np.uint8)
     classes = random.integers(0, 2, 300).astype(np.uint8)
-    rows = ClassRows(bins, classes, np.ones(300, bool), n_classes=2, candidates=LAYOUT, n_threads=1)
+    rows = ClassRows(
+        bins, classes, np.ones(300, bool), n_classes=2, candidates=LAYOUT, threads=Threads(1)
+    )
     chosen = np.array(chosen, dtype=np.int32)
     tables = SplitTables.of(np.zeros(1, dtype=np.int32), chosen, LAYOUT, 2)
     left, right = tables.branches(tables.query.evaluate(rows))

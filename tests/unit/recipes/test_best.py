@@ -227,7 +227,7 @@ OTHER = {
 
 
 def test_every_hyper_parameter_of_the_recipe_is_tried():
-    assert set(OTHER) == BEST.used
+    assert set(OTHER) == BEST.parameters.names()
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

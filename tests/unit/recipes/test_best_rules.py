@@ -16,6 +16,7 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.budget import divide
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.best import (
+    BEST,
     BY_SIGN,
     BY_SIZE,
     MOST_ROUNDS,
@@ -24,7 +25,7 @@ from dpboost.recipes.best import (
     build,
     defaults,
 )
-from dpboost.recipes.recipe import Hyperparameters, PublicFacts, Setting
+from dpboost.recipes.recipe import PublicFacts, Setting
 
 SQUARED = SquaredLoss.from_label_bounds(-1, 1)
 SOFTMAX = SoftmaxLoss(n_outputs=4)
@@ -37,7 +38,7 @@ def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
         n_rows=rows_times_epsilon,
         n_features=n_features,
         loss=loss,
-        given=Hyperparameters(),
+        given={},
         budget=Fraction(1),
         accountant=GDPAccountant() if delta else PureAccountant(),
         neighbours=Neighbours.ADD_REMOVE,
@@ -48,10 +49,10 @@ def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
 @pytest.mark.parametrize("shared", [1, 8])
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_leaves_are_regularised_by_the_noise_of_their_hessian_sums(loss, shared, neighbours):
-    given = Hyperparameters(trees_per_ensemble=shared, n_estimators=64)
+    given = {"trees_per_ensemble": shared, "n_estimators": 64}
     for budget in (Fraction(1, 10), Fraction(2), Fraction(40), math.inf):
         chosen = replace(facts(1e5, loss), given=given, budget=budget, neighbours=neighbours)
-        hyper = given.filled(defaults(chosen))
+        hyper = BEST.settle(chosen)
         # What the learner draws in a round, from its own scale.
         loop = build(setting_of(chosen, hyper))
         noise = chosen.accountant.noise(divide(budget, [1] * (64 // shared))[0])

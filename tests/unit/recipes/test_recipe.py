@@ -1,5 +1,5 @@
 import math
-from dataclasses import FrozenInstanceError, asdict, fields, replace
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,8 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.recipe import CONSTRAINTS, Hyperparameters, PublicFacts, Setting
+from dpboost.recipes.parameters import check_given, given
+from dpboost.recipes.recipe import PublicFacts, Setting
 
 LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
 
@@ -56,10 +57,10 @@ UNUSED = {
 def test_integers_are_taken_up_to_both_ends(name):
     low, high = ENDS[name]
     for value in (low, high, None):
-        Hyperparameters(**{name: value}).validate("X")
+        check_given(given({name: value}), "X")
     for value in (low - 1, high + 1, float(low), True, "1"):
         with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of X"):
-            Hyperparameters(**{name: value}).validate("X")
+            check_given(given({name: value}), "X")
 
 
 @pytest.mark.parametrize(
@@ -75,21 +76,24 @@ def test_integers_are_taken_up_to_both_ends(name):
 )
 def test_other_parameters_are_checked_by_name(name, good, bad):
     for value in [*good, None]:
-        Hyperparameters(**{name: value}).validate("X")
+        check_given(given({name: value}), "X")
     for value in bad:
         with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of X"):
-            Hyperparameters(**{name: value}).validate("X")
+            check_given(given({name: value}), "X")
 
 
 def test_a_rule_fills_only_what_is_open():
-    rule = Hyperparameters(n_estimators=50, max_depth=6, learning_rate=0.1)
-    request = Hyperparameters(n_estimators=1, max_depth=0)
-    filled = request.filled(rule)
-    assert filled == Hyperparameters(n_estimators=1, max_depth=0, learning_rate=0.1)
-    assert request.given() == {"n_estimators": 1, "max_depth": 0}, "0 is given, None is not"
-    assert request.n_estimators == 1, "a request is not changed"
+    request = given({"n_estimators": 1, "max_depth": 0, "learning_rate": None})
+    assert request == {"n_estimators": 1, "max_depth": 0}, "0 is given, None is not"
+    filled = ALGORITHMS["dpboost"].settle(replace(public_facts(), given=request))
+    assert (filled.n_estimators, filled.max_depth, filled.learning_rate) == (1, 0, 0.1)
     with pytest.raises(FrozenInstanceError):
         filled.max_depth = 3
+
+
+def test_names_that_no_recipe_has_are_refused():
+    with pytest.raises(InvalidParameterError, match="parameters of recipes by name"):
+        check_given({"depth": 3}, "X")
 
 
 def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
@@ -99,7 +103,7 @@ def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
         n_rows=n_rows,
         n_features=3,
         loss=loss,
-        given=Hyperparameters(),
+        given={},
         budget=Fraction(1) if epsilon < math.inf else math.inf,
         accountant=GDPAccountant() if delta else PureAccountant(),
         neighbours=Neighbours.ADD_REMOVE,
@@ -108,9 +112,10 @@ def public_facts(loss=LOSS, *, epsilon=1.0, delta=1e-6, n_rows=1000.0):
 
 def build(name, request, loss=LOSS, *, delta=1e-6):
     """Return the strategies of a recipe over two numeric features and a categorical one."""
-    recipe, facts = ALGORITHMS.find(name, "X"), public_facts(loss, delta=delta)
+    recipe = ALGORITHMS.find(name, "X")
+    facts = replace(public_facts(loss, delta=delta), given=request)
     setting = Setting(
-        hyper=request.filled(recipe.defaults(facts)),
+        hyper=recipe.settle(facts),
         loss=loss,
         binner=Binner(
             features=(
@@ -131,12 +136,12 @@ def build(name, request, loss=LOSS, *, delta=1e-6):
 @pytest.mark.parametrize("name", ALGORITHMS.names)
 def test_a_value_that_the_recipe_does_not_use_is_refused_by_name(name):
     recipe = ALGORITHMS.find(name, "X")
-    assert set(VALUES) | CONSTRAINTS == {field.name for field in fields(Hyperparameters)}
-    assert recipe.used == set(VALUES) - UNUSED[name]
-    recipe.check(Hyperparameters(), "X")
+    used = recipe.parameters.names()
+    assert used == set(VALUES) - UNUSED[name]
+    recipe.check({}, "X")
     for key, value in VALUES.items():
-        request = Hyperparameters(**{key: value})
-        if key in recipe.used:
+        request = {key: value}
+        if key in used:
             recipe.check(request, "X")
         else:
             with pytest.raises(InvalidParameterError, match=f"'{key}' parameter of X") as caught:
@@ -149,15 +154,15 @@ def test_a_value_that_the_recipe_does_not_use_is_refused_by_name(name):
 def test_every_recipe_uses_what_it_says(name, loss):
     recipe = ALGORITHMS.find(name, "X")
     assert recipe.name == name
-    values = {key: value for key, value in VALUES.items() if key in recipe.used}
-    request = Hyperparameters(**values)
-    filled = asdict(request.filled(recipe.defaults(public_facts(loss))))
-    assert {key: filled[key] for key in recipe.used} == values
-    loop = build(name, request, loss)
+    used = recipe.parameters.names()
+    values = {key: value for key, value in VALUES.items() if key in used}
+    filled = recipe.settle(replace(public_facts(loss), given=values))
+    assert filled.values() == values
+    loop = build(name, values, loss)
     learner = loop.learner
     assert (loop.n_rounds, learner.learning_rate) == (7, 0.3)
     assert learner.loss is loss
-    if "trees_per_ensemble" in recipe.used:
+    if "trees_per_ensemble" in used:
         assert loop.schedule == EnsembleOfEnsembles(trees_per_ensemble=3, learning_rate=0.3)
     if name == "best":
         assert isinstance(learner, PartitionLearner)
@@ -186,25 +191,18 @@ def test_rules_are_complete_and_valid(name, loss, delta):
         for n_rows in (1.0, 1e3, 1e5, 1e8):
             facts = public_facts(loss, epsilon=epsilon, delta=delta, n_rows=n_rows)
             rule = recipe.defaults(facts)
-            rule.validate("X")
-            assert recipe.used <= set(rule.given())
+            check_given(rule.values(), "X")
+            assert recipe.parameters.names() == set(rule.values())
             assert rule.max_bin == recipe.max_bin
 
 
-@pytest.mark.parametrize("name", ALGORITHMS.names)
-def test_rules_leave_open_what_the_recipe_does_not_have(name):
-    rule = ALGORITHMS.find(name, "X").defaults(public_facts())
-    left_open = {key for key, value in asdict(rule).items() if value is None}
-    assert left_open - CONSTRAINTS == UNUSED[name]
-
-
 def test_recipes_differ_in_how_trees_share_rows_and_clip_leaves():
-    request = Hyperparameters(learning_rate=0.5)
-    grouped = replace(request, trees_per_ensemble=4)
+    request = {"learning_rate": 0.5}
+    grouped = request | {"trees_per_ensemble": 4}
     loops = {
         name: build(
             name,
-            grouped if "trees_per_ensemble" in ALGORITHMS.find(name, "X").used else request,
+            grouped if "trees_per_ensemble" in ALGORITHMS[name].parameters.names() else request,
         )
         for name in ALGORITHMS.names
     }
@@ -224,12 +222,12 @@ def test_recipes_differ_in_how_trees_share_rows_and_clip_leaves():
 
 @pytest.mark.parametrize(("delta", "norm"), [(0.0, "l1"), (1e-6, "l2")])
 def test_noise_of_best_follows_delta(delta, norm):
-    assert build("best", Hyperparameters(), delta=delta).learner.scale.norm == norm
+    assert build("best", {}, delta=delta).learner.scale.norm == norm
 
 
 def test_a_clip_that_decays_to_nothing_is_still_charged():
     """A learning rate of 1 leaves no share and no leaf value to all trees but the first."""
-    learner = build("dpboost", Hyperparameters(learning_rate=1.0)).learner
+    learner = build("dpboost", {"learning_rate": 1.0}).learner
     leaf = replace(learner.leaf, clip=learner.clip.at(1))
     assert leaf.clip == 0.0
     assert [leaf.bound(relation).constant for relation in Neighbours] == [1, 2]

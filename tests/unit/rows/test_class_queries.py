@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -53,7 +54,7 @@ def place(bins, classes, made=()):
         np.ones(len(classes), dtype=bool),
         n_classes=N_CLASSES,
         candidates=LAYOUT,
-        n_threads=1,
+        threads=Threads(1),
     )
     for one in made:
         rows = SplitRows(splits=one).execute(rows)

@@ -109,8 +109,9 @@ def test_a_delta_above_one_over_the_released_rows_warns(delta):
 def test_a_delta_that_is_not_spent_does_not_warn():
     assert told(regressor(delta=0.5, recipe="dpboost", epsilon=8.0).fit, X, Y) == []
     schema = {**BOUNDS, "classes": [0, 1]}
-    assert told(DPTreeClassifier(delta=0.5, schema=schema, epsilon=4.0).fit, X, LABELS) == []
-    learned = DPTreeClassifier(delta=0.5, schema=BOUNDS, epsilon=4.0, assume_public=())
+    tree = {"delta": 0.5, "epsilon": 4.0, "recipe": "diffp_id3"}
+    assert told(DPTreeClassifier(schema=schema, **tree).fit, X, LABELS) == []
+    learned = DPTreeClassifier(schema=BOUNDS, assume_public=(), **tree)
     (message,) = told(learned.fit, X, LABELS)
     assert "more than one over" in message
 

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dpboost._utils.threads import Threads
 from dpboost.federated.training.pooled_rows import Places
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
@@ -31,7 +32,7 @@ def rows(n_rows, seed):
             is_categorical=np.zeros(1, dtype=np.uint8),
             kinds=np.array([THRESHOLD], dtype=np.uint8),
         ),
-        n_threads=1,
+        threads=Threads(1),
     )
 
 

@@ -232,3 +232,23 @@ def test_integer_roundings_go_up():
     assert [bound.constant for bound in counts(ADD)] == [1, 1]
     assert [bound.constant for bound in counts(REPLACE)] == [2, 2]
     assert counts(REPLACE, 2**16)[1].constant == math.isqrt(2 * 2**32) + 1
+
+
+def test_range_of_the_gain_of_rows_with_weights():
+    """A row of weight w adds w x to the sum and w to the count."""
+    random = np.random.default_rng(0)
+    ridge = 0.1
+    n = 200_000
+    weight = np.where(random.random(n) < 0.3, 1.0, random.random(n))
+    counted = np.concatenate([random.uniform(0, 3, n // 2), random.uniform(0, 1e4, n // 2)])
+    total = counted * np.where(random.random(n) < 0.5, 1, random.uniform(-1, 1, n))
+    gradient = np.where(random.random(n) < 0.5, -1.0, random.uniform(-1, 1, n))
+
+    def score(s, m):
+        return s**2 / (m + ridge)
+
+    moved = score(total + weight * gradient, counted + weight) - score(total, counted)
+    assert moved.min() >= -3
+    assert moved.max() <= 1
+    assert moved.min() < -2.9
+    assert moved.max() > 0.85

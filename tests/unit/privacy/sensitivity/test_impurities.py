@@ -114,6 +114,40 @@ def test_the_change_of_a_row_in_rows(measure, n_classes, n_rows):
 
 
 @EACH
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_rows", [LEAST_ROWS, 1000])
+def test_a_row_of_a_smaller_weight_does_no_more(measure, n_classes, n_rows):
+    """Counts in units of 2^-16 rows, as rows with weights are counted."""
+    one = 2**16
+    random = np.random.default_rng(5)
+    tables = np.concatenate(
+        [
+            one * all_tables(n_classes, 20),
+            random.integers(0, 70 * one, (3000, n_classes)),
+            random.integers(0, 40, (3000, n_classes)),
+        ]
+    )
+    caps = np.full(len(tables), impurities.cap(measure, n_rows))
+    scales = np.full(len(tables), impurities.scale(measure, n_rows, n_classes) / one)
+
+    def weighted(of):
+        out = np.empty(len(of), dtype=np.int64)
+        kernel.node_scores(np.ascontiguousarray(of), int(measure), caps, scales, out)
+        return out
+
+    assert np.array_equal(weighted(one * (tables // one)), scores(tables // one, measure, n_rows))
+    before, worst = weighted(tables), 0
+    for weight in (1, 100, one // 3, one):
+        added = tables.copy()
+        added[:, 0] += weight
+        moved = weighted(added) - before
+        assert moved.max() <= 1
+        assert moved.min() >= -UNITS_PER_ROW - 1
+        worst = max(worst, -int(moved.min()))
+    assert worst >= 0.9 * UNITS_PER_ROW
+
+
+@EACH
 def test_scores_are_the_floors_of_the_impurity(measure):
     tables = all_tables(3, 12)
     n_rows = 100

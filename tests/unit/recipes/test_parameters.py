@@ -4,8 +4,9 @@ import pytest
 
 from dpboost import InvalidParameterError
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.parameters import check_given
+from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.recipes.tree_recipe import TreeHyperparameters, find_tree_recipe
 
 BAD = {
     "max_depth": [-1, 13, 2.0, True, "3"],
@@ -25,23 +26,12 @@ BAD = {
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, bad in BAD.items() for v in bad])
 def test_values_outside_their_interval_are_refused(name, value):
     with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of Tree"):
-        TreeHyperparameters(**{name: value}).validate("Tree")
+        check_given({name: value}, "Tree")
 
 
 def test_the_gain_ratio_is_refused_with_its_reason():
     with pytest.raises(InvalidParameterError, match="what one row changes"):
-        TreeHyperparameters(criterion="gain_ratio").validate("Tree")
-
-
-def test_nothing_set_is_valid():
-    TreeHyperparameters().validate("Tree")
-    assert TreeHyperparameters().given() == {}
-
-
-def test_what_the_user_leaves_open_is_filled():
-    own = TreeHyperparameters(max_depth=3, prune=False)
-    filled = own.filled(TreeHyperparameters(max_depth=9, prune=True, max_bin=7))
-    assert filled.given() == {"max_depth": 3, "prune": False, "max_bin": 7}
+        check_given({"criterion": "gain_ratio"}, "Tree")
 
 
 MEANINGLESS = [
@@ -57,14 +47,14 @@ MEANINGLESS = [
 @pytest.mark.parametrize(("recipe", "name", "value"), MEANINGLESS)
 def test_values_without_a_meaning_are_refused(recipe, name, value):
     with pytest.raises(InvalidParameterError, match="has no meaning for recipe"):
-        TREE_ALGORITHMS[recipe].check(TreeHyperparameters(**{name: value}), "Tree")
+        TREE_ALGORITHMS[recipe].check({name: value}, "Tree")
 
 
 def test_criteria_belong_to_recipes():
     for recipe in TREE_ALGORITHMS.values():
         for criterion in ("gini", "entropy", "max", "root_gini"):
-            request = TreeHyperparameters(criterion=criterion)
-            if criterion in recipe.criteria:
+            request = {"criterion": criterion}
+            if criterion in recipe.choices["criterion"]:
                 recipe.check(request, "Tree")
             else:
                 with pytest.raises(InvalidParameterError, match="criterion"):
@@ -74,25 +64,35 @@ def test_criteria_belong_to_recipes():
 @pytest.mark.parametrize("name", ["none", None, 3])
 def test_unknown_recipes_are_refused_with_the_names_there_are(name):
     with pytest.raises(InvalidParameterError, match="'best', 'dp_topdown'"):
-        find_tree_recipe(dict(TREE_ALGORITHMS), name, "Tree")
+        TREE_ALGORITHMS.find(name, "Tree")
 
 
 def test_a_recipe_of_ones_own_is_taken_as_it_is():
     own = replace(TREE_ALGORITHMS["diffp_id3"], name="mine")
-    assert find_tree_recipe(dict(TREE_ALGORITHMS), own, "Tree") is own
+    assert TREE_ALGORITHMS.find(own, "Tree") is own
 
 
 @pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))
 def test_the_least_epsilon_grows_with_what_divides_it(recipe):
     algorithm = TREE_ALGORITHMS[recipe]
 
-    def least(**options):
-        return algorithm.least_epsilon(
-            TreeHyperparameters(**options), 10, options.pop("neighbours", Neighbours.ADD_REMOVE)
-        )
+    def least(neighbours=Neighbours.ADD_REMOVE, **given):
+        terms = Terms(delta=0.0, task="classification", neighbours=neighbours, n_features=10)
+        return algorithm.least_epsilon(given, terms)
 
     assert 0 < least(max_depth=2) < least(max_depth=12) < 0.2
-    add, replace = (
-        algorithm.least_epsilon(TreeHyperparameters(), 10, relation) for relation in Neighbours
+    add, replaced = map(least, Neighbours)
+    assert replaced == 2 * add
+
+
+@pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))
+def test_recipes_declare_what_they_can_do(recipe):
+    algorithm = TREE_ALGORITHMS[recipe]
+    assert algorithm.single
+    assert algorithm.tasks == {"classification"}
+    assert algorithm.most_classes == 255
+    assert algorithm.needs_exact_sums == (
+        recipe in ("best", "dp_topdown", "diffp_id3", "diffp_c45")
     )
-    assert replace == 2 * add
+    with pytest.raises(InvalidParameterError, match="learns a regression"):
+        algorithm.check_task("regression", "Tree")

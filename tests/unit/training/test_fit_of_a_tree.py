@@ -10,11 +10,15 @@ import scipy.sparse
 
 from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning, UndeclaredWarning
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.recipes.tree_recipe import TreeHyperparameters
 
 RECIPES = list(TREE_ALGORITHMS)
 SCHEMA = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+
+
+def terms(neighbours):
+    return Terms(delta=0.0, task="classification", neighbours=neighbours, n_features=2)
 
 
 def table(n_rows=400, seed=0):
@@ -49,9 +53,7 @@ def test_classes_are_learned_where_they_may_not_be_assumed():
 def test_the_least_epsilon_is_drawn_and_less_is_refused(recipe, neighbours):
     X, y = table()
     for depth in (1, 10):
-        least = TREE_ALGORITHMS[recipe].least_epsilon(
-            TreeHyperparameters(max_depth=depth), 2, neighbours
-        )
+        least = TREE_ALGORITHMS[recipe].least_epsilon({"max_depth": depth}, terms(neighbours))
         options = {"recipe": recipe, "neighbours": neighbours.value, "schema": SCHEMA, "n_jobs": 1}
         model = DPTreeClassifier(epsilon=least, max_depth=depth, **options).fit(X, y)
         assert model.privacy_report_.epsilon_spent <= least
@@ -61,8 +63,8 @@ def test_the_least_epsilon_is_drawn_and_less_is_refused(recipe, neighbours):
 
 def test_the_least_epsilon_serves_where_bounds_are_learned_and_thresholds_drawn_one_by_one():
     X, y = table()
-    hyper = TreeHyperparameters(threshold_draws="per_feature", max_depth=5)
-    least = TREE_ALGORITHMS["diffp_c45"].least_epsilon(hyper, 2, Neighbours.ADD_REMOVE)
+    given = {"threshold_draws": "per_feature", "max_depth": 5}
+    least = TREE_ALGORITHMS["diffp_c45"].least_epsilon(given, terms(Neighbours.ADD_REMOVE))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeclaredWarning)
         DPTreeClassifier(

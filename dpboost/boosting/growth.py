@@ -1,0 +1,106 @@
+"""What a recipe builds: the growth of a model from rows, round by round or in one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.data.binner import Binner
+from dpboost.losses import Loss
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import RowStore
+from dpboost.rows.encoded_rows import BinRows
+from dpboost.rows.row_attributes import Weighting
+from dpboost.trees.exported_tree import ReleasedTree
+from dpboost.trees.tree import Tree
+
+
+class RoundCallback(Protocol):
+    """Looks on while rounds are released; sees released and public values only."""
+
+    def before(self, index: int) -> float | None:
+        """Return the learning rate of the round, None for the learner's own."""
+
+    def after(self, trees: tuple[Tree, ...]) -> bool:
+        """Take the released trees of the round; return whether training ends with it."""
+
+    @property
+    def best_iteration(self) -> int:
+        """The last round that is kept, 0 for all."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Grown:
+    """What a growth has released.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        Round by round, in each one for each output.
+    readable : ReleasedTree or None
+        The tree for people, where it is a single one.
+    class_sizes : ndarray of shape (n_classes,), float64, or None
+        Released numbers of rows of each class, where the leaves hold any.
+    noise_stddev : float
+        Standard deviation of their noise.
+    n_rows : float or None
+        Released number of rows in the leaves, where they hold it.
+    released : tuple of Tree
+        The trees as they were released, where they were brought into order afterwards.
+    """
+
+    trees: tuple[Tree, ...]
+    readable: ReleasedTree | None = None
+    class_sizes: NDArray[np.float64] | None = None
+    noise_stddev: float = 0.0
+    n_rows: float | None = None
+    released: tuple[Tree, ...] = ()
+
+
+class Growth(Protocol):
+    """Strategies that turn rows into trees."""
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds in all; a public number that no row can change."""
+
+    def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
+        """Return the command that puts encoded rows into bins, in the state that growth needs."""
+
+    def run(
+        self,
+        rows: RowStore,
+        binner: Binner,
+        loss: Loss,
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+        n_threads: int,
+        on_tree: Callable[[], None],
+        watch: RoundCallback | None = None,
+    ) -> Grown:
+        """Release all trees within the budget.
+
+        Parameters
+        ----------
+        rows : RowStore
+            Of rows that the command of `binning` has put into bins.
+        binner : Binner
+            Public or released bins.
+        loss : Loss
+            With its start value.
+        budget : Fraction or inf
+            In the unit of the ledger's accountant.
+        ledger : Ledger
+            The gate.
+        n_threads : int
+        on_tree : callable
+            Called after each round, for progress.
+        watch : RoundCallback, optional
+            May set the learning rate of a round, and may end training.
+        """

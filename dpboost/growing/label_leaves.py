@@ -1,0 +1,98 @@
+"""Leaves of single trees of numbers: released sums, and the means made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.class_leaves import GrownTree, add_up
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.rows.label_statistics import LabelStatistics
+from dpboost.rows.newton_sums import SumScale
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSums:
+    """Sums of labels and of weights of all leaves.
+
+    Parameters
+    ----------
+    scale : SumScale
+        How the release is divided between the two.
+
+    Privacy
+    -------
+    One release, a vector of disjoint leaves (``constants.newton_sums``).
+    """
+
+    scale: SumScale
+
+    def release(
+        self,
+        rows: LabelStatistics,
+        leaves: NDArray[np.int32],
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+    ) -> tuple[NDArray[np.float64], float]:
+        """Release the sums.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_leaves, 2), float64
+            Of scaled labels, and rows (or rows of the largest weight); noisy.
+        noise_stddev : float
+            Standard deviation of the noise of a sum of labels.
+        """
+        noise = ledger.accountant.noise(budget)
+        totals = rows.totals(leaves, self.scale)
+        noise_stddev = totals.noise_stddev(noise) * self.scale.gradient_unit_value
+        released = ledger.release(noise, totals, label="leaf sums")
+        units = (self.scale.gradient_unit_value, self.scale.hessian_unit_value)
+        return released.T * np.array(units), noise_stddev
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrunkenMean:
+    """Means of released sums, drawn towards the node above by what is known of the noise.
+
+    From the root down the mean of a node of n released rows is a mean of its own, of weight
+    ``n^2 / (n^2 + n rows + q (s / prior)^2)``, and that of the node above it, where s is the
+    standard deviation of the noise of a leaf's sum and q counts the leaves below: the posterior
+    mean under a prior of variance ``prior**2`` for the step from a node to its child. Above the
+    root is the middle of the label range.
+
+    Parameters
+    ----------
+    prior : float
+        Typical difference of a mean between a node and its child, of labels scaled to [-1, 1].
+    rows : float
+        Rows that the node above counts for.
+
+    Privacy
+    -------
+    Post-processing of released sums and of the public size of their noise.
+    """
+
+    prior: float = 0.2
+    rows: float = 5.0
+
+    def of(self, tree: GrownTree) -> NDArray[np.float64]:
+        """Return the means of all nodes; shape (n_nodes,)."""
+        growing = tree.growing
+        sums, rows = tree.node_counts().T
+        leaves_below = add_up(growing, np.ones(len(tree.counts)))
+        noise = tree.noise_stddev**2 * leaves_below / self.prior**2
+        total = np.maximum(rows, 0.0)
+        weight = total**2 / (total**2 + total * self.rows + noise + 1e-12)
+        own = np.clip(sums / np.maximum(total, 1.0), -1.0, 1.0)
+        result = np.zeros(growing.n_nodes)
+        parent = growing.parent
+        for depth in range(int(growing.depth.max(initial=0)) + 1):
+            level = np.flatnonzero(growing.depth == depth)
+            above = result[parent[level]] if depth else result[level]
+            result[level] = weight[level] * own[level] + (1 - weight[level]) * above
+        return result

@@ -1,0 +1,90 @@
+"""What a single tree may know of its rows, wherever they are. All it hands out is Sensitive."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import Command, Query, RowStore, SumQuery
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.rows.class_queries import SplitRows
+from dpboost.trees.growing_tree import Splits
+from dpboost.trees.split_candidates import Candidates
+
+
+class TreeRowStore(Protocol):
+    """Where the rows of a tree are: a whole ``RowStore``, or parties that have no exact sums."""
+
+    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
+        """Return what the gate takes."""
+
+    def apply(self, order: Command) -> None:
+        """Have an order carried out wherever rows are."""
+
+
+class TreeStatistics:
+    """Statistics of the nodes of one growing tree, asked of a store of rows.
+
+    Nodes have the numbers of the growing tree: the root is 0, and children come in the order in
+    which splits are added.
+
+    Parameters
+    ----------
+    source : TreeRowStore
+        Of rows in the state that the statistics ask. Sums can be had from any store; scores and
+        gains, which do not add up over places, from a trusted one only.
+    candidates : Candidates
+        The public set of splits.
+    neighbours : Neighbours
+        The relation whose constants go with each value.
+    n_threads : int
+        Threads of the kernels; results do not depend on it.
+
+    Privacy
+    -------
+    Hands out Sensitive values with their bounds. Rows are routed by released splits only.
+    """
+
+    def __init__(
+        self,
+        source: TreeRowStore,
+        *,
+        candidates: Candidates,
+        neighbours: Neighbours,
+        n_threads: int,
+    ) -> None:
+        self._source = source
+        self._candidates = candidates
+        self._neighbours = neighbours
+        self._n_threads = n_threads
+        self._cells = candidates.cell_offsets
+
+    @property
+    def source(self) -> TreeRowStore:
+        """Where the rows are."""
+        return self._source
+
+    @property
+    def candidates(self) -> Candidates:
+        """The public set of splits."""
+        return self._candidates
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation."""
+        return self._neighbours
+
+    def ask(self, query: Query) -> Sensitive:
+        """Return the answer to a question, with its bounds under the relation."""
+        return self._source.sensitive(query, self._neighbours)
+
+    def split(self, splits: Splits) -> None:
+        """Send the rows of the split nodes on to their children, which get the next numbers."""
+        self._source.apply(SplitRows(splits=splits))
+
+    def _exact(self, query: SumQuery) -> NDArray[np.int64]:
+        """Private numbers, on the private side: recipes of sums alone never come here."""
+        return cast("RowStore", self._source).exact(query)

@@ -1,0 +1,139 @@
+"""The public outcome of a fit, and what its report says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.boosting.growth import Grown
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.report import PrivacyReport
+from dpboost.recipes.parameters import Parameters
+from dpboost.recipes.recipe import Recipe, Setting
+from dpboost.training.public_schema import CompletedSchema
+from dpboost.training.request import FitRequest
+from dpboost.trees.ensemble import Ensemble
+from dpboost.trees.exported_tree import ReleasedTree
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedModel:
+    """The public outcome of a fit.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Released trees and public bins.
+    recipe : Recipe
+        The algorithm.
+    hyperparameters : Parameters
+        The values used.
+    completed : CompletedSchema
+        The completed schema and where it comes from.
+    report : PrivacyReport
+        Every release and its charge.
+    tree : ReleasedTree or None
+        The tree for people, where it is a single one.
+    """
+
+    ensemble: Ensemble
+    recipe: Recipe
+    hyperparameters: Parameters
+    completed: CompletedSchema
+    report: PrivacyReport
+    tree: ReleasedTree | None = None
+
+
+def fitted_model(
+    grown: Grown,
+    setting: Setting,
+    completed: CompletedSchema,
+    request: FitRequest,
+    ledger: Ledger,
+    *,
+    n_rows: float | None,
+    masses: Mapping[int, NDArray[np.float64]],
+) -> FittedModel:
+    """Write the report and put the model together.
+
+    Parameters
+    ----------
+    grown : Grown
+        What was released.
+    setting : Setting
+    completed : CompletedSchema
+    request : FitRequest
+    ledger : Ledger
+        All of whose releases are made.
+    n_rows : float or None
+        Released number of rows, of weighted ones the sum of their weights; None where the recipe
+        releases none before growth.
+    masses : mapping of int to ndarray of shape (n_bins + 1,)
+        Released rows in the bins of some features.
+
+    Returns
+    -------
+    FittedModel
+    """
+    loss, objective = setting.loss, request.objective
+    report = PrivacyReport.from_ledger(
+        ledger,
+        assumed_public=completed.assumed,
+        facts=_facts(request, setting.hyper, completed),
+        rows_per_user=request.privacy.rows_per_user,
+        continues=objective.continues,
+        earlier=objective.earlier,
+    )
+    starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64))
+    ensemble = Ensemble(
+        trees=grown.trees,
+        binner=setting.binner,
+        start=tuple((starts * loss.unit).tolist()),
+        unit=loss.unit,
+        objective=loss.objective,
+        report=report.to_dict(),
+        n_rows=n_rows if grown.n_rows is None else grown.n_rows,
+        masses=masses,
+        released=grown.released,
+    )
+    return FittedModel(
+        ensemble=ensemble,
+        recipe=request.recipe,
+        hyperparameters=setting.hyper,
+        completed=completed,
+        report=report,
+        tree=grown.readable,
+    )
+
+
+def with_facts(fitted: FittedModel, facts: Mapping[str, bool | int | float | str]) -> FittedModel:
+    """Return the model with more public facts in its report."""
+    report = replace(fitted.report, facts={**fitted.report.facts, **facts})
+    ensemble = replace(fitted.ensemble, report=report.to_dict())
+    return replace(fitted, ensemble=ensemble, report=report)
+
+
+def _facts(
+    request: FitRequest, hyper: Parameters, completed: CompletedSchema
+) -> dict[str, bool | int | float | str]:
+    """Public facts for the report: recipe, parameters, what was declared and learned."""
+    recipe, privacy = request.recipe, request.privacy
+    facts: dict[str, bool | int | float | str] = {
+        "recipe": recipe.name,
+        **hyper.values(),
+        "declared public": privacy.declared,
+        "learned": ", ".join(completed.learned) or "nothing",
+        **privacy.facts,
+    }
+    # A single tree says how many rows of the declared classes there are.
+    counts = recipe.start_share is not None or recipe.single
+    if request.task != "regression" and not counts and privacy.schema.classes is not None:
+        facts["other labels"] = "rows with them take no part; the recipe does not count them"
+    if privacy.part is not None:
+        facts["part of"] = (
+            f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
+        )
+    return facts | request.objective.facts() | (request.monitor.facts if request.monitor else {})

@@ -1,0 +1,75 @@
+"""Rows of this process: read, checked, and handed over to a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.threads import Threads
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.users import first_rows, sample_rows, take_rows
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import LocalRows
+from dpboost.rows.raw_rows import RawRows
+from dpboost.training.inputs import read, read_labels, users_of
+from dpboost.training.request import FitRequest, Inputs
+
+
+def read_local(X: Any, y: Any, request: FitRequest) -> tuple[LocalRows, Inputs, Ledger]:
+    """Read and check the inputs, open the ledger, and make a store of the rows.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    request : FitRequest
+        Checked.
+
+    Returns
+    -------
+    rows : LocalRows
+        Of ``RawRows``. It alone holds what is read here, and lets go of it once rows are in bins.
+    inputs : Inputs
+    ledger : Ledger
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad input, before anything is drawn or charged.
+
+    Privacy
+    -------
+    Where users are protected, secret coins choose the rows of each that take part.
+    """
+    privacy, reading = request.privacy, request.reading
+    table = read(X, privacy.schema, reading)
+    extras = request.objective.read_rows(table.n_rows)
+    labels = read_labels(y, table, request.task)
+    users = users_of(reading, privacy, table, request.owner)
+    inputs = Inputs.of(ColumnFacts.of(table), labels, table.categorical, extras, request)
+    ledger = request.open_ledger(inputs)
+    if privacy.claim is not None and privacy.claim.holdout is not None:
+        # Before anything looks at the rows: those that are set aside enter no release.
+        trained = privacy.claim.set_aside(X, labels, users, ledger.row_coins())
+        X, labels, extras = take_rows(X, trained), labels[trained], extras.take(trained)
+        users = None if users is None else users[trained]
+        table = read(X, privacy.schema, reading)
+    counted: slice | NDArray[np.intp] = slice(None)
+    if users is not None and privacy.rows_per_user is not None:
+        coins = ledger.row_coins().words(0, table.n_rows)
+        chosen = sample_rows(users, privacy.rows_per_user, coins)
+        X, labels, users = take_rows(X, chosen), labels[chosen], users[chosen]
+        extras = extras.take(chosen)
+        table = read(X, privacy.schema, reading)
+        counted = first_rows(users)
+    rows = RawRows(
+        table=table,
+        labels=labels,
+        extras=extras,
+        counted=counted,
+        read_again=lambda schema: read(X, schema, reading),
+        threads=Threads.of(request.n_jobs),
+    )
+    return LocalRows(rows), inputs, ledger

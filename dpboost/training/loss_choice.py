@@ -1,0 +1,160 @@
+"""Which loss the rows are to teach, and where its scores start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.losses import ClassLoss, CustomLoss, Loss
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import RowStore
+from dpboost.recipes.recipe import Recipe
+from dpboost.rows.row_attributes import RowExtras, Weighting
+from dpboost.schema import ResolvedSchema
+from dpboost.training.inputs import check_number_of_classes
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.request import FitRequest
+from dpboost.training.start_value import (
+    SeenRows,
+    release_class_sizes,
+    release_rows,
+    release_start,
+)
+
+
+def choose_loss(
+    recipe: Recipe,
+    objective: ObjectiveRequest,
+    schema: ResolvedSchema,
+    extras: RowExtras,
+    label_spread: float | None = None,
+) -> tuple[Loss, tuple[Any, ...]]:
+    """Choose the loss for released or declared classes or label bounds.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    objective : ObjectiveRequest
+    schema : ResolvedSchema
+        Complete.
+    extras : RowExtras
+    label_spread : float, optional
+        Released spread of the labels.
+
+    Returns
+    -------
+    loss : Loss
+    classes : tuple
+        Public classes in their order, empty for a regression.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where released classes do not suit the fit.
+    """
+    classes: tuple[Any, ...] = ()
+    if objective.task != "regression":
+        assert schema.classes is not None
+        if not schema.classes:
+            raise InvalidParameterError(
+                "No class label passed the threshold of its release: declare the classes with "
+                "Schema(classes=...)."
+            )
+        check_number_of_classes(len(schema.classes), recipe)
+        # In the order of ``classes_``, which scikit-learn wants sorted.
+        classes = tuple(sorted(schema.classes))
+        objective.check_classes(classes, extras)
+    return objective.loss(schema, len(classes), label_spread), classes
+
+
+def weighting_of(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> Weighting | None:
+    """Return how weights are made of those of rows and of given ones of classes."""
+    factors = _factors(objective, classes)
+    if objective.sample_weight is None and factors is None:
+        return None
+    return Weighting(max_weight=objective.max_weight, factors=factors)
+
+
+def start_loss(
+    source: RowStore,
+    loss: Loss,
+    classes: tuple[Any, ...],
+    request: FitRequest,
+    budget: PrivacyCost,
+    ledger: Ledger,
+) -> tuple[Loss, Weighting | None, SeenRows | None]:
+    """Release what the recipe asks for: a start value and a row count, class sizes, or nothing.
+
+    Parameters
+    ----------
+    source : RowStore
+        Of ``EncodedRows``.
+    loss : Loss
+    classes : tuple
+    request : FitRequest
+    budget : Fraction or inf
+        0 where the recipe releases nothing.
+    ledger : Ledger
+
+    Returns
+    -------
+    loss : Loss
+        With its start.
+    weighting : Weighting or None
+        How rows are weighted.
+    seen : SeenRows or None
+    """
+    objective = request.objective
+    if not budget:
+        return loss, weighting_of(objective, classes), None
+    if request.recipe.start_share is None:
+        seen = release_rows(source, budget=budget, ledger=ledger)
+        return loss, weighting_of(objective, classes), seen
+    fixed = isinstance(loss, CustomLoss)
+    if objective.init_score is not None:
+        # LightGBM does not boost from an average either where scores are given.
+        loss = loss.starting_from((0,) * loss.n_outputs)
+        fixed = True
+    if objective.class_weight != "balanced":
+        weighting = weighting_of(objective, classes)
+        loss, seen = release_start(
+            loss,
+            source,
+            budget=budget,
+            ledger=ledger,
+            weighting=weighting,
+            fixed=fixed,
+            classes=bool(classes),
+        )
+        weight = 1.0 if weighting is None else weighting.max_weight
+        return loss, weighting, replace(seen, weight=weight)
+    n_classes = len(classes)
+    # With balanced weights all classes have the same share: no start value is to be released.
+    seen = release_class_sizes(n_classes, source, budget=budget, ledger=ledger)
+    sizes = np.maximum(seen.sizes, 1.0)
+    weighting = Weighting(
+        max_weight=objective.max_weight if objective.sample_weight is not None else 1.0,
+        factors=tuple((sizes.min() / sizes).tolist()),
+    )
+    if not fixed:
+        if isinstance(loss, ClassLoss):
+            loss = loss.starting_at(np.full(n_classes, 1 / n_classes))
+        else:
+            loss = loss.starting_at(0.5)
+    balanced = float(sizes.min() * n_classes)
+    return loss, weighting, replace(seen, n_rows=balanced, weight=seen.n_rows / balanced)
+
+
+def _factors(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> tuple[float, ...] | None:
+    """Return the weight of each class where the user gives some."""
+    given = objective.class_weight
+    if objective.scale_pos_weight != 1.0:
+        return 1.0, objective.scale_pos_weight
+    if not isinstance(given, Mapping):
+        return None
+    return tuple(float(given.get(label, 1.0)) for label in classes)

@@ -1,0 +1,311 @@
+"""What is asked of a fit, and what its inputs show in public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import refuse
+from dpboost.boosting.growth import RoundCallback
+from dpboost.data.binner import Binner
+from dpboost.data.column_types import ColumnFacts
+from dpboost.losses import Loss
+from dpboost.privacy.budget import divide
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import RowStore
+from dpboost.recipes.parameters import Given
+from dpboost.recipes.recipe import Recipe, Setting, Terms
+from dpboost.rows.raw_rows import ReadAgain
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import ResolvedSchema, Schema
+from dpboost.training.constraints import constrained
+from dpboost.training.inputs import Reading, check_labels, known_classes, nominal_columns
+from dpboost.training.noise_check import check_noise
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
+from dpboost.training.private_bins import released_columns
+from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
+
+
+class TrainingCallback(Protocol):
+    """Looks on while a model is trained: public rows, released rounds, and callbacks."""
+
+    @property
+    def facts(self) -> dict[str, bool | int | float | str]:
+        """Public facts for the report."""
+
+    def check(self, schema: Schema, n_features: int, classes: Any) -> None:
+        """Refuse what cannot be used, before anything is drawn."""
+
+    def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> RoundCallback:
+        """Prepare with released bins and start values."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitRequest:
+    """What the user asks of a fit.
+
+    Parameters
+    ----------
+    task : {"regression", "classification"}
+        Kind of the labels; the objective says which loss.
+    recipe : Recipe
+    given : mapping
+        Parameters of the recipe that the user has set.
+    privacy : PrivacyRequest
+        The guarantee asked for.
+    objective : ObjectiveRequest
+        What to learn, weights and initial scores.
+    public : numpy.random.Generator
+        Public randomness: random partitions, order of features.
+    owner : str
+        Name of the caller in error messages.
+    reading : Reading, optional
+        How the table is to be read, and whose rows they are.
+    n_jobs : int, optional
+        Threads, as LightGBM counts them.
+    show_progress : bool, default=False
+        Whether a long fit draws a progress bar.
+    monitor : TrainingCallback, optional
+        Looks on, and may end training.
+    """
+
+    task: str
+    recipe: Recipe
+    given: Given
+    privacy: PrivacyRequest
+    objective: ObjectiveRequest
+    public: np.random.Generator
+    owner: str
+    reading: Reading = field(default_factory=Reading)
+    n_jobs: int | None = None
+    show_progress: bool = False
+    monitor: TrainingCallback | None = None
+
+    @property
+    def n_bins(self) -> int:
+        """Bins of a numeric feature."""
+        return int(self.given.get("max_bin", self.recipe.max_bin))
+
+    def checked(self) -> FitRequest:
+        """Check what is asked for before any row is read.
+
+        Returns
+        -------
+        FitRequest
+            With the label bounds that belong to the objective, and a settled budget.
+
+        Raises
+        ------
+        InvalidParameterError
+            For parameters that do not go together.
+        """
+        recipe, privacy, objective = self.recipe, self.privacy, self.objective
+        recipe.check_task(self.task, self.owner)
+        recipe.check(self.given, self.owner)
+        objective.check_recipe(recipe, self.owner)
+        _check_unit(objective, privacy, self.owner)
+        privacy = replace(privacy, schema=objective.completed(privacy.schema))
+        return replace(self, privacy=privacy.settled(recipe.accountant))
+
+    def check_epsilon(self, n_features: int) -> None:
+        """Raise where a release would get too little to be drawn exactly."""
+        privacy = self.privacy
+        accountant = self.recipe.accountant(privacy.epsilon, privacy.delta)
+        terms = Terms(
+            # Pure accounting buys no noise with delta.
+            delta=0.0 if accountant.privacy_measure == "epsilon" else privacy.delta,
+            task=self.task,
+            neighbours=privacy.neighbours,
+            n_features=n_features,
+            weighted=self.objective.sample_weight is not None,
+        )
+        least = self.recipe.least_epsilon(self.given, terms)
+        if privacy.row_epsilon < least:
+            what = "recipe and depth" if self.recipe.single else "recipe, depth and number of trees"
+            raise privacy.refuse_epsilon(self.owner, least, what)
+
+    def divide(
+        self, completed: CompletedSchema, loss: Loss, binner: Binner
+    ) -> tuple[PrivacyCost, PrivacyCost, PrivacyCost]:
+        """Divide the training budget among start, bins and trees; 0 for what is not released."""
+        recipe, delta = self.recipe, self.privacy.delta
+        start = recipe.start_share(loss, delta) if recipe.start_share else recipe.rows_share
+        bins = 0.0
+        if recipe.bins_share and released_columns(binner, completed.schema.integer):
+            bins = recipe.bins_share(delta)
+        shares = [Fraction(str(share)) for share in (start, bins)]
+        for_start, for_bins, rest = divide(completed.budget, [*shares, 1 - sum(shares)])
+        return for_start, for_bins, rest
+
+    def on_columns(self, inputs: Inputs) -> FitRequest:
+        """Return the request with constraints by the positions of columns, or raise."""
+        given = constrained(
+            self.given,
+            inputs.columns,
+            inputs.schema,
+            inputs.nominal,
+            self.privacy,
+            self.owner,
+        )
+        return replace(self, given=given)
+
+    def open_ledger(self, inputs: Inputs) -> Ledger:
+        """Check what can be checked of the inputs, warn, and open the gate.
+
+        Parameters
+        ----------
+        inputs : Inputs
+
+        Returns
+        -------
+        Ledger
+            With the budget of the whole fit.
+
+        Raises
+        ------
+        InvalidParameterError
+            For what could not be finished, before anything is drawn or charged.
+        BudgetExceededError
+            If less is left of the budget than the fit is to take; nothing is drawn or charged.
+        """
+        privacy = self.privacy
+        self.check_epsilon(inputs.columns.n_features)
+        self.on_columns(inputs)
+        if self.monitor is not None:
+            known = inputs.classes
+            self.monitor.check(privacy.schema, inputs.columns.n_features, known)
+        check_learnable(
+            inputs.schema,
+            inputs.columns,
+            task=self.task,
+            assume_public=privacy.assume_public,
+            nominal=inputs.nominal,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+        )
+        check_noise(
+            self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
+        )
+        warn_of_request(privacy, self.task)
+        return privacy.ledger(privacy.accountant(self.recipe))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inputs:
+    """What the inputs of a fit show in public.
+
+    Parameters
+    ----------
+    columns : ColumnFacts
+        Names and kinds of the columns.
+    schema : ResolvedSchema
+        What the user declares, by position.
+    classes : tuple or None
+        The set of labels, where it is declared or public by assumption.
+    lists : mapping of int to sequence
+        Lists of categories that column types bring along, where these are public by assumption.
+    nominal : frozenset of int
+        Columns of numbers that hold categories, which are to be learned.
+    extras : RowExtras
+        Weights and initial scores; only asked whether they are there and how many outputs they
+        are for.
+    """
+
+    columns: ColumnFacts
+    schema: ResolvedSchema
+    classes: Any = None
+    lists: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    nominal: frozenset[int] = frozenset()
+    extras: RowExtras = field(default_factory=RowExtras)
+
+    def complete(self, source: RowStore, request: FitRequest, ledger: Ledger) -> CompletedSchema:
+        """Learn what the schema leaves open, and have rows read again where lists are learned."""
+        completed = complete_schema(
+            self.schema,
+            self.columns,
+            source,
+            task=request.task,
+            assume_public=request.privacy.assume_public,
+            n_bins=request.n_bins,
+            ledger=ledger,
+            assumed_classes=tuple(self.classes or ()),
+            assumed_categories=self.lists,
+            nominal=self.nominal,
+            label_margin=request.objective.label_margin if request.recipe.objectives else None,
+            row_epsilon=request.privacy.row_epsilon,
+        )
+        if "categories" in completed.learned:
+            source.apply(ReadAgain(schema=completed.schema))
+        return completed
+
+    def binner(self, schema: ResolvedSchema, request: FitRequest) -> Binner:
+        """Return the public bins of a complete schema."""
+        columns = self.columns
+        # Categories have an order where the list of their type is used, and nowhere else.
+        assumed = "categories" in request.privacy.assume_public
+        return Binner.from_schema(
+            schema,
+            n_bins=request.n_bins,
+            categorical=columns.lists(schema),
+            ordered=columns.ordered if assumed else frozenset(),
+            zero_as_missing=columns.zero_as_missing,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        columns: ColumnFacts,
+        labels: NDArray[Any],
+        lists: Mapping[int, Sequence[Any]],
+        extras: RowExtras,
+        request: FitRequest,
+    ) -> Inputs:
+        """Return what is public of checked inputs, or raise where they do not suit the fit.
+
+        Parameters
+        ----------
+        columns : ColumnFacts
+        labels : ndarray
+            Of which every class is there once at least.
+        lists : mapping of int to sequence
+            Lists of categories that column types bring along.
+        extras : RowExtras
+        request : FitRequest
+        """
+        privacy = request.privacy
+        check_labels(labels, request.task, request.recipe, privacy, request.objective, extras)
+        reading = request.reading
+        return cls(
+            columns=columns,
+            schema=privacy.schema.resolve(columns.feature_names),
+            classes=known_classes(labels, request.task, privacy),
+            lists=lists if "categories" in privacy.assume_public else {},
+            nominal=nominal_columns(reading.categorical, columns, privacy.schema, request.owner),
+            extras=extras,
+        )
+
+
+def _check_unit(objective: ObjectiveRequest, privacy: PrivacyRequest, owner: str) -> None:
+    """Raise when the budgets of a model and of its continuation would not add up."""
+    earlier = objective.earlier
+    if earlier is None:
+        return
+    units = {
+        "neighbours": (earlier.neighbours, privacy.neighbours.value),
+        "rows_per_user": (earlier.rows_per_user, privacy.rows_per_user),
+    }
+    for name, (before, now) in units.items():
+        if before != now:
+            raise refuse(
+                name,
+                owner,
+                f"{before!r} as in the report of init_model, so that the budgets add up",
+                now,
+            )
