@@ -486,7 +486,14 @@ def public_context(owner: str, parameters: dict[str, Any], taken: Claim | None) 
     if taken is not None:
         share = None if taken.holdout is None else taken.holdout.share
         told["budget"] = [taken.fraction, share]
-    return json.dumps([owner, told], sort_keys=True, default=_named)
+    return json.dumps([owner, _by_text(told)], sort_keys=True, default=_named)
+
+
+def _by_text(value: Any) -> Any:
+    """Return dicts with keys of text, which sort."""
+    if isinstance(value, dict):
+        return {f"{type(key).__name__} {key}": _by_text(each) for key, each in value.items()}
+    return value
 
 
 def _named(value: Any) -> str:

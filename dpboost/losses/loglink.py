@@ -24,16 +24,18 @@ LABEL_BITS = 16
 LEAST_MEAN = math.exp(-9)
 # Gradients of the gamma and the Tweedie loss are clipped to this many times their scale.
 LARGEST_GRADIENT = 4.0
-# Rules of recipe ``best``. Steps of the gamma and the Tweedie loss are small beside the noise of
-# gradients that are clipped so late: they want shrinkage and few, large leaves.
+# Rows of the gamma loss weigh by this power of their mean.
+GAMMA_WEIGHT = 0.25
+# Rules of recipe ``best``.
 POISSON_RULES = {"gradient_clip": 0.25, "step_prior": 0.2, "reg_lambda": 3.0}
-LATE_CLIP_RULES = {
-    "gradient_clip": 0.5,
-    "step_prior": 0.05,
+GAMMA_RULES = {
+    "gradient_clip": 0.25,
+    "step_prior": 0.04,
     "reg_lambda": 10.0,
-    "max_depth": 4,
+    "max_depth": 2,
     "features_per_tree": 2,
 }
+TWEEDIE_RULES = GAMMA_RULES | {"step_prior": 0.05, "max_depth": 3}
 # A lower bound of gamma labels that is not positive becomes this part of the upper one.
 LEAST_PART = 2.0**-10
 
@@ -50,17 +52,22 @@ class LogLinkLoss(TabulatedLoss):
     loss    gradient in :math:`s`                bound, in units of the scale
     ======= ==================================== ============================================
     poisson :math:`U (t - z)`                    1 (scale :math:`U`): both are in [0, 1]
-    gamma   :math:`1 - z / t`                    :math:`\max(1, U / m - 1)`, as
-                                                 :math:`z / t \le U / m`
+    gamma   :math:`t^{1/4} (1 - z / t)`          :math:`\max(1, (U / m)^{3/4})`, as
+                                                 :math:`z \le 1`
     tweedie :math:`U^{2-p} (t^{2-p} - z          :math:`\max(1, (U / m)^{p-1})` (scale
             t^{1-p})`                            :math:`U^{2-p}`), as :math:`z \le 1` and
                                                  :math:`1 < p < 2`
     ======= ==================================== ============================================
 
     The last two grow with the width of the range, so they are clipped to 4 units where they are
-    larger, and recipe ``best`` keeps half of that unless ``gradient_clip`` says otherwise (a
-    quarter of the bound for poisson): a row whose label is more than three times what is
-    predicted (gamma) weighs as one of three times. Hessians are LightGBM's, with its factor
+    larger, and recipe ``best`` keeps a quarter of that unless ``gradient_clip`` says
+    otherwise: a row whose label is several times what is predicted weighs less than it
+    should. The larger the mean is, the later that is.
+
+    Deviation: the gamma loss weighs rows by the fourth root of their mean, so that few are
+    clipped; its solution is the mean all the same. Hessians of gamma and tweedie are the expected
+    ones, as in Fisher's scoring, in the place of LightGBM's, which grow with the label: one row
+    then moves them less. The hessian of poisson is LightGBM's, with its factor
     ``exp(poisson_max_delta_step)``.
 
     Above, the gradient of a row is at most 1 unit. The tables are in decimal arithmetic, the same
@@ -87,7 +94,7 @@ class LogLinkLoss(TabulatedLoss):
         """Return the Poisson loss."""
         # The factor of the hessian is left to the step, which is divided by it.
         step = math.exp(-max_delta_step)
-        return cls._of("poisson", lower, upper, _poisson, 1.0, 1.0, step, POISSON_RULES)
+        return cls._of("poisson", lower, upper, _poisson, 1.0, POISSON_RULES, step)
 
     @classmethod
     def gamma(cls, lower: float, upper: float) -> LogLinkLoss:
@@ -95,8 +102,9 @@ class LogLinkLoss(TabulatedLoss):
         _check_upper(upper)
         if lower <= 0:
             lower = upper * LEAST_PART
-        bound = min(max(1.0, upper / lower - 1), LARGEST_GRADIENT)
-        return cls._of("gamma", lower, upper, _gamma, bound, bound + 1)
+        ratio = min(upper / lower, math.exp(12))
+        bound = min(max(1.0, ratio ** (1 - GAMMA_WEIGHT)), LARGEST_GRADIENT)
+        return cls._of("gamma", lower, upper, _gamma, bound, GAMMA_RULES)
 
     @classmethod
     def tweedie(cls, lower: float, upper: float, power: float = 1.5) -> LogLinkLoss:
@@ -104,7 +112,12 @@ class LogLinkLoss(TabulatedLoss):
         _check_upper(upper)
         ratio = min(upper / lower, math.exp(12)) if lower > 0 else math.exp(12)
         bound = min(max(1.0, ratio ** (power - 1)), LARGEST_GRADIENT)
-        return cls._of("tweedie", lower, upper, lambda t: _tweedie(t, power), bound, bound)
+        return cls._of("tweedie", lower, upper, lambda t: _tweedie(t, power), bound, TWEEDIE_RULES)
+
+    @property
+    def clipped_late(self) -> bool:
+        """Whether gradients go so far beyond typical ones that steps have to be small."""
+        return self.name != "poisson"
 
     @classmethod
     def _of(
@@ -114,9 +127,8 @@ class LogLinkLoss(TabulatedLoss):
         upper: float,
         nodes: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]]],
         gradient_bound: float,
-        hessian_bound: float,
+        rules: dict[str, Any],
         step: float = 1.0,
-        rules: dict[str, Any] = LATE_CLIP_RULES,
     ) -> LogLinkLoss:
         _check_upper(upper)
         lower = min(max(lower, 0.0), upper)
@@ -131,14 +143,14 @@ class LogLinkLoss(TabulatedLoss):
             objective=objective,
             surface=Surface(
                 gradients=gradients / gradient_bound,
-                hessians=hessians / hessian_bound,
+                hessians=hessians,
                 origin=top - (n_steps << TABLE_SHIFT),
                 shift=TABLE_SHIFT,
                 label_shift=LABEL_BITS,
                 high=1 / gradient_bound,
             ),
             unit=UNIT,
-            units_per_one=round(step * gradient_bound / hessian_bound / UNIT),
+            units_per_one=round(step * gradient_bound / UNIT),
             start_units=top - (n_steps << TABLE_SHIFT >> 1),
             rules=rules,
             lower=lower,
@@ -211,10 +223,10 @@ def _poisson(n_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _gamma(n_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    inverse = _powers(n_steps, -1.0)
-    return _lines(np.ones(n_steps + 1), -inverse), _lines(np.zeros(n_steps + 1), inverse)
+    up, down = _powers(n_steps, GAMMA_WEIGHT), _powers(n_steps, GAMMA_WEIGHT - 1)
+    return _lines(up, -down), _lines(up, 0.0)
 
 
 def _tweedie(n_steps: int, power: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     up, down = _powers(n_steps, 2 - power), _powers(n_steps, 1 - power)
-    return _lines(up, -down), _lines((2 - power) * up, (power - 1) * down)
+    return _lines(up, -down), _lines(up, 0.0)

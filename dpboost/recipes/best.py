@@ -30,12 +30,13 @@ from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.losses import LogisticLoss, Loss, RobustLoss, SquaredLoss
+from dpboost.losses import LogisticLoss, LogLinkLoss, Loss, RobustLoss, SquaredLoss
 from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
     PureAccountant,
+    UnsupportedReleaseError,
     ZCDPAccountant,
 )
 from dpboost.privacy.budget import divide
@@ -55,6 +56,8 @@ ROWS_TO_ORDER_CATEGORIES = 1.5e4
 # From so many rows times epsilon on, released gains are sure enough to be followed far, and the
 # released share of the classes tells how large steps are.
 ROWS_TO_TRUST = 8e3
+# From so many on, trees of the gamma and the Tweedie loss may be deep.
+ROWS_FOR_DEPTH = 5e4
 # Where gains are noisy, features are preferred by their size; where they are sure, all that have
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
@@ -162,22 +165,33 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
     if facts.delta == 0:
-        return _for_labels(_pure_rule(information, squared), facts.loss)
-    rules = _for_labels(_gaussian_rule(information, squared), facts.loss)
+        return _for_labels(_pure_rule(information, squared), facts)
+    rules = _for_labels(_gaussian_rule(information, squared), facts)
+    if isinstance(facts.loss, LogLinkLoss) and facts.loss.clipped_late:
+        rules |= {"learning_rate": 0.1, "hessian_share": 0.02}
+        if information >= ROWS_FOR_DEPTH:
+            rules["max_depth"] = 5
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
         rules["step_prior"] = start_deviation(facts.loss)
         return _rounds_for_features(rules, facts.n_features, facts.epsilon)
     return rules
 
 
-def _for_labels(rules: dict[str, Any], loss: Loss) -> dict[str, Any]:
+def _for_labels(rules: dict[str, Any], facts: PublicFacts) -> dict[str, Any]:
     """Return rules that suit the loss: clip and steps by the released spread of labels."""
+    loss = facts.loss
     if not isinstance(loss, SquaredLoss) or loss.spread is None:
         return rules | loss.rules
-    return rules | {
-        "gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread,
-        "step_prior": PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread,
-    }
+    wide = rules | {"step_prior": PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread}
+    near = wide | {"gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread}
+    used = BestParameters(**{"reg_lambda": LEAST_LAMBDA, **near, **facts.given})
+    noise, bound, _ = _leaf_releases(used, facts)
+    try:
+        facts.accountant.cost(noise, bound)
+    except UnsupportedReleaseError:
+        # Few trees of a large budget; whether they may have the wider clip was checked before.
+        return wide
+    return near
 
 
 def _rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from dpboost.privacy.queries import RowStore
 # rows times epsilon, the share of the first two histograms.
 COUNT_SHARE = {"l2": Fraction(1, 100), "l1": Fraction(2, 100)}
 LEAST_SHARE = {"l2": Fraction(1, 100), "l1": Fraction(2, 100)}
-MOST_SHARE = Fraction(1, 5)
-SHARE_OF_ONE = {"l2": 50.0, "l1": 600.0}
+MOST_SHARE = {"l2": Fraction(20, 100), "l1": Fraction(15, 100)}
+SHARE_OF_ONE = {"l2": 50.0, "l1": 150.0}
 # From so many rows times epsilon on, a histogram is worth its charge.
 ROWS_TO_LOOK = 250.0
 # Labels of a larger part of their bounds are left with these.
@@ -90,7 +90,7 @@ def learn_label_range(
     if information < ROWS_TO_LOOK:
         return LabelRange(bounds=bounds)
     part = Fraction(SHARE_OF_ONE[kind] / information) if information < math.inf else Fraction(0)
-    part = min(MOST_SHARE, max(LEAST_SHARE[kind], part))
+    part = min(MOST_SHARE[kind], max(LEAST_SHARE[kind], part))
     found = release_label_range(
         ledger, source, low, high, count=count, budget=budget * part, label="label range"
     )

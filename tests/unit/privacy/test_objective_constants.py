@@ -58,7 +58,7 @@ LOSSES = {
 SHARE = 0.05
 # The largest gradients of the others have small hessians, so that the bound of both together is
 # loose by the share of the hessians; that of either part alone is not.
-BOTH_AT_ONCE = {"regression", "regression_l1", "huber", "poisson", "tweedie", "custom"}
+BOTH_AT_ONCE = {"regression", "regression_l1", "huber", "poisson", "custom"}
 WEIGHTS = np.array([0, 1, 20_000, 65_535, 65_536], dtype=np.int32)
 
 

@@ -99,15 +99,20 @@ def test_the_report_shows_every_kind_of_release(delta):
         report = fitted(X, y, estimator=estimator, delta=delta).privacy_report_
         lines = {line.label: line for line in report.releases}
         expected = {"start value": 1, "fine histograms": 1, "leaf sums": 6}
+        if estimator is DPBoostRegressor:
+            expected["label range"] = 3
+        looks = lines.pop("label range", None)
+        assert (looks is not None) == (report.facts["learned"] != "nothing")
         assert {label: line.releases for label, line in lines.items()} == expected
         assert all(f"{label} " in report.details() for label in expected)
         assert report.facts["recipe"] == "best"
-        assert lines["leaf sums"].share >= Fraction(9, 10)
+        assert lines["leaf sums"].share >= Fraction(7 if looks else 9, 10)
         assert lines["leaf sums"].kind == ("l2" if delta else "l1")
 
 
 def test_replaced_rows_cost_more():
-    X, y = rows()
+    # Classes: the clip of numbers follows a released spread, which differs from fit to fit.
+    _, (estimator, X, y) = tasks()
     for delta, kinds in (
         (0.0, {"start value", "fine histograms", "leaf sums"}),
         (1e-6, {"fine histograms"}),
@@ -115,7 +120,9 @@ def test_replaced_rows_cost_more():
         bounds = [
             {
                 line.label: line.largest
-                for line in fitted(X, y, delta=delta, neighbours=name).privacy_report_.releases
+                for line in fitted(
+                    X, y, estimator=estimator, delta=delta, neighbours=name
+                ).privacy_report_.releases
             }
             for name in ("add_remove", "replace")
         ]

@@ -54,8 +54,8 @@ def test_a_look_costs_less_where_rows_are_many(accountant, n_rows):
     assert found.bounds[1] > 2
     assert found.spread < 20
     pure = accountant.name == "pure"
-    share = (600 if pure else 50) / n_rows
-    expected = min(0.2, max(0.02 if pure else 0.01, share))
+    share = (150 if pure else 50) / n_rows
+    expected = min(0.15 if pure else 0.2, max(0.02 if pure else 0.01, share))
     parts = [entry.charge.cost / ledger.capacity for entry in ledger.entries]
     assert parts[0] == COUNT_SHARE["l1" if pure else "l2"]
     assert parts[1] == pytest.approx(expected / 3, rel=0.2)
