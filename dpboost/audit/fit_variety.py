@@ -14,7 +14,7 @@ import numpy as np
 
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.released_surface import overhear, shown
-from dpboost.audit.replay import Fit
+from dpboost.audit.replay import FAULTS, Fit
 from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
@@ -123,7 +123,7 @@ def fit_of(make: Callable[[], Any], argument: str | None = None, **given: Any) -
                 more[argument] = more[argument].astype(np.int64)
         with overhear(heard):
             estimator = make().fit(own, y, **more)
-        return {**heard, **shown(estimator)}
+        return shown(estimator, heard)
 
     return fit
 
@@ -239,8 +239,14 @@ def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
     pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
     earlier: list[Any] = []
 
-    def fit(X: Any, y: Any) -> Mapping[str, Any] | None:
-        return fit_of(make, init_model=earlier[0])(X, y)
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            estimator = make().fit(X, y, init_model=earlier[0])
+        told = float(estimator.privacy_report_.earlier_epsilon)
+        if told != common["epsilon"]:
+            heard[FAULTS].append(("claim", f"the earlier model's epsilon is told as {told}"))
+        return shown(estimator, heard)
 
     def before() -> None:
         heard: dict[str, Any] = {}
@@ -251,22 +257,24 @@ def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
 
 
 def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
-    """Yield tables of users, of whom one with three rows comes or goes; two of them count."""
+    """Yield tables of users, of whom one with three rows or with one comes; two rows count."""
     if neighbours is Neighbours.REPLACE:
         return
     schema = _table((-1.0, 1.0))
     X = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.2, 0.4, 2.0]])
     y = np.array([-1.0, 1.0, 1.0, 0.5])
-    own, labels = np.tile([0.0, 1.0, 7.0], (3, 1)), np.array([1.0, 1.0, 1.0])
-    with_user = np.vstack([X, own]), np.append(y, labels)
-    pair = Pair(
-        X=X,
-        y=y,
-        X_other=with_user[0],
-        y_other=with_user[1],
-        ids=np.arange(4),
-        other_ids=np.arange(7),
-        steering={("start value", 0): np.array(_MIDDLE)},
-    )
     make = _maker(DPBoostRegressor, schema=schema, rows_per_user=2, **common)
-    yield _case("users", neighbours, pair, fit_of(make, "user_ids"), group=2)
+    for n_own, copies in ((3, 1), (1, 3)):
+        shared, told = np.repeat(X, copies, axis=0), np.repeat(y, copies)
+        own = np.tile([0.0, 1.0, 7.0], (n_own, 1))
+        pair = Pair(
+            X=shared,
+            y=told,
+            X_other=np.vstack([shared, own]),
+            y_other=np.append(told, np.ones(n_own)),
+            ids=np.arange(len(told)),
+            other_ids=np.arange(len(told) + n_own),
+            steering={("start value", 0): np.array(_MIDDLE)},
+        )
+        name = f"users, of whom one has {n_own} rows"
+        yield _case(name, neighbours, pair, fit_of(make, "user_ids"), group=2)

@@ -54,12 +54,15 @@ class Look:
         In standard deviations, in the order of the draws.
     step : float
         What one unit of a release is worth in them.
+    value : ndarray of int64
+        What the noise was added to.
     """
 
     label: str
     size: int
     noise: NDArray[np.float64]
     step: float
+    value: NDArray[np.int64]
 
     @property
     def lags(self) -> NDArray[np.intp]:
@@ -84,7 +87,7 @@ def dependent_noise(
     list of Violation
         The strongest dependence of every kind of release that has any.
     """
-    looks = [look for times, fit in fits or ordinary_fits() for look in _looks(fit, times)]
+    looks = looks_of(fits)
     n_tests = sum(2 * len(look.lags) for look in looks)
     found = []
     for look in looks:
@@ -97,6 +100,21 @@ def dependent_noise(
             message = f"{repeated} draws repeat another one, by chance about {chance:.1f} do"
             found.append(_violation(look, message))
     return found
+
+
+def looks_of(fits: Sequence[tuple[int, Callable[[], Any]]] | None = None) -> list[Look]:
+    """Return the draws of fits, by default of the ordinary ones.
+
+    Parameters
+    ----------
+    fits : sequence of (int, callable), optional
+        As in `dependent_noise`.
+
+    Returns
+    -------
+    list of Look
+    """
+    return [look for times, fit in fits or ordinary_fits() for look in _looks(fit, times)]
 
 
 def _violation(look: Look, message: str) -> Violation:
@@ -153,10 +171,13 @@ def ordinary_fits() -> list[tuple[int, Callable[[], Any]]]:
     return [(N_FITS, fit) for fit in fits] + [(N_SHORT_FITS, fit) for fit in often]
 
 
+_Draws = tuple[NDArray[np.float64], float, NDArray[np.int64]]
+
+
 def _looks(fit: Callable[[], Any], times: int) -> list[Look]:
     """Return the draws of each kind and size of release, and all those that have one law."""
-    drawn: dict[tuple[str, int], list[tuple[NDArray[np.float64], float]]] = defaultdict(list)
-    whole: list[tuple[NDArray[np.float64], float]] = []
+    drawn: dict[tuple[str, int], list[_Draws]] = defaultdict(list)
+    whole: list[_Draws] = []
     for _ in range(times):
         recorder = Recorder(np.arange(N_ROWS))
         with recorder.watching() as transcript, warnings.catch_warnings():
@@ -174,22 +195,27 @@ def _looks(fit: Callable[[], Any], times: int) -> list[Look]:
         Look(
             label=label,
             size=size,
-            noise=np.concatenate([noise for noise, _ in parts]),
-            step=max(step for _, step in parts),
+            noise=np.concatenate([noise for noise, _, _ in parts]),
+            step=max(step for _, step, _ in parts),
+            value=np.concatenate([value for _, _, value in parts]),
         )
         for (label, size), parts in drawn.items()
     ]
 
 
-def _noise(line: Line) -> tuple[NDArray[np.float64], float]:
-    """Return what was added, in deviations, with one step; or the candidates that were chosen."""
+def _noise(line: Line) -> _Draws:
+    """Return what was added, in deviations, with one step and the value.
+
+    Of a selection the candidates that were chosen, which have no step.
+    """
     assert line.outcome is not None
     mechanism = line.entry.mechanism
     if mechanism.needs == "range":
-        return line.outcome.ravel().astype(np.float64), math.inf
+        chosen = line.outcome.ravel()
+        return chosen.astype(np.float64), math.inf, np.zeros(len(chosen), dtype=np.int64)
     added = (line.outcome - line.value).ravel().astype(np.float64)
     step = 1 / cast("Noise", mechanism).noise_stddev(line.entry.bound)
-    return added * step, step
+    return added * step, step, line.value.ravel()
 
 
 def _strongest(look: Look) -> tuple[int, float]:

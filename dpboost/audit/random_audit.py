@@ -275,6 +275,6 @@ def _fit(
         heard: dict[str, Any] = {}
         with overhear(heard), np.errstate(all="ignore"):
             estimator = kinds[kind](**settings).fit(container(X), y, **more)
-        return {**heard, **shown(estimator)}
+        return shown(estimator, heard)
 
     return fit

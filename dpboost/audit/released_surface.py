@@ -10,7 +10,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpboost.audit.replay import Fit
+from dpboost.audit.claims import false_claims
+from dpboost.audit.replay import FAULTS, Fit
+from dpboost.audit.side_effects import side_effects
 
 MakeEstimator = Callable[[], Any]
 
@@ -37,6 +39,7 @@ def overhear(heard: dict[str, Any]) -> Any:
     root.setLevel(logging.NOTSET)
     try:
         with (
+            side_effects() as effects,
             warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
@@ -49,21 +52,26 @@ def overhear(heard: dict[str, Any]) -> Any:
         heard["warnings"] = [f"{item.category.__name__}: {item.message}" for item in caught]
         heard["log"] = listener.messages
         heard["output"] = (out.getvalue(), err.getvalue())
+        heard[FAULTS] = [("side effect", effect) for effect in effects]
 
 
-def shown(estimator: Any) -> dict[str, Any]:
+def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
     """Return what a fitted estimator shows without rows to predict: text, report and pickle.
 
     Parameters
     ----------
     estimator : object
         Fitted, with a ``booster_`` and a ``privacy_report_``.
+    heard : dict
+        From `overhear`; false claims of the report are added to its faults.
 
     Returns
     -------
     dict of str to object
     """
+    heard[FAULTS] += [("claim", told) for told in false_claims(estimator)]
     return {
+        **heard,
         "model text": estimator.booster_.model_to_string(),
         "report": estimator.privacy_report_.details(),
         "pickle": pickle.dumps(estimator),
@@ -132,7 +140,7 @@ def estimator_fit(
         with overhear(heard):
             estimator = make_estimator().fit(X, y)
         if probe is None:
-            return {**heard, **shown(estimator)}
-        return {**heard, **parts_of(estimator, probe)}
+            return shown(estimator, heard)
+        return {**shown(estimator, heard), **parts_of(estimator, probe)}
 
     return fit

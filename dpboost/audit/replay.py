@@ -22,6 +22,12 @@ TOLERANCE = 1e-9
 #: The same for curves of delta, as a part of it.
 ROUNDING = 1e-6
 
+#: Checks that look at each run by itself, and leave the two comparable.
+OF_ONE_RUN = (DISJOINT, "side effect", "claim")
+
+#: Name of what a fit may do on no table: pairs of a check and words.
+FAULTS = "faults"
+
 #: Trains on a table with a ledger that comes from ``PrivacyRequest.ledger``, and returns all
 #: that leaves the process, by name; or nothing.
 Fit = Callable[[Any, Any], "Mapping[str, Any] | None"]
@@ -138,8 +144,13 @@ def replay_pair(
     for stopped in (error, other_error):
         if isinstance(stopped, DivergenceError):
             violations.append(stopped.violation)
+    violations += [
+        Violation(check=check, where="fit", message=message)
+        for told in (seen, other_seen)
+        for check, message in told.get(FAULTS, ())
+    ]
     entries: list[EntryLoss] = []
-    if not any(found.check != DISJOINT for found in violations):
+    if not any(found.check not in OF_ONE_RUN for found in violations):
         entries = weigh(first.transcript, second.transcript, ledger, violations)
         violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
     violations += check_ledger(entries, ledger, group)
@@ -266,6 +277,6 @@ def compare_runs(
         return [Violation(check="visible output", where="exception", message=f"{ours} | {theirs}")]
     return [
         Violation(check="visible output", where=name, message="differs between the tables")
-        for name in sorted({*seen, *other})
+        for name in sorted({*seen, *other} - {FAULTS})
         if seen.get(name) != other.get(name)
     ]

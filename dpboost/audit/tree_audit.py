@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost.audit.blackbox import estimate_epsilon
 from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
-from dpboost.audit.released_surface import overhear
+from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.tree_witnesses import number_witnesses, tree_witnesses
@@ -55,13 +55,7 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
                 n_jobs=1,
                 **settings,
             ).fit(X, y, sample_weight=None if weights is None else X[:, weights])
-        return {
-            **heard,
-            "model text": model.booster_.model_to_string(),
-            "tree text": model.export_text(),
-            "report": model.privacy_report_.details(),
-            "pickle": pickle.dumps(model),
-        }
+        return {**shown(model, heard), "tree text": model.export_text()}
 
     return fit_one_tree
 

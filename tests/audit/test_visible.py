@@ -36,6 +36,7 @@ FORMS = {
     "warnings",
     "log",
     "output",
+    "faults",
 }
 
 

@@ -1,0 +1,84 @@
+"""What an error about bad input says: nothing of a cell, a row or the number of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpboost.audit.transcript import Violation
+from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+Attempt = Callable[[], Any]
+
+
+def telling_refusals() -> list[Violation]:
+    """Hand over two bad tables of each kind, which differ in rows, places and values.
+
+    Returns
+    -------
+    list of Violation
+        Empty where both tables are refused in the same words.
+    """
+    found = []
+    for where, first, second in _pairs():
+        told = [_words(attempt) for attempt in (first, second)]
+        if "" in told:
+            found.append(Violation(check="refusal", where=where, message="is not refused"))
+        elif told[0] != told[1]:
+            found.append(Violation(check="refusal", where=where, message=" | ".join(told)))
+    return found
+
+
+def _words(attempt: Attempt) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            attempt()
+    except Exception as error:  # noqa: BLE001 - what it says is what is looked at
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _pairs() -> Iterator[tuple[str, Attempt, Attempt]]:
+    known = {"bounds": {0: (0.0, 1.0)}}
+    numbers = {**known, "label_bounds": (-1.0, 1.0)}
+    classes = {**known, "classes": [0, 1]}
+    sizes = (5, 9)
+
+    def regression(y: Any, **more: Any) -> Attempt:
+        X = np.zeros((len(y), 1))
+        return lambda: DPBoostRegressor(schema=numbers, n_jobs=1, n_estimators=1).fit(X, y, **more)
+
+    def labels(n_rows: int, place: int, value: float) -> Any:
+        y = np.zeros(n_rows)
+        y[place] = value
+        return y
+
+    for bad, other in ((np.nan, np.nan), (np.inf, -np.inf)):
+        yield (
+            f"label {bad}",
+            regression(labels(sizes[0], 1, bad)),
+            regression(labels(sizes[1], 7, other)),
+        )
+
+    def classification(kind: Callable[..., Any], n_rows: int, place: int) -> Attempt:
+        X, y = np.zeros((n_rows, 1)), labels(n_rows, place, np.nan)
+        return lambda: kind(schema=classes, n_jobs=1).fit(X, y)
+
+    for kind in (DPBoostClassifier, DPTreeClassifier):
+        attempts = [classification(kind, n, place) for n, place in zip(sizes, (1, 7), strict=True)]
+        yield f"label nan of {kind.__name__}", attempts[0], attempts[1]
+    for argument, values in (
+        ("sample_weight", (-1.0, -7.0)),
+        ("sample_weight", (np.nan, np.nan)),
+        ("init_score", (np.inf, np.nan)),
+    ):
+        attempts = [
+            regression(np.zeros(n), **{argument: labels(n, place, value)})
+            for n, place, value in zip(sizes, (1, 7), values, strict=True)
+        ]
+        yield f"{argument} {values[0]}", attempts[0], attempts[1]
