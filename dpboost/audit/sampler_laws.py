@@ -19,6 +19,7 @@ from dpboost.audit.noise_independence import Look, looks_of
 from dpboost.audit.output_distributions import permute_and_flip, softmax
 from dpboost.audit.rare_outcomes import runs_of
 from dpboost.audit.transcript import Violation
+from dpboost.privacy.exact_arithmetic import cost_of, epsilon_of
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -62,7 +63,10 @@ def _noises() -> Iterator[Violation]:
         "l1": np.exp(-np.abs(support) / SCALE),
         "l2": np.exp(-(support.astype(np.float64) ** 2) / (2 * SCALE**2)),
     }
-    for mechanism in (DiscreteLaplace(epsilon=Fraction(1)), DiscreteGaussian(rho=Fraction(1, 2))):
+    for mechanism in (
+        DiscreteLaplace(epsilon=epsilon_of(Fraction(1))),
+        DiscreteGaussian(rho=cost_of(Fraction(1, 2))),
+    ):
         bound = Sensitivity(mechanism.needs, SCALE, "a scale")
         law = laws[mechanism.needs] / laws[mechanism.needs].sum()
         for value in VALUES.tolist():
@@ -79,12 +83,12 @@ def _shares() -> Iterator[Violation]:
     support = np.arange(-12 * SCALE, 12 * SCALE + 1)
     zeros = np.zeros(N_DRAWS, dtype=np.int64)
     for honest in (2, 5):
-        laplace = DiscreteLaplace(epsilon=Fraction(1))
+        laplace = DiscreteLaplace(epsilon=epsilon_of(Fraction(1)))
         bound = Sensitivity("l1", SCALE, "a scale")
         law = np.exp(-np.abs(support) / SCALE)
         if _differs(_summed(laplace, bound, honest, zeros) - support[0], law / law.sum()):
             yield _violation(f"{laplace.name}, {honest} shares", "their sum has another law")
-        gaussian = DiscreteGaussian(rho=Fraction(1, 2))
+        gaussian = DiscreteGaussian(rho=cost_of(Fraction(1, 2)))
         bound = Sensitivity("l2", FINE, "a scale")
         total = _summed(gaussian, bound, honest, zeros) / FINE
         # A share may be a little too wide: the sum of lattices is not quite Gaussian.
@@ -111,8 +115,8 @@ def _summed(
 
 def _selections() -> Iterator[Violation]:
     for mechanism, law in (
-        (ExponentialMechanism(epsilon=Fraction(2)), softmax),
-        (PermuteAndFlip(epsilon=Fraction(2)), permute_and_flip),
+        (ExponentialMechanism(epsilon=epsilon_of(Fraction(2))), softmax),
+        (PermuteAndFlip(epsilon=epsilon_of(Fraction(2))), permute_and_flip),
     ):
         bound = Sensitivity("range", 3, "a scale")
         expected = np.exp(law(SCORES, 2 / 3)[0])

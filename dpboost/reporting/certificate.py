@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module, resources
 from pathlib import Path
@@ -21,6 +21,8 @@ from dpboost.reporting.proof_pages import FOLDER, pages_of
 from dpboost.reporting.terms import ReportTerms
 
 NOT_STATED = "not stated by the user"
+# What an audit left out, as the printed page lists it.
+_MOST_LISTED = 4
 # What only the user knows, by group; the answers are free text.
 STATED = {
     "conditions": ("public_rows", "earlier_models", "disjoint_tables"),
@@ -198,9 +200,16 @@ def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"Version {audit['audited_version']}{covers}, {audit['date']}: {audit['verdict']}; "
         f"{len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
-        f"Not audited: {'; '.join(audit['not_audited']) or 'nothing that the run knows of'}.",
+        f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
         f"{audit['record']} in the sources; again by {audit['command']}.",
     )
+
+
+def _first(lines: Sequence[str]) -> str:
+    """List the first of many lines: the page is one sheet, and the record has all of them."""
+    more = len(lines) - _MOST_LISTED
+    listed = "; ".join(lines[:_MOST_LISTED])
+    return f"{listed}; and {more} more, in the record" if more > 0 else listed
 
 
 def _version() -> str:

@@ -36,13 +36,18 @@ PAGES: dict[str, tuple[str, ...]] = {
     "leaf sums": ("leaf-sums.md",),
     "leaf values": ("leaf-values.md",),
     "level histograms": ("level-histograms.md",),
+    "magnitudes of errors": ("evaluation.md",),
     "metric *": ("metrics.md",),
     "node sizes": ("counts.md",),
+    "range of scores": ("evaluation.md",),
     "reports": ("local-reports.md",),
     "row count": ("counts.md",),
+    "scores": ("evaluation.md",),
+    "scores by label": ("evaluation.md",),
     "split choice": ("gain-choice.md", "impurity-choice.md"),
     "split gain": ("split-gain.md",),
     "start value": ("start-value.md",),
+    "sums of errors": ("evaluation.md",),
     "threshold choice": ("impurity-choice.md",),
 }
 

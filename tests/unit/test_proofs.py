@@ -28,6 +28,8 @@ HANDED_ON = {
     "ClassStatistics.each": "whoever asks the places names it",
     "ClassStatistics.release_parts": "whoever asks about parts names it",
     "Coordinator.release": "as the class statistics",
+    "_Counts.release": "the schema names it, by way of release_label_range",
+    "_Gate.release": "the figures of an evaluation name theirs",
     "Party._release": "the coordinator has named it, and it was checked",
 }
 # A question that asks another one, whose bounds it returns.
@@ -142,7 +144,8 @@ def read_source(code: Code, source: str) -> None:
             return
         called = last_name(node.func)
         if called == "Sensitivity" and place:
-            code.sensitivities.add(place)
+            # Of a question the class has the page.
+            code.sensitivities.add(place.removesuffix(".bounds"))
         ends = {name.rpartition(".")[2] for name in HANDED_ON}
         given = [word.value for word in node.keywords if word.arg == "label"]
         if called in GATE or called in ends:

@@ -244,6 +244,16 @@ def test_proofs_of_every_release_are_named_and_there(model):
         assert all((ROOT / page).is_file() for page in each["pages"])
 
 
+def test_the_page_lists_the_first_of_many_things_that_were_left_out(model, monkeypatch):
+    left_out = [f"thing {number}" for number in range(9)]
+    record = {**audit_record.stored(), "not_audited": left_out}
+    monkeypatch.setattr(audit_record, "stored", lambda: record)
+    text = model.privacy_report_.certificate_to_html()
+    assert "thing 0; thing 1; thing 2; thing 3; and 5 more, in the record." in text
+    found = model.privacy_report_.certificate()["correctness"]["audit"]["not_audited"]
+    assert found == left_out
+
+
 def test_the_page_says_what_was_audited(model):
     text = model.privacy_report_.certificate_to_html()
     audit = audit_record.stored()
