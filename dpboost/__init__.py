@@ -42,6 +42,7 @@ from dpboost.plotting import (
 )
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
+from dpboost.refitting import refit_leaves
 from dpboost.schema import DataDictionary, Schema, schema_template
 from dpboost.sklearn import (
     DPBoostClassifier,
@@ -143,6 +144,7 @@ __all__ = [
     "plot_split_value_histogram",
     "plot_tree",
     "record_evaluation",
+    "refit_leaves",
     "register_logger",
     "reset_parameter",
     "schema_template",

@@ -79,14 +79,9 @@ class PartitionLearner:
         """Release the trees of one round; their structure is shared by all outputs."""
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
-        mechanism = ledger.accountant.noise(budget)
-        sums = rows.leaf_sums(partition, self.scale, ledger.neighbours)
-        noise_stddev = sums.noise_stddev(mechanism)
-        released = ledger.release(mechanism, sums, label="leaf sums")
-        gradients = released[0] * self.scale.gradient_unit_value
-        hessians = released[1] * self.scale.hessian_unit_value
-        noise_stddev *= self.scale.gradient_unit_value
-        steps = self.leaf.steps(gradients, hessians, noise_stddev)
+        gradients, hessians, noise_stddev, steps = release_leaves(
+            rows, partition, self.scale, self.leaf, budget=budget, ledger=ledger
+        )
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
@@ -104,7 +99,7 @@ class PartitionLearner:
             weight_unit=1 / WEIGHT_UNITS,
         )
         return tuple(
-            _tree(partition, value, weight, gain, noise)
+            tree_of(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)
         )
 
@@ -122,7 +117,36 @@ class PartitionLearner:
         self.grid.set_order(feature, np.argsort(categories, kind="stable"))
 
 
-def _tree(
+def release_leaves(
+    rows: TreeRows,
+    partition: Partition,
+    scale: SumScale,
+    leaf: ShrunkenLeaf,
+    *,
+    budget: PrivacyCost,
+    ledger: Ledger,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
+    """Release the sums of the leaves of a public partition.
+
+    Returns
+    -------
+    gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+        Noisy sums.
+    noise_stddev : float
+        Of the noise of a gradient sum.
+    steps : ndarray of shape (n_outputs, n_leaves)
+        What the leaves make of them.
+    """
+    noise = ledger.accountant.noise(budget)
+    sums = rows.leaf_sums(partition, scale, ledger.neighbours)
+    noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
+    released = ledger.release(noise, sums, label="leaf sums")
+    gradients = released[0] * scale.gradient_unit_value
+    hessians = released[1] * scale.hessian_unit_value
+    return gradients, hessians, noise_stddev, leaf.steps(gradients, hessians, noise_stddev)
+
+
+def tree_of(
     partition: Partition,
     value: NDArray[np.int64],
     weight: NDArray[np.float64],

@@ -19,14 +19,17 @@ All rules below look at public facts: epsilon, delta, the released number of row
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
+from dpboost.boosting.refit_learner import RefitLearner, partitions_of
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
@@ -46,6 +49,7 @@ from dpboost.recipes.parameters import Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
+from dpboost.trees.tree import Tree
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
 LARGEST_GDP_EPSILON = 10.0
@@ -297,6 +301,36 @@ def build(setting: Setting) -> BoostingLoop:
         learner=learner,
         finish=PooledShapes.of(constraints.monotone, binner),
     )
+
+
+def build_refit(
+    hyper: BestParameters, facts: PublicFacts, trees: Sequence[Tree], n_bins: NDArray[np.int32]
+) -> BoostingLoop:
+    """Build a loop that gives released trees of this recipe new leaves.
+
+    Parameters
+    ----------
+    hyper : Hyperparameters
+        Of the fit that made the trees; the regularisation follows the noise of this one.
+    facts : PublicFacts
+        Of this fit.
+    trees : sequence of Tree
+    n_bins : ndarray of shape (n_features,), int32
+    """
+    rate, prior, reg_lambda = hyper.learning_rate, hyper.step_prior, hyper.reg_lambda
+    n_outputs = facts.loss.n_outputs
+    hyper = replace(hyper, n_estimators=len(trees) // n_outputs)
+    if "reg_lambda" not in facts.given and facts.delta > 0:
+        reg_lambda = min(max(_hessian_noise(hyper, facts), LEAST_LAMBDA), MOST_LAMBDA)
+    learner = RefitLearner(
+        loss=facts.loss,
+        scale=_sum_scale(hyper, facts),
+        leaf=ShrunkenLeaf(reg_lambda=reg_lambda, prior=prior),
+        learning_rate=rate,
+        partitions=partitions_of(trees, n_outputs, n_bins),
+    )
+    n_rounds = len(trees) // n_outputs
+    return BoostingLoop(n_rounds=n_rounds, schedule=_schedule(hyper), learner=learner)
 
 
 def least_epsilon(given: Given, terms: Terms) -> float:

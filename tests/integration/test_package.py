@@ -68,6 +68,7 @@ def test_top_level_names():
         "plot_split_value_histogram",
         "plot_tree",
         "record_evaluation",
+        "refit_leaves",
         "register_logger",
         "reset_parameter",
         "train",
