@@ -23,7 +23,7 @@ from dpboost.cross_validation import CVBooster, CVResults, cv
 from dpboost.dataset import Dataset
 from dpboost.engine import train
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
-from dpboost.evaluating import Evaluation, evaluate
+from dpboost.evaluating import BinHistograms, Evaluation, bin_histograms, evaluate
 from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
@@ -89,6 +89,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AssumedPublicWarning",
+    "BinHistograms",
     "Booster",
     "Budget",
     "BudgetExceededError",
@@ -128,6 +129,7 @@ __all__ = [
     "UnboundedWeightsWarning",
     "UndeclaredWarning",
     "__version__",
+    "bin_histograms",
     "check_constraints",
     "create_tree_digraph",
     "cv",

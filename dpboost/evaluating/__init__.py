@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dpboost.evaluating.drift import BinHistograms, bin_histograms
 from dpboost.evaluating.evaluate import evaluate
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.figures import Figure
 
-__all__ = ["Evaluation", "Figure", "evaluate"]
+__all__ = ["BinHistograms", "Evaluation", "Figure", "bin_histograms", "evaluate"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable, claim
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS, Curve, ScoredLabel, class_figures
 from dpboost.evaluating.evaluated_rows import (
@@ -24,6 +24,7 @@ from dpboost.evaluating.evaluated_rows import (
 )
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.evaluating.number_figures import (
     NUMBER_METRICS,
     ErrorMoments,
@@ -38,15 +39,11 @@ from dpboost.evaluating.score_bins import (
     number_of_bins,
     occupied_range,
 )
-from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
-from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows, Query
+from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.report import PrivacyReport
-from dpboost.privacy.sensitivity.constants import counts
 from dpboost.rows.evaluation_queries import (
     ErrorCells,
     ErrorSums,
@@ -55,18 +52,12 @@ from dpboost.rows.evaluation_queries import (
     ScoredRows,
     ScoreLabelCounts,
 )
-from dpboost.schema import Schema
-from dpboost.training.privacy_params import PrivacyRequest
 
 Array = NDArray[np.float64]
 
 #: Parts of the charge: where scores or errors lie, and what is counted there.
 LOOK_SHARES = (Fraction(1, 20), Fraction(1, 10))
 COARSE_CELLS, FINE_CELLS = 32, 32
-# What noise alone reaches in any cell of a look with this probability at most.
-STRAY_CELL = Fraction(1, 1000)
-# One row, in units of noise of one standard deviation: Gaussian accounting wants a fine lattice.
-UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
 
 
 def evaluate(
@@ -169,7 +160,7 @@ def evaluate(
     elif X is None or y is None:
         raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
     names = _names(metrics, CLASS_METRICS if classifier else _number_metrics(model))
-    X, n_rows = read_rows(X)
+    X, n_rows = read_rows(X, "evaluate")
     of_group = Groups.read(groups, X, n_rows, model, held=held)
     most = taken.budget.rows_per_user
     if (user_ids is None) != (most is None):
@@ -178,7 +169,7 @@ def evaluate(
             "row each one is: give both or none."
         )
     users = None if user_ids is None else read_users(user_ids, n_rows)
-    request = _request(taken)
+    request = request_of(taken)
     own: ScoredRows | PredictedRows
     # A warning about an odd cell would tell that there is one.
     with np.errstate(all="ignore"):
@@ -187,11 +178,11 @@ def evaluate(
         else:
             own = predicted_rows(model, X, y, n_rows, of_group.codes)
             known = np.ones(n_rows, dtype=bool)
-    ledger = request.ledger(for_group(_granted(request), most or 1))
+    ledger = request.ledger(accountant_of(request))
     chosen = np.arange(n_rows)
     if users is not None and most is not None:
         chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
-    gate = _Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
+    gate = Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
     with ledger.sequential("evaluation"):
         if classifier:
             found = _of_classes(model, gate, of_group, names, alike=most or 1)
@@ -213,41 +204,13 @@ Found = tuple[
 ]
 
 
-class _Gate:
-    """Releases sums of the rows of an evaluation, each with the variance of its noise."""
-
-    def __init__(self, source: LocalRows, ledger: Ledger) -> None:
-        self.source = source
-        self.ledger = ledger
-        self.budgets = divide(ledger.capacity, (*LOOK_SHARES, 1 - sum(LOOK_SHARES)))
-
-    def units(self, budget: PrivacyCost) -> int:
-        """Return what one row is worth: a power of two that makes the lattice fine."""
-        noise = self.ledger.accountant.noise(budget)
-        reference = counts(self.ledger.neighbours, SMALLEST_SIGMA)
-        bound = next(each for each in reference if each.kind == noise.needs)
-        sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
-        return int(2 ** min(max(math.ceil(math.log2(UNITS_PER_SIGMA / sigma)), 10), 30))
-
-    def release(
-        self, query: Query, budget: PrivacyCost, label: str, n_cells: int = 1
-    ) -> tuple[Array, float, float]:
-        """Return noisy sums, the variance of their noise, and what it hardly reaches in a cell."""
-        noise = self.ledger.accountant.noise(budget)
-        value = self.source.sensitive(query, self.ledger.neighbours)
-        deviation = value.noise_stddev(noise) * query.unit
-        threshold = noise.tail(value.bound(noise.needs), STRAY_CELL / n_cells) * query.unit
-        released = self.ledger.release(noise, value, label=label)
-        return released * query.unit, deviation**2, threshold
-
-
 def _of_classes(
-    model: Any, gate: _Gate, groups: Groups, names: Sequence[str], *, alike: int
+    model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
 ) -> Found:
     """Release histograms of scores, and compute the metrics of a classifier."""
     classes = model.classes_.tolist()
     n_outputs = 1 if len(classes) == 2 else len(classes)
-    first, second, rest = gate.budgets
+    first, second, rest = _shares(gate.ledger)
     everywhere = ((-LARGEST_SCORE, LARGEST_SCORE),) * n_outputs
     coarse = ScoreCells(ranges=everywhere, n_cells=COARSE_CELLS, units=gate.units(first))
     seen, variance, _ = gate.release(coarse, first, "range of scores")
@@ -314,12 +277,12 @@ def _of_classes(
 
 
 def _of_numbers(
-    model: Any, gate: _Gate, groups: Groups, names: Sequence[str], *, alike: int
+    model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
 ) -> Found:
     """Release sums of errors, and compute the metrics of a regressor."""
     low, high = model.schema_.label_bounds
     width = high - low
-    first, second, rest = gate.budgets
+    first, second, rest = _shares(gate.ledger)
     cells = ErrorCells(width=width, units=gate.units(first))
     seen, _, threshold = gate.release(cells, first, "magnitudes of errors", len(cells.ends))
     ends = cells.ends * width
@@ -359,6 +322,11 @@ def _of_numbers(
     return metrics, by_group if groups.names else {}, {}, notes
 
 
+def _shares(ledger: Ledger) -> tuple[PrivacyCost, ...]:
+    """Return what the looks and the counts get."""
+    return divide(ledger.capacity, (*LOOK_SHARES, 1 - sum(LOOK_SHARES)))
+
+
 def _number_metrics(model: Any) -> tuple[str, ...]:
     """Return the metrics of a regressor: the quantile loss needs a level."""
     return NUMBER_METRICS if _level(model) is not None else NUMBER_METRICS[:-1]
@@ -381,25 +349,3 @@ def _names(metrics: Any, known: tuple[str, ...]) -> tuple[str, ...]:
     if not asked or not all(name in known for name in asked):
         raise refuse("metrics", "evaluate", f"among {', '.join(known)}", asked)
     return tuple(dict.fromkeys(asked))
-
-
-def _request(taken: Claim) -> PrivacyRequest:
-    """Return what the evaluation asks of the guarantee: all that the budget says."""
-    budget = taken.budget
-    request = PrivacyRequest(
-        epsilon=float(budget.epsilon),
-        delta=float(budget.delta),
-        neighbours=Neighbours(budget.neighbours),
-        schema=Schema(),
-        assume_public=(),
-        noise_seed=None,
-        rows_per_user=budget.rows_per_user,
-        claim=taken,
-    )
-    return request.settled(lambda _epsilon, _delta: budget.accountant)
-
-
-def _granted(request: PrivacyRequest) -> Accountant:
-    granted = request.granted
-    assert granted is not None
-    return granted

@@ -43,8 +43,8 @@ def is_classifier(model: Any) -> bool:
     return hasattr(model, "predict_proba") and hasattr(model, "classes_")
 
 
-def read_rows(X: Any) -> tuple[Any, int]:
-    """Return the table that is evaluated on, and its number of rows.
+def read_rows(X: Any, owner: str) -> tuple[Any, int]:
+    """Return a table of private rows, and their number.
 
     Raises
     ------
@@ -53,14 +53,14 @@ def read_rows(X: Any) -> tuple[Any, int]:
     """
     if is_batched(X) or hasattr(X, "dask"):
         raise InvalidParameterError(
-            "The 'X' argument of evaluate must be in the memory of this process: batches and Dask "
-            "collections are not read. Evaluate on a part that you draw by coins of your own."
+            f"The 'X' argument of {owner} must be in the memory of this process: batches and Dask "
+            "collections are not read."
         )
     X = unpack(X)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if len(X.shape) != 2:
-        raise refuse("X", "evaluate", "a table with rows and columns", type(X).__name__)
+        raise refuse("X", owner, "a table with rows and columns", type(X).__name__)
     return X, int(X.shape[0])
 
 

@@ -318,3 +318,45 @@ class ErrorSums:
             Sensitivity("l1", parts * self.units, reason, parts),
             Sensitivity("l2", root_up(Fraction(parts * self.units**2)), reason, parts),
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BinCounts:
+    """Rows by bin of each feature, all features as one vector.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Bins of each feature, that of missing values included.
+    units : int
+        Units that a row is worth.
+    """
+
+    sizes: tuple[int, ...]
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (sum(self.sizes),)
+
+    def evaluate(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Count the rows of one place, given as bins of shape (n_features, n_rows)."""
+        found = [
+            np.bincount(bins, minlength=size)[:size]
+            for bins, size in zip(rows, self.sizes, strict=True)
+        ]
+        return np.concatenate(found).astype(np.int64) * self.units
+
+    def split(self, answer: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the counts of each feature."""
+        return np.split(answer, np.cumsum(self.sizes)[:-1])
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row is in one bin of each feature."""
+        return counts(neighbours, self.units, histograms=len(self.sizes))

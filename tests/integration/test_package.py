@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_top_level_names():
     assert set(dpboost.__all__) == {
         "AssumedPublicWarning",
+        "BinHistograms",
         "Booster",
         "Budget",
         "BudgetExceededError",
@@ -56,6 +57,7 @@ def test_top_level_names():
         "UnboundedWeightsWarning",
         "UndeclaredWarning",
         "__version__",
+        "bin_histograms",
         "create_tree_digraph",
         "cv",
         "early_stopping",

@@ -57,5 +57,6 @@ def test_a_released_tree_finds_the_leaves_of_its_partition(features, depth) -> N
 def test_outputs_share_a_partition() -> None:
     grid = PartitionGrid(n_bins=N_BINS, is_nominal=NOMINAL)
     one = grid.random(np.array([0], dtype=np.int32), 2, np.random.default_rng(0))
-    tree = tree_of(one, np.zeros(one.n_leaves, dtype=np.int64), np.zeros(one.n_leaves))
+    values, weights = np.zeros(one.n_leaves, dtype=np.int64), np.zeros(one.n_leaves)
+    tree = tree_of(one, values, weights, np.zeros(len(one.feature)), NOISE)
     assert len(partitions_of([tree] * 6, 3, N_BINS)) == 2

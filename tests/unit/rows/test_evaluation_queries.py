@@ -8,6 +8,7 @@ import pytest
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.rows.evaluation_queries import (
     ERROR_CELLS,
+    BinCounts,
     ErrorCells,
     ErrorSums,
     PredictedRows,
@@ -50,7 +51,9 @@ NUMBERS = [
     predicted(label, prediction, group)
     for label, prediction, group in product((-4.0, -1.3, 0.0, 4.0), (-4.0, 0.7, 4.0), (0, 1))
 ]
+BINS = [np.array(bins, dtype=np.uint8).reshape(2, 1) for bins in product(range(3), range(2))]
 QUERIES = {
+    "bins": (BinCounts(sizes=(3, 2), units=UNITS), BINS),
     "scores": (ScoreCells(ranges=((-8.0, 8.0),), n_cells=8, units=UNITS), TWO),
     "scores of three": (ScoreCells(ranges=((-2.0, 2.0),) * 3, n_cells=4, units=UNITS), THREE),
     "two classes": (

@@ -1,0 +1,221 @@
+"""Whether other rows look like those of before: noisy histograms of the bins of a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.data.sparse import dense_matrix
+from dpboost.data.table import read_table
+from dpboost.data.users import read_users, sample_rows
+from dpboost.evaluating.evaluated_rows import read_rows
+from dpboost.evaluating.gate import Gate, accountant_of, request_of
+from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.report import PrivacyReport
+from dpboost.rows.evaluation_queries import BinCounts
+
+Array = NDArray[np.float64]
+
+# A share of fewer rows than this is pulled towards zero.
+LEAST_ROWS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureDrift:
+    """How far the rows of two months differ in one feature.
+
+    Parameters
+    ----------
+    distance : float
+        Root of the sum of squared differences of the shares of the bins, less what noise and
+        samples add to the sum on average; 0 where they explain all.
+    p_value : float
+        Probability that noise and samples alone make a sum as large as the one seen, about.
+    """
+
+    distance: float
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BinHistograms:
+    """Released numbers of rows by bin of each feature; made by `bin_histograms`.
+
+    Parameters
+    ----------
+    counts : dict of str to ndarray
+        Noisy, by name of the feature; missing values last.
+    variance : float
+        Of the noise of each count.
+    report : PrivacyReport
+        What these histograms alone have spent.
+    alike : int
+        Rows of one user that may be one and the same.
+    """
+
+    counts: Mapping[str, Array]
+    variance: float
+    report: PrivacyReport
+    alike: int = 1
+
+    def drift(self, since: BinHistograms) -> dict[str, FeatureDrift]:
+        """Compare with earlier histograms of the same bins; this costs nothing.
+
+        Parameters
+        ----------
+        since : BinHistograms
+            Of other rows, by the same model.
+
+        Returns
+        -------
+        dict of str to FeatureDrift
+            The features that differ most come first.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the bins are others.
+
+        Notes
+        -----
+        Under no drift the differences of shares have expectation zero and the variance of the
+        noise and of two samples. The sum of their squares is compared with a multiple of a chi
+        squared variable that has the same mean and variance (Satterthwaite 1946).
+        """
+        same = isinstance(since, BinHistograms) and {
+            name: counts.shape for name, counts in since.counts.items()
+        } == {name: counts.shape for name, counts in self.counts.items()}
+        if not same:
+            raise refuse("since", "drift", "histograms of the same bins", type(since).__name__)
+        found = {name: _feature_drift(self, since, name) for name in self.counts}
+        return dict(sorted(found.items(), key=lambda pair: pair[1].p_value))
+
+    def shares(self, name: str) -> tuple[Array, Array]:
+        """Return the shares of the bins of a feature, and the variances of each."""
+        counts = self.counts[name]
+        n_rows = max(float(counts.sum()), LEAST_ROWS)
+        shares = counts / n_rows
+        kept = np.clip(shares, 0.0, 1.0)
+        own = self.alike * kept * (1 - kept) / n_rows
+        # The sum of all bins is noisy as well.
+        noise = self.variance * ((1 - kept) ** 2 + (len(counts) - 1) * kept**2) / n_rows**2
+        return shares, own + noise
+
+
+def _feature_drift(now: BinHistograms, before: BinHistograms, name: str) -> FeatureDrift:
+    (shares, variance), (earlier, earlier_variance) = now.shares(name), before.shares(name)
+    both = variance + earlier_variance
+    seen = float(((shares - earlier) ** 2).sum())
+    expected, spread = float(both.sum()), float((both**2).sum())
+    if spread <= 0:
+        return FeatureDrift(distance=math.sqrt(seen), p_value=float(seen == 0))
+    scale, freedom = spread / expected, expected**2 / spread
+    return FeatureDrift(
+        distance=math.sqrt(max(seen - expected, 0.0)), p_value=float(chi2.sf(seen / scale, freedom))
+    )
+
+
+def bin_histograms(
+    model: Any,
+    X: Any,
+    *,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
+    user_ids: Any = None,
+) -> BinHistograms:
+    """Release how many rows are in each bin of each feature of a model, to see them drift.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; of this library. Its bins are public.
+    X : table of shape (n_rows, n_features)
+        Private rows in memory, with the columns of the model.
+    budget : Budget, optional
+        In whose books it is. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction
+        Part of the budget that it takes, in (0, 1].
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is, where the budget protects users.
+
+    Returns
+    -------
+    BinHistograms
+        ``april.drift(march)`` compares two of them.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad arguments, before anything is drawn or charged; and without a budget.
+    BudgetExceededError
+        If less is left of the budget; nothing is drawn or charged.
+
+    Privacy
+    -------
+    One release of the histograms of all features together: a row is in one bin of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import Budget, DPBoostRegressor, bin_histograms
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
+    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
+    >>> model = DPBoostRegressor(schema=schema, verbosity=-1).fit(X, X[:, 0])
+    >>> months = [Budget(epsilon=1, delta=1e-6, table=name) for name in ("march", "april")]
+    >>> march = bin_histograms(model, X, budget=months[0], fraction=1)
+    >>> april = bin_histograms(model, X**3, budget=months[1], fraction=1)
+    >>> april.drift(march)["Column_0"].p_value < 0.01
+    True
+    """
+    owner = "bin_histograms"
+    if not hasattr(model, "ensemble_") or not hasattr(model, "schema_"):
+        raise refuse("model", owner, "a fitted estimator of dpboost", type(model).__name__)
+    taken = claim(budget, fraction, what=owner, call=owner)
+    if taken is None:
+        raise InvalidParameterError(
+            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+        )
+    X, n_rows = read_rows(X, owner)
+    binner, most = model.ensemble_.binner, taken.budget.rows_per_user
+    table = read_table(
+        X, schema=model.schema_, zero_as_missing=binner.zero_as_missing, may_be_empty=True
+    )
+    if tuple(table.feature_names) != tuple(model.schema_.feature_names):
+        raise InvalidParameterError(
+            "The columns of X must be those of the model, by name and order."
+        )
+    if (user_ids is None) != (most is None):
+        raise InvalidParameterError(
+            f"{owner} protects users where the budget has rows_per_user and user_ids says whose "
+            "row each one is: give both or none."
+        )
+    users = None if user_ids is None else read_users(user_ids, n_rows)
+    with np.errstate(all="ignore"):
+        bins = dense_matrix(binner.transform(table, 1))
+    request = request_of(taken)
+    ledger = request.ledger(accountant_of(request))
+    if users is not None and most is not None:
+        bins = bins[:, sample_rows(users, most, ledger.row_coins().words(0, n_rows))]
+    gate = Gate(LocalRows(bins), ledger)
+    # The bin after those of values is that of missing ones.
+    sizes = tuple(int(size) + 1 for size in binner.n_bins)
+    query = BinCounts(sizes=sizes, units=gate.units(ledger.capacity))
+    with ledger.sequential("drift"):
+        answer, variance, _ = gate.release(query, ledger.capacity, "rows by bin")
+    report = PrivacyReport.from_ledger(
+        ledger, facts={"bins of": type(model).__name__, **request.facts}, rows_per_user=most
+    )
+    return BinHistograms(
+        counts=dict(zip(table.feature_names, query.split(answer), strict=True)),
+        variance=variance,
+        report=report,
+        alike=most or 1,
+    )

@@ -1,0 +1,76 @@
+"""How sums of the rows of an evaluation are released under a budget."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.budgeting.budget import Claim
+from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.group_privacy import for_group
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalRows, Query
+from dpboost.privacy.sensitivity.constants import counts
+from dpboost.schema import Schema
+from dpboost.training.privacy_params import PrivacyRequest
+
+Array = NDArray[np.float64]
+
+# What noise alone reaches in any cell of a look with this probability at most.
+STRAY_CELL = Fraction(1, 1000)
+# One row, in units of noise of one standard deviation: Gaussian accounting wants a fine lattice.
+UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
+
+
+class Gate:
+    """Releases sums of the rows of an evaluation, each with the variance of its noise."""
+
+    def __init__(self, source: LocalRows, ledger: Ledger) -> None:
+        self.source = source
+        self.ledger = ledger
+
+    def units(self, budget: PrivacyCost) -> int:
+        """Return what one row is worth: a power of two that makes the lattice fine."""
+        noise = self.ledger.accountant.noise(budget)
+        reference = counts(self.ledger.neighbours, SMALLEST_SIGMA)
+        bound = next(each for each in reference if each.kind == noise.needs)
+        sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
+        return int(2 ** min(max(math.ceil(math.log2(UNITS_PER_SIGMA / sigma)), 10), 30))
+
+    def release(
+        self, query: Query, budget: PrivacyCost, label: str, n_cells: int = 1
+    ) -> tuple[Array, float, float]:
+        """Return noisy sums, the variance of their noise, and what it hardly reaches in a cell."""
+        noise = self.ledger.accountant.noise(budget)
+        value = self.source.sensitive(query, self.ledger.neighbours)
+        deviation = value.noise_stddev(noise) * query.unit
+        threshold = noise.tail(value.bound(noise.needs), STRAY_CELL / n_cells) * query.unit
+        released = self.ledger.release(noise, value, label=label)
+        return released * query.unit, deviation**2, threshold
+
+
+def request_of(taken: Claim) -> PrivacyRequest:
+    """Return what the evaluation asks of the guarantee: all that the budget says."""
+    budget = taken.budget
+    request = PrivacyRequest(
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
+        neighbours=Neighbours(budget.neighbours),
+        schema=Schema(),
+        assume_public=(),
+        noise_seed=None,
+        rows_per_user=budget.rows_per_user,
+        claim=taken,
+    )
+    return request.settled(lambda _epsilon, _delta: budget.accountant)
+
+
+def accountant_of(request: PrivacyRequest) -> Accountant:
+    """Return the accountant of such a request, for what is protected."""
+    assert request.granted is not None
+    return for_group(request.granted, request.rows_per_user or 1)
