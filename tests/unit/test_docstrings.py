@@ -16,7 +16,7 @@ import dpboost.federated
 
 #: Made by other calls, classes to derive from, and names that refuse.
 NO_EXAMPLE = {
-    *("CVBooster", "CVResults", "Channel", "Evaluation", "HeldRows"),
+    *("BinHistograms", "CVBooster", "CVResults", "Channel", "Evaluation", "Forecast", "HeldRows"),
     *("LGBMModel", "LGBMRanker", "DaskLGBMRanker"),
 }
 
