@@ -16,6 +16,8 @@ from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.replay import FAULTS, Fit
 from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
+from dpboost.cross_validation import cv
+from dpboost.dataset import Dataset
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -94,6 +96,9 @@ def other_cases(
     yield from _label_ranges(neighbours, common)
     yield from _continued(neighbours, common)
     yield from _users(neighbours, common)
+    yield _missing(neighbours, common)
+    yield from _ensembles(neighbours, common)
+    yield from _cross_validated(neighbours, common)
 
 
 def _case(name: str, neighbours: Neighbours, pair: Pair, fit: Fit, **more: Any) -> Case:
@@ -192,15 +197,44 @@ def _with_rows(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
     schema = _table((-1.0, 1.0))
     for name, argument, own, parameters in (
         ("weights", "sample_weight", 3.0, {"max_weight": 3.0}),
+        ("weights among many", "sample_weight", 3.0, {"max_weight": 3.0}),
         ("weights beyond their bound", "sample_weight", 9.0, {"max_weight": 3.0}),
         ("weighted quantile", "sample_weight", 3.0, {"objective": "quantile", "max_weight": 3.0}),
         ("initial scores", "init_score", -0.4, {}),
     ):
         # With scores of rows' own, the row count is released alone.
         pair = _row((-1.0, 1.0), neighbours, [] if argument == "init_score" else _MIDDLE, own)
+        if name == "weights among many":
+            pair = _among(pair, 200)
         make = _maker(DPBoostRegressor, schema=schema, **common, **parameters)
         fit = fit_of(make, argument)
         yield _case(name, neighbours, pair, fit)
+
+
+def _among(pair: Pair, copies: int) -> Pair:
+    """Repeat the rows that come first, which both tables share, with small weights.
+
+    Whatever one more row does to all of them shows.
+    """
+    n_shared = 2
+    X, X_other = pair.X.copy(), pair.X_other.copy()
+    X[:n_shared, -1] /= 20
+    X_other[:n_shared, -1] /= 20
+    first, other = len(pair.y), len(pair.y_other)
+
+    def repeated(rows: Any) -> Any:
+        return np.concatenate([np.repeat(rows[:n_shared], copies, axis=0), rows[n_shared:]])
+
+    more = n_shared * (copies - 1)
+    return replace(
+        pair,
+        X=repeated(X),
+        y=repeated(pair.y),
+        X_other=repeated(X_other),
+        y_other=repeated(pair.y_other),
+        ids=np.arange(first + more),
+        other_ids=np.arange(other + more),
+    )
 
 
 def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
@@ -278,3 +312,58 @@ def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
         )
         name = f"users, of whom one has {n_own} rows"
         yield _case(name, neighbours, pair, fit_of(make, "user_ids"), group=2)
+
+
+def _missing(neighbours: Neighbours, common: dict[str, Any]) -> Case:
+    """Return many rows with a missing cell, and one that would change what stands in for it."""
+    X = np.full((60, 2), np.nan)
+    X[:4], X[:, 1] = 0.1, 0.5
+    y = np.tile([-1.0, 1.0], 30)
+    row, other = np.array([1.0, 0.5]), np.array([0.0, 0.5])
+    pair = pair_of(X, y, row, 1.0, neighbours, instead=(other, 1.0))
+    make = _maker(DPBoostRegressor, schema=_table((-1.0, 1.0)), **common)
+    return _case("missing cells of others", neighbours, pair, fit_of(make))
+
+
+def _ensembles(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield ensembles of two trees on disjoint rows; the row is in the first or the second."""
+    schema = _table((-1.0, 1.0))
+    settings = {**common, "n_estimators": 4, "trees_per_ensemble": 2}
+    make = _maker(DPBoostRegressor, schema=schema, **settings)
+    for tree, coin in enumerate((0.05, 0.95)):
+        pair = _row((-1.0, 1.0), neighbours, _MIDDLE, 3.0)
+        pair = replace(pair, X=pair.X[:, :2], X_other=pair.X_other[:, :2], coin=coin)
+        yield _case(f"tree {tree} of an ensemble", neighbours, pair, fit_of(make))
+
+
+def _cross_validated(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:
+    """Yield cross-validations, in whose metrics the row counts as it does in the fits."""
+    own = {name: common[name] for name in ("epsilon", "delta", "neighbours", "max_depth")}
+    params = {**own, "schema": _table((-1.0, 1.0)), "seed": 0, "num_threads": 1, "verbosity": -1}
+    random = np.random.default_rng(2)
+    X, y = random.uniform(size=(30, 2)), np.tile([-1.0, 1.0], 15)
+
+    def fit(X: Any, y: Any) -> Mapping[str, Any]:
+        heard: dict[str, Any] = {}
+        with overhear(heard):
+            found = cv(
+                {**params, "objective": "regression", "metric": "l2"},
+                Dataset(X, y),
+                num_boost_round=2,
+                nfold=3,
+                return_cvbooster=True,
+            )
+        boosters = found["cvbooster"].boosters
+        return {
+            **heard,
+            "model texts": [booster.model_to_string() for booster in boosters],
+            "history": {name: list(told) for name, told in found.items() if name != "cvbooster"},
+            "report": found.privacy_report.details(),
+        }
+
+    for first in (True, False):
+        pair = pair_of(
+            X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0), first=first, steering={}
+        )
+        name = f"cross-validation, row {'first' if first else 'last'}"
+        yield _case(name, neighbours, pair, fit, several=True)

@@ -181,9 +181,7 @@ def plan(request: Request) -> Plan:
         found.parts += _tree(name, request)
     if OTHER in chosen:
         found.parts += _others(request)
-    found.left_out.append(
-        "cross-validation, Dask, and whole fits of parties over a network: see tests/unit"
-    )
+    found.left_out.append("Dask, and whole fits of parties over a network: see tests/unit")
     if request.names:
         every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
         found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
@@ -324,7 +322,7 @@ def replay_cases(
         if witness.before is not None:
             witness.before()
         for pair in (witness.pair, witness.pair.swapped):
-            audit = replay_pair(fit, pair, seed=seed, group=witness.group)
+            audit = replay_pair(fit, pair, seed=seed, group=witness.group, several=witness.several)
             result.add(witness, replace(audit, cost=audit.cost / _factor(witness, audit)))
     result.seconds = time.perf_counter() - started
     return result

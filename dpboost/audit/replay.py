@@ -76,7 +76,8 @@ class PairAudit:
     privacy_measure : str
         Of the accountant: epsilon, rho or mu squared.
     capacity : float
-        What the budget allows them to sum up to.
+        What the budget allows them to sum up to; of several ledgers as in cross-validation, where
+        a row is in all folds' fits but one.
     epsilon : float
         Epsilon asked for.
     error : str
@@ -102,6 +103,7 @@ def replay_pair(
     seed: int | None = None,
     compare_visible: bool = True,
     group: int = 1,
+    several: bool = False,
 ) -> PairAudit:
     """Train on the first table, replay on the second, and weigh every release.
 
@@ -117,6 +119,8 @@ def replay_pair(
     group : int, default=1
         Rows by which the tables differ at most, where charges are those of one row: a release
         may then cost as much as that many rows, and the fit as much as it claims for them.
+    several : bool, default=False
+        Whether the fit opens several ledgers, which together may spend what it claims.
 
     Returns
     -------
@@ -130,6 +134,7 @@ def replay_pair(
         steering=pair.steering,
         coin=pair.coin,
         entropy=entropy,
+        nested=several,
     )
     seen, error = run_watched(fit, first, pair.X, pair.y)
     ledger = first.transcript.ledger
@@ -137,10 +142,12 @@ def replay_pair(
         if error is not None:
             raise error
         raise RuntimeError("The fit opened no ledger, so there is nothing to audit.")
-    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy)
+    second = Recorder(pair.other_ids, source=first.transcript, entropy=entropy, nested=several)
     other_seen, other_error = run_watched(fit, second, pair.X_other, pair.y_other)
-    violations = [*first.transcript.violations, *second.transcript.violations]
-    violations += disjoint_scopes(first.transcript)
+    runs = [first.transcript, *first.transcript.children]
+    others = [second.transcript, *second.transcript.children]
+    violations = [found for run in (*runs, *others) for found in run.violations]
+    violations += [found for run in runs for found in disjoint_scopes(run)]
     for stopped in (error, other_error):
         if isinstance(stopped, DivergenceError):
             violations.append(stopped.violation)
@@ -149,17 +156,27 @@ def replay_pair(
         for told in (seen, other_seen)
         for check, message in told.get(FAULTS, ())
     ]
-    entries: list[EntryLoss] = []
-    if not any(found.check not in OF_ONE_RUN for found in violations):
-        entries = weigh(first.transcript, second.transcript, ledger, violations)
+    parts: list[list[EntryLoss]] = [[] for _ in runs]
+    if len(runs) != len(others):
+        violations.append(
+            Violation(check="public path", where="run", message="another number of ledgers")
+        )
+    elif not any(found.check not in OF_ONE_RUN for found in violations):
+        parts = [
+            weigh(run, other, ledger, violations) for run, other in zip(runs, others, strict=True)
+        ]
         violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
-    violations += check_ledger(entries, ledger, group)
+    for run, part in zip(runs, parts, strict=True):
+        assert run.ledger is not None
+        violations += _check_scopes(part, run.ledger, group)
+    entries = [entry for part in parts for entry in part]
+    violations += _check_total(entries, ledger)
     return PairAudit(
         entries=tuple(entries),
         loss=sum(entry.loss for entry in entries),
         cost=sum(entry.cost for entry in entries),
         privacy_measure=ledger.accountant.privacy_measure,
-        capacity=float(ledger.capacity),
+        capacity=_capacity(runs),
         epsilon=float(ledger.epsilon),
         error="" if error is None else f"{type(error).__name__}: {error}",
         violations=tuple(violations),
@@ -227,12 +244,26 @@ def _cost(line: Line, losses: Sequence[CallLoss], privacy_measure: str) -> float
     return shifts / 2 + largest**2 / 2
 
 
-def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger, group: int = 1) -> list[Violation]:
+def _capacity(runs: Sequence[Transcript]) -> float:
+    """Return what all ledgers may spend together: a row is in all further ones but one."""
+    first, *rest = (float(run.ledger.capacity) for run in runs if run.ledger is not None)
+    return first + sum(rest) * (len(rest) - 1) / max(len(rest), 1)
+
+
+def _times(ledger: Ledger, group: int) -> int:
+    """Return what many rows cost that change one after the other, in the cost of one."""
+    return group if ledger.accountant.privacy_measure == "epsilon" else group**2
+
+
+def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
     """Hold every release to its charge, every scope to its total, and the run to epsilon."""
+    return [*_check_scopes(entries, ledger, 1), *_check_total(entries, ledger)]
+
+
+def _check_scopes(entries: Sequence[EntryLoss], ledger: Ledger, group: int) -> list[Violation]:
+    """Hold every release to its charge, and every scope to its total."""
     found = []
-    measure = ledger.accountant.privacy_measure
-    # What many rows cost that change one after the other.
-    times = (group if measure == "epsilon" else group**2) * (1 + TOLERANCE)
+    times = _times(ledger, group) * (1 + TOLERANCE)
     for entry in entries:
         if entry.cost > entry.charge * times + TOLERANCE:
             where = "/".join((*entry.scope, entry.label))
@@ -242,6 +273,13 @@ def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger, group: int = 1) -
         cost, total = sum(entry.cost for entry in inside), float(scope.total.cost)
         if cost > total * times + TOLERANCE:
             found.append(_over("scope total", "/".join(scope.path) or "fit", cost, total))
+    return found
+
+
+def _check_total(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
+    """Hold the run to epsilon and delta."""
+    found = []
+    measure = ledger.accountant.privacy_measure
     cost, epsilon = sum(entry.cost for entry in entries), float(ledger.epsilon)
     if measure == "epsilon":
         loss = abs(sum(entry.loss for entry in entries))

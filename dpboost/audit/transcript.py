@@ -144,6 +144,8 @@ class Transcript:
         The ledger of the run, the last one of several.
     ledgers : list of (Ledger, int)
         All of them, each with the number of lines before its first one.
+    children : list of Transcript
+        Of further ledgers, where a run opens several.
     """
 
     ids: NDArray[np.int64]
@@ -152,6 +154,7 @@ class Transcript:
     violations: list[Violation] = field(default_factory=list)
     ledger: Ledger | None = None
     ledgers: list[tuple[Ledger, int]] = field(default_factory=list)
+    children: list[Transcript] = field(default_factory=list)
 
 
 class _AlignedCoins(RowCoins):
@@ -240,6 +243,8 @@ class Recorder:
         Where a recorded run draws; the fit's own source by default.
     several : bool, default=False
         Whether the run may open more than one ledger, under a budget.
+    nested : bool, default=False
+        Whether further ledgers belong to parts of the run; these toss no coins.
     """
 
     def __init__(
@@ -252,7 +257,10 @@ class Recorder:
         coin: float | None = None,
         entropy: Entropy | None = None,
         several: bool = False,
+        nested: bool = False,
     ) -> None:
+        self._nested = nested
+        self._children: list[Recorder] = []
         self.transcript = Transcript(np.asarray(ids, dtype=np.int64))
         self._all_ids = self.transcript.ids
         self._several = several
@@ -310,6 +318,8 @@ class Recorder:
 
     def attach(self, ledger: Ledger) -> Ledger:
         """Listen to this ledger from now on."""
+        if self.transcript.ledger is not None and self._nested:
+            return self._child().attach(ledger)
         if self.transcript.ledger is not None and not self._several:
             raise RuntimeError("A recorder listens to one ledger: this fit opened a second one.")
         self.transcript.ids = self._all_ids if self._next_ids is None else self._next_ids
@@ -333,6 +343,21 @@ class Recorder:
         self._held.append((claim.holdout.rows, ids[~kept]))
         self.transcript.ids = ids[trained]
         return trained
+
+    def _child(self) -> Recorder:
+        """Return a recorder for one more ledger."""
+        source, number = self._source, len(self._children)
+        if source is not None and number >= len(source.children):
+            raise DivergenceError("public path", "run", "a ledger the other run lacks")
+        child = Recorder(
+            self.transcript.ids,
+            source=None if source is None else source.children[number],
+            steering=self._steering,
+            entropy=self._entropy,
+        )
+        self._children.append(child)
+        self.transcript.children.append(child.transcript)
+        return child
 
     # -- what the watched ledger calls ---------------------------------------------------------
 
@@ -398,6 +423,10 @@ class Recorder:
 
     def call(self, name: str, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         """Call a kernel, or force its outcome."""
+        for child in self._children:
+            if child._line is not None:
+                child.call(name, function, arguments)
+                return
         out = arguments[-1]
         arrays = [part for part in arguments[:-1] if isinstance(part, np.ndarray)]
         given = arrays[0].copy() if arrays else np.zeros(out.shape, dtype=np.int64)

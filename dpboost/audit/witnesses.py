@@ -61,6 +61,8 @@ class Witness:
         Releases that it drives to their full charge: label and number, counted from 0.
     group : int, default=1
         Rows by which the tables differ, for guarantees of users.
+    several : bool, default=False
+        Whether the fit opens several ledgers.
     before : callable, optional
         Called before the audit, where the fits need something made.
     """
@@ -72,6 +74,7 @@ class Witness:
     settings: dict[str, Any] = field(default_factory=dict)
     aims_at: tuple[tuple[str, int], ...] = ()
     group: int = 1
+    several: bool = False
     before: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
