@@ -169,6 +169,31 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
         )
 
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:
+        """Predict intervals that cover labels of new rows at the level of ``fit(conformal=...)``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Lower and upper ends, inside the label bounds: the prediction less and plus the released
+            quantile of the errors of the rows that were set aside. Labels are covered as they are
+            clipped to the label bounds, on average over rows like those.
+
+        Raises
+        ------
+        InvalidParameterError
+            Without ``conformal`` at ``fit``.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._calibration("predict_interval").intervals(self.predict(X))
+
 
 class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
     """Differentially private gradient boosting for two and more classes.
@@ -281,6 +306,30 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         ):
             return np.ones((len(probability), 1))
         return probability
+
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Predict sets of classes that hold those of new rows at the level of ``fit``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), bool
+            A column for each of ``classes_``: whether its probability is at least one less the
+            released quantile of the errors of the rows that were set aside. A set may be empty.
+
+        Raises
+        ------
+        InvalidParameterError
+            Without ``fit(conformal=...)``.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._calibration("predict_set").sets(self.predict_proba(X))
 
     def decision_function(self, X: Any, **options: Any) -> NDArray[np.float64]:
         """Return raw scores: of two classes one a row, positive means the second class."""

@@ -14,6 +14,10 @@ from dpboost.privacy.ledger import Scope
 #: Trees of one ensemble: a coin puts each row into one of them.
 BY_COINS = "disjoint rows"
 
+#: Rows that train and rows that intervals are read off: a coin puts each row, or user, into one.
+HELD_OUT = "rows dealt by secret coins"
+HELD_OUT_PARTS = frozenset({"training rows", "rows held out"})
+
 #: Nodes of a tree, by released splits: parts of a level, and what a depth books for all its nodes.
 BY_SPLITS = ("parts", "depth ")
 
@@ -42,6 +46,8 @@ def disjoint_scopes(transcript: Transcript) -> list[Violation]:
         name = scope.path[-1]
         if name == BY_COINS:
             found += _dealt(scope, transcript.coins)
+        elif name == HELD_OUT:
+            found += _held_out(scope, transcript.coins)
         elif not name.startswith(BY_SPLITS):
             found.append(_violation(scope, "nothing is known that makes its parts disjoint"))
     return found
@@ -63,6 +69,17 @@ def _dealt(scope: Scope, coins: list[CoinRequest]) -> Iterator[Violation]:
         yield _violation(scope, f"{inside} requests for coins by trees that are to share one")
     if asked > 1 or (asked == 0 and len(scope.children) > 1):
         yield _violation(scope, f"{asked} requests for coins for {len(scope.children)} trees")
+
+
+def _held_out(scope: Scope, coins: list[CoinRequest]) -> Iterator[Violation]:
+    """Check the coins that set rows aside: drawn before either part."""
+    if not any(request.scope == scope.path[:-1] for request in coins):
+        yield _violation(scope, "no request for the coins that set rows aside")
+    if not HELD_OUT_PARTS.issuperset(scope.children):
+        yield _violation(scope, "other parts than the rows that train and those held out")
+    late = (*scope.path, "rows held out")
+    if any(request.scope[: len(late)] == late for request in coins):
+        yield _violation(scope, "a request for coins by the rows held out")
 
 
 def _read_once(coins: list[CoinRequest]) -> Iterator[Violation]:

@@ -108,6 +108,9 @@ class _DaskEstimator:
 
     def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
         """Train on the cluster."""
+        if request.conformal is not None:
+            must = "None on a cluster: rows are set aside in one process only"
+            raise refuse("conformal", f"{type(self).__name__}.fit", must, request.conformal)
         client = self._open_client()
         try:
             return fit_partitions(client, X, y, request)

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, check_real, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
 from dpboost.data.batches import Batches, is_batched
@@ -141,6 +141,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstima
         fraction: Any = None,
         holdout: Any = None,
         noise_key: bytes | None = None,
+        conformal: float | None = None,
     ) -> Any:
         """Train privately.
 
@@ -197,6 +198,11 @@ class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstima
             Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
             with them the same fit of the same rows gives the same model. They must stay secret, and
             serve nothing but this very fit. The report has a commitment to them.
+        conformal : float, optional
+            Part of new rows that :meth:`predict_interval` or :meth:`predict_set` is to cover, at
+            least 0.5. Three tenths of the rows, or of the users, are then set aside by secret
+            coins. They train nothing, so that the quantile of their errors has the whole budget
+            beside the training.
 
         Returns
         -------
@@ -251,6 +257,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstima
                 user_ids=user_ids,
                 claim=taken,
                 noise_key=noise_key,
+                conformal=conformal,
             ),
             RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
         )
@@ -348,11 +355,33 @@ class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstima
             n_jobs=parameters["n_jobs"],
             show_progress=parameters["verbosity"] > 0,
             monitor=evaluator,
+            conformal=self._conformal(options, rows, X, owner),
         )
         fitted = self._train(X, y, request)
         self._store(fitted, evaluator, earlier, has_names=named)
         if objective.function is not None:
             self._set_objective(objective.function)
+
+    def _conformal(
+        self, options: FitOptions, rows: RowArguments, X: Any, owner: str
+    ) -> float | None:
+        """Return the level of coverage, where one is asked for."""
+        if options.conformal is None:
+            return None
+        level = check_real("conformal", f"{owner}.fit", options.conformal, low=0.5, high=0.999)
+        given = {
+            "init_model": rows.init_model is not None,
+            "init_score": rows.init_score is not None,
+            "batches of rows": is_batched(X) or isinstance(X, Batches),
+        }
+        for name, there in given.items():
+            if there:
+                raise InvalidParameterError(
+                    f"The 'conformal' parameter of {owner}.fit does not go with {name}: the rows "
+                    "that are set aside must be as new to the model as those that it will predict. "
+                    "Leave one of the two out."
+                )
+        return level
 
     def _like(self, X: Any) -> Any:
         """Return a table with the columns of the rows of the fit."""
@@ -393,6 +422,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstima
         self.ensemble_ = ensemble
         self.schema_ = fitted.completed.schema
         self.privacy_report_: PrivacyReport = fitted.report
+        self.calibration_ = fitted.calibration
         if earlier is not None and best_iteration > 0:
             best_iteration += earlier.n_rounds
         self._set_fitted(

@@ -56,6 +56,8 @@ class FitOptions:
         What the fit takes of a budget.
     noise_key : bytes, optional
         Where secret bits come from.
+    conformal : float, optional
+        Part of the rows that intervals or sets of predictions are to cover.
     """
 
     eval_set: Any = None
@@ -72,6 +74,7 @@ class FitOptions:
     user_ids: Any = None
     claim: Claim | None = None
     noise_key: Any = field(default=None, repr=False)
+    conformal: float | None = None
 
     def reading(self, fit: Mapping[str, Any]) -> Reading:
         """Return how the table is to be read."""

@@ -16,6 +16,7 @@ from dpboost.explain.explanation import Explanation
 from dpboost.explain.noise_paths import noise_paths
 from dpboost.explain.reasons import Reason, contributions
 from dpboost.schema import ResolvedSchema
+from dpboost.trees.calibration import Calibration
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.leaf_index import leaf_index
 
@@ -152,6 +153,17 @@ class ExplainedModel:
             tuple(Reason(names[f], float(own[f]), float(error[f])) for f in order.tolist())
             for own, error, order in zip(*found, largest, strict=True)
         ]
+
+    def _calibration(self, what: str) -> Calibration:
+        """Return what a fit with ``conformal`` has released."""
+        check_is_fitted(self, "ensemble_")
+        found: Calibration | None = getattr(self, "calibration_", None)
+        if found is None:
+            raise InvalidParameterError(
+                f"{type(self).__name__}.{what} needs rows that were set aside: fit with "
+                "conformal=0.9, or another level."
+            )
+        return found
 
     @property
     def explains_itself(self) -> bool:

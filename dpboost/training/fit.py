@@ -14,7 +14,9 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import PublicFacts, Setting
 from dpboost.rows.encoded_rows import EncodeLabels
+from dpboost.training.conformal import calibrated
 from dpboost.training.fitted_model import FittedModel, fitted_model
+from dpboost.training.inputs import read
 from dpboost.training.label_warnings import warn_of_grown, warn_of_start
 from dpboost.training.local_rows import read_local
 from dpboost.training.loss_choice import choose_loss, start_loss
@@ -51,8 +53,23 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
     As `fit`.
     """
     request = request.checked()
-    rows, inputs, ledger = read_local(X, y, request)
-    return fit(rows, inputs, request, ledger)
+    rows, inputs, ledger, aside = read_local(X, y, request)
+    if aside is None or request.conformal is None:
+        return fit(rows, inputs, request, ledger)
+    with ledger.parallel("rows dealt by secret coins"):
+        with ledger.sequential("training rows"):
+            fitted = fit(rows, inputs, request, ledger)
+        with ledger.sequential("rows held out"):
+            return calibrated(
+                fitted,
+                read(aside.X, fitted.completed.schema, aside.reading),
+                aside.labels,
+                level=request.conformal,
+                ledger=ledger,
+                objective=request.objective,
+                rows_per_user=request.privacy.rows_per_user,
+                n_threads=effective_n_threads(request.n_jobs),
+            )
 
 
 @np.errstate(all="ignore")

@@ -15,6 +15,7 @@ from dpboost.recipes.parameters import Parameters
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.request import FitRequest
+from dpboost.trees.calibration import Calibration
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.exported_tree import ReleasedTree
 
@@ -37,6 +38,8 @@ class FittedModel:
         Every release and its charge.
     tree : ReleasedTree or None
         The tree for people, where it is a single one.
+    calibration : Calibration, optional
+        What makes intervals and sets of predictions, where rows were set aside for it.
     """
 
     ensemble: Ensemble
@@ -45,6 +48,7 @@ class FittedModel:
     completed: CompletedSchema
     report: PrivacyReport
     tree: ReleasedTree | None = None
+    calibration: Calibration | None = None
 
 
 def fitted_model(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,48 @@ from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows
 from dpboost.rows.raw_rows import RawRows
-from dpboost.training.inputs import read, read_labels, users_of
+from dpboost.training.inputs import Reading, read, read_labels, users_of
 from dpboost.training.request import FitRequest, Inputs
 
+#: Chance of a row, or of a user, to be set aside.
+HELD_OUT = 0.3
 
-def read_local(X: Any, y: Any, request: FitRequest) -> tuple[LocalRows, Inputs, Ledger]:
+
+class AsideRows(NamedTuple):
+    """Rows that train nothing.
+
+    Parameters
+    ----------
+    X : table
+    labels : ndarray of shape (n_rows,)
+    reading : Reading
+        How the table is to be read.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    reading: Reading
+
+
+def set_aside(coins: NDArray[np.uint64], users: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Return which rows are set aside: each by its own coin, all rows of a user by one.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (n_rows,), uint64
+        Secret words.
+    users : ndarray of shape (n_rows,), int64, optional
+    """
+    if users is not None:
+        _, first, number = np.unique(users, return_index=True, return_inverse=True)
+        coins = coins[first][number]
+    aside: NDArray[np.bool_] = coins < np.uint64(int(HELD_OUT * 2**64))
+    return aside
+
+
+def read_local(
+    X: Any, y: Any, request: FitRequest
+) -> tuple[LocalRows, Inputs, Ledger, AsideRows | None]:
     """Read and check the inputs, open the ledger, and make a store of the rows.
 
     Parameters
@@ -33,6 +71,8 @@ def read_local(X: Any, y: Any, request: FitRequest) -> tuple[LocalRows, Inputs, 
         Of ``RawRows``. It alone holds what is read here, and lets go of it once rows are in bins.
     inputs : Inputs
     ledger : Ledger
+    aside : AsideRows or None
+        Rows for intervals or sets of predictions, where these are asked for.
 
     Raises
     ------
@@ -64,6 +104,16 @@ def read_local(X: Any, y: Any, request: FitRequest) -> tuple[LocalRows, Inputs, 
         extras = extras.take(chosen)
         table = read(X, privacy.schema, reading)
         counted = first_rows(users)
+    aside = None
+    if request.conformal is not None:
+        out = set_aside(ledger.row_coins().words(0, len(labels)), users)
+        # Coins have dealt the rows: an error about an empty part would tell.
+        reading = replace(reading, may_be_empty=True)
+        aside = AsideRows(take_rows(X, np.flatnonzero(out)), labels[out], reading)
+        kept = np.flatnonzero(~out)
+        X, labels, extras = take_rows(X, kept), labels[kept], extras.take(kept)
+        table = read(X, privacy.schema, reading)
+        counted = slice(None) if users is None else first_rows(users[kept])
     rows = RawRows(
         table=table,
         labels=labels,
@@ -72,4 +122,4 @@ def read_local(X: Any, y: Any, request: FitRequest) -> tuple[LocalRows, Inputs, 
         read_again=lambda schema: read(X, schema, reading),
         threads=Threads.of(request.n_jobs),
     )
-    return LocalRows(rows), inputs, ledger
+    return LocalRows(rows), inputs, ledger, aside

@@ -74,6 +74,9 @@ class FitRequest:
         Whether a long fit draws a progress bar.
     monitor : TrainingCallback, optional
         Looks on, and may end training.
+    conformal : float, optional
+        Part of the rows that intervals or sets of predictions are to cover; rows are then set
+        aside for them.
     """
 
     task: str
@@ -87,6 +90,7 @@ class FitRequest:
     n_jobs: int | None = None
     show_progress: bool = False
     monitor: TrainingCallback | None = None
+    conformal: float | None = None
 
     @property
     def n_bins(self) -> int:

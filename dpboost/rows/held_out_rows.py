@@ -1,0 +1,83 @@
+"""Rows that a fit has set aside, and what is asked of them once the model is there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.privacy.sensitivity.quantiles import quantile_balance
+
+# One row in units of the released sums: Gaussian noise wants a fine lattice.
+ROW_UNITS = 2**18
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOutRows:
+    """How badly a released model fits each of the rows set aside.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,), float64
+        Not NaN; the larger, the worse.
+    present : ndarray of shape (n_rows,), bool
+        False for rows that take no part.
+
+    Privacy
+    -------
+    Private. A score is a function of its own row and of released numbers.
+    """
+
+    scores: NDArray[np.float64]
+    present: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileBalance:
+    """Whether a threshold is above or below a quantile of the scores.
+
+    The answer is ``(1 - level)`` for each row at or below the threshold less ``level`` for each
+    above it: not below zero where at least this level of the rows is at or below.
+
+    Parameters
+    ----------
+    threshold : float
+        Public or released.
+    level : float
+        In (0, 1).
+    """
+
+    threshold: float
+    level: float
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit in rows."""
+        return 1 / ROW_UNITS
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (1,)
+
+    def evaluate(self, rows: HeldOutRows) -> NDArray[np.int64]:
+        """Return the balance of the rows of one place."""
+        inside = np.count_nonzero((rows.scores <= self.threshold) & rows.present)
+        outside = np.count_nonzero(rows.present) - inside
+        below, above = self._parts
+        return np.array([below * inside - above * outside], dtype=np.int64)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row is on one side."""
+        return quantile_balance(*self._parts, neighbours)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        """What a row below adds, and what one above takes away."""
+        # Rounded down: a level that is kept exactly counts as kept.
+        above = min(max(math.floor(self.level * ROW_UNITS), 1), ROW_UNITS - 1)
+        return ROW_UNITS - above, above

@@ -1,0 +1,38 @@
+"""What makes intervals and sets of the predictions of a released model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """What makes sets and intervals of predictions; public.
+
+    Parameters
+    ----------
+    level : float
+        Part of the rows that is to be covered.
+    threshold : float
+        Released quantile of the scores: half the width of an interval, or one less the least
+        probability of a class in a set.
+    label_bounds : (float, float), optional
+        Of a regression: intervals are cut to them.
+    """
+
+    level: float
+    threshold: float
+    label_bounds: tuple[float, float] | None = None
+
+    def intervals(self, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return lower and upper ends; shape (n_rows, 2)."""
+        assert self.label_bounds is not None
+        ends = np.column_stack([predictions - self.threshold, predictions + self.threshold])
+        return np.clip(ends, *self.label_bounds)
+
+    def sets(self, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes are in each set; shape (n_rows, n_classes)."""
+        return np.asarray(1 - probabilities <= self.threshold)
