@@ -91,8 +91,8 @@ class FeatureQueue:
     groups : tuple of tuple of int, optional
         Features that may meet in a partition. The first feature comes from the list, then a group
         that it is in, each as likely, and the others from that group with the chances of a list.
-    alone : ndarray of shape (n_features,), bool, optional
-        Features whose partitions have no other.
+    paired : ndarray of shape (n_features,), bool, optional
+        Features whose partitions have one other at most, and come into no other.
 
     Privacy
     -------
@@ -106,12 +106,12 @@ class FeatureQueue:
         public: np.random.Generator,
         *,
         groups: tuple[tuple[int, ...], ...] | None = None,
-        alone: NDArray[np.bool_] | None = None,
+        paired: NDArray[np.bool_] | None = None,
     ) -> None:
         self.preference = preference
         self._public = public
         self._groups = groups
-        self._alone = alone
+        self._paired = paired
         self._allowed = np.arange(n_features)
         if groups is not None:
             self._allowed = np.unique(np.concatenate(groups))
@@ -122,7 +122,7 @@ class FeatureQueue:
 
     def take(self, k: int) -> NDArray[np.int32]:
         """Take the next ``k`` different features, fewer where no group has so many."""
-        if self._groups is not None or self._alone is not None:
+        if self._groups is not None or self._paired is not None:
             return self._take_constrained(k)
         taken: list[int] = []
         while len(taken) < k:
@@ -168,8 +168,10 @@ class FeatureQueue:
         if self._groups is not None:
             group = np.array(self._groups[own[int(self._public.integers(len(own)))]])
         rest = group[group != first]
-        if self._alone is not None:
-            rest = rest[:0] if self._alone[first] else rest[~self._alone[rest]]
+        if self._paired is not None and self._paired[first]:
+            k = min(k, 2)
+        elif self._paired is not None:
+            rest = rest[~self._paired[rest]]
         n_more = min(k - 1, len(rest))
         if not n_more:
             return np.array([first], dtype=np.int32)

@@ -53,7 +53,7 @@ PARAMETERS = """    Parameters
         Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Every tree
         keeps to them on its whole domain, missing values aside: for raw scores, and so for means
         and for probabilities of two classes. Leaves are projected after their release, which costs
-        no budget. With recipe ``best`` such a feature meets no other in a tree.
+        no budget. With recipe ``best`` such a feature meets one other at most in a tree.
     interaction_constraints : list of lists of int or str, or str like "[0,1],[2]", default=None
         Groups of features: those of a tree come from one group. Features of no group take no part,
         as in LightGBM. Costs no budget.

@@ -1,7 +1,8 @@
-"""Monotone shapes: all trees of one feature as one tree, brought into order at the end."""
+"""Monotone shapes: all trees of a constrained feature as few, brought into order at the end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,26 +10,38 @@ from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.growing.monotone_leaves import check_ordered
-from dpboost.trees.leaf_boxes import leaf_boxes
-from dpboost.trees.tree import Tree, threshold_sets
+from dpboost.trees.leaf_index import leaf_index
+from dpboost.trees.table_tree import table_tree
+from dpboost.trees.tree import Tree
+
+# No cell counts for less than this part of an even share.
+_LEAST_SHARE = 1e-2
+# Turns of a projection that goes from one side of a table to the other.
+_TURNS = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledShapes:
-    """Bring features that have trees of their own into order.
+    """Bring features that meet at most one other in a tree into order.
 
     While trees are released, one may fall where the noise of an earlier one has risen too far: were
     each tree in order by itself, noise could go up and never come down again. So the trees of such
-    a feature are free, and their sum over its bins is projected once, when all are there. The sum
-    is written as one tree in the place of the first; the model is then a sum of trees each of which
-    is in order.
+    a feature are free, and their sum is brought into order once, when all are there:
+
+    1. Trees of the same one or two features are added up over their bins. The mean of a sum over
+       the other feature is taken out, and added to what the constrained feature does alone.
+    2. What a feature does alone is projected: the nearest that never falls, by released weights.
+    3. What is left of a pair may fall where it stands. So each pair is given as much of the rise of
+       the feature alone as it needs, as far as there is enough, and is then projected line by line.
+
+    The rise that no pair needs stays a tree of the feature alone. Every tree that comes out is in
+    order, and so is their sum.
 
     Parameters
     ----------
     direction : ndarray of shape (n_features,), int8
-        -1, 0 or 1. A tree of a feature with a direction has no other feature.
-    n_bins : ndarray of shape (n_features,), int32
-        Value bins of each feature.
+        -1, 0 or 1. A tree of a feature with a direction has at most one other feature.
+    binner : Binner
 
     Privacy
     -------
@@ -36,7 +49,7 @@ class PooledShapes:
     """
 
     direction: NDArray[np.int8]
-    n_bins: NDArray[np.int32]
+    binner: Binner
 
     @classmethod
     def of(cls, monotone: tuple[int, ...], binner: Binner) -> PooledShapes | None:
@@ -50,7 +63,7 @@ class PooledShapes:
         if not monotone:
             return None
         check_ordered(monotone, binner.is_categorical, binner.feature_names)
-        return cls(direction=np.array(monotone, dtype=np.int8), n_bins=binner.n_bins)
+        return cls(direction=np.array(monotone, dtype=np.int8), binner=binner)
 
     def rewrite(self, trees: tuple[Tree, ...], n_outputs: int) -> tuple[Tree, ...]:
         """Return the trees of the model.
@@ -64,47 +77,159 @@ class PooledShapes:
         Returns
         -------
         tuple of Tree
-            With one round in the place of all rounds of a feature with a direction.
+            Rounds without constrained features as they were, then those of the sums.
         """
         rounds = [trees[start : start + n_outputs] for start in range(0, len(trees), n_outputs)]
-        places: dict[int, list[int]] = {}
+        pooled: dict[tuple[int, ...], list[int]] = {}
+        kept = []
         for place, (first, *_) in enumerate(rounds):
-            features = np.unique(first.feature)
-            if self.direction[features].any():
-                assert len(features) == 1, "a feature with a direction has trees of its own"
-                places.setdefault(int(features[0]), []).append(place)
-        new = {
-            own[0]: tuple(
-                self._pooled(feature, [rounds[place][output] for place in own])
-                for output in range(n_outputs)
-            )
-            for feature, own in places.items()
-        }
-        gone = {place for own in places.values() for place in own[1:]}
-        kept = [new.get(place, own) for place, own in enumerate(rounds) if place not in gone]
-        return tuple(tree for own in kept for tree in own)
+            features = tuple(np.unique(first.feature).tolist())
+            if self.direction[list(features)].any():
+                assert len(features) <= 2, "a feature with a direction meets one other at most"
+                pooled.setdefault(features, []).append(place)
+            else:
+                kept.append(place)
+        if not pooled:
+            return trees
+        outputs = [
+            self._in_order({s: [rounds[p][k] for p in own] for s, own in pooled.items()})
+            for k in range(n_outputs)
+        ]
+        new = [tuple(own[number] for own in outputs) for number in range(len(outputs[0]))]
+        return tuple(tree for own in [*(rounds[p] for p in kept), *new] for tree in own)
 
-    def _pooled(self, feature: int, trees: list[Tree]) -> Tree:
-        """Return the sum of some trees of one feature, in order."""
-        n_bins = int(self.n_bins[feature])
-        value = np.zeros(n_bins + 1, dtype=np.int64)
-        variance = np.zeros(n_bins + 1)
-        counts = [tree.leaf_count for tree in trees]
-        weights = np.zeros(n_bins + 1)
+    def _in_order(self, groups: dict[tuple[int, ...], list[Tree]]) -> list[Tree]:
+        """Return the trees of the sums of one output: those of features alone, then pairs."""
+        n_bins = self.binner.n_bins
+        used = sorted({f for features in groups for f in features})
+        alone = {f: np.zeros(n_bins[f] + 1) for f in used if self.direction[f]}
+        masses = {f: np.zeros(n_bins[f] + 1) for f in used}
+        pairs: dict[tuple[int, ...], _Pair] = {}
+        for features, trees in groups.items():
+            table, mass = self._summed(features, trees)
+            for axis, feature in enumerate(features):
+                masses[feature] += mass.sum(axis=1 - axis) if mass.ndim == 2 else mass
+            if len(features) == 1:
+                alone[features[0]] += table
+            else:
+                pairs[features] = _Pair(features=features, table=table, mass=mass)
+        shares = {f: mass / mass.sum() for f, mass in masses.items()}
+        for features, pair in pairs.items():
+            for axis, feature in enumerate(features):
+                if feature in alone:
+                    other = shares[features[1 - axis]]
+                    line = np.moveaxis(pair.table, axis, 0) @ other
+                    alone[feature] += line
+                    pair.table = pair.table - _along(line, axis)
+        rises = {}
+        for feature, effect in alone.items():
+            sign = self.direction[feature]
+            in_order = sign * ascending(sign * effect[:-1], shares[feature][:-1])
+            rises[feature] = np.append(in_order, effect[-1])
+        self._divide(list(pairs.values()), rises)
+        found = [
+            table_tree((f,), np.rint(rise).astype(np.int64), self.binner, [shares[f]])
+            for f, rise in rises.items()
+        ]
+        for features, pair in pairs.items():
+            values = np.rint(self._projected(pair)).astype(np.int64)
+            found.append(table_tree(features, values, self.binner, [shares[f] for f in features]))
+        return found
+
+    def _summed(
+        self, features: tuple[int, ...], trees: list[Tree]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sum of some trees over the bins of their features, and its mass.
+
+        The mass of a cell is about the share of the rows in it: a leaf's released weight is spread
+        evenly over its cells, and the trees are averaged.
+        """
+        shape = tuple(int(self.binner.n_bins[f]) + 1 for f in features)
+        grid = self._grid(features, shape)
+        total, mass = np.zeros(shape), np.zeros(shape)
         for tree in trees:
-            boxes = leaf_boxes(tree.feature, tree.left_bins, tree.left, tree.right, self.n_bins)
-            reach = boxes[feature]
-            leaf = reach.argmax(axis=0)
-            value += tree.leaf_value[leaf]
-            assert tree.noise is not None
+            leaf = leaf_index(tree, grid).reshape(shape)
+            total += tree.leaf_value[leaf]
             assert tree.leaf_count is not None
-            variance += tree.noise.stddev(tree.leaf_count)[leaf] ** 2
-            weights += (tree.leaf_count / reach.sum(axis=1))[leaf]
-        direction = int(self.direction[feature])
-        precision = 1 / variance[:-1] if variance[:-1].all() else np.maximum(weights[:-1], 1.0)
-        in_order = direction * ascending(direction * value[:-1].astype(np.float64), precision)
-        value[:-1] = np.rint(in_order).astype(np.int64)
-        return _staircase(feature, value, np.rint(weights / len(counts)).astype(np.int64))
+            cells = np.maximum(np.bincount(leaf.ravel(), minlength=tree.n_leaves), 1)
+            mass += (tree.leaf_count / max(float(tree.leaf_count.sum()), 1.0) / cells)[leaf]
+        mass = np.maximum(mass / max(float(mass.sum()), 1e-300), _LEAST_SHARE / mass.size)
+        return total, mass / mass.sum()
+
+    def _grid(self, features: tuple[int, ...], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """Return a row for each combination of bins of some features."""
+        grid = np.zeros((self.binner.n_features, int(np.prod(shape))), dtype=np.uint8)
+        for feature, bins in zip(features, np.indices(shape), strict=True):
+            grid[feature] = bins.ravel()
+        return grid
+
+    def _divide(self, pairs: Sequence[_Pair], rises: dict[int, NDArray[np.float64]]) -> None:
+        """Give each pair as much of the rise of its features as it needs; takes it from them."""
+        for feature, rise in rises.items():
+            sign = float(self.direction[feature])
+            there = sign * np.diff(rise[:-1])
+            needs = [
+                (pair, pair.features.index(feature), pair.need(feature, sign))
+                for pair in pairs
+                if feature in pair.features
+            ]
+            wanted = np.sum([need for _, _, need in needs], axis=0) if needs else there
+            part = np.minimum(there / np.maximum(wanted, 1e-300), 1.0)
+            for pair, axis, need in needs:
+                line = sign * np.concatenate([[0.0], np.cumsum(need * part)])
+                line -= line.mean()
+                pair.table = pair.table + _along(np.append(line, 0.0), axis)
+                rise[:-1] -= line
+            # What rounding may have turned.
+            rise[:-1] = sign * np.maximum.accumulate(sign * rise[:-1])
+
+    def _projected(self, pair: _Pair) -> NDArray[np.float64]:
+        """Bring the lines of a table into order, along each of its constrained features.
+
+        The projection along one feature is exact. Where both have a direction, projections along
+        one and the other take turns, and a running maximum along both ends them.
+        """
+        axes = [axis for axis, f in enumerate(pair.features) if self.direction[f]]
+        table = pair.table
+        for axis in axes if len(axes) == 1 else axes * _TURNS:
+            sign = float(self.direction[pair.features[axis]])
+            lines, mass = np.moveaxis(table, axis, 0).copy(), np.moveaxis(pair.mass, axis, 0)
+            for place in range(lines.shape[1]):
+                own = ascending(sign * lines[:-1, place], mass[:-1, place])
+                lines[:-1, place] = sign * own
+            table = np.moveaxis(lines, 0, axis)
+        table = table.copy()
+        for axis in axes:
+            sign = float(self.direction[pair.features[axis]])
+            lines = np.moveaxis(table, axis, 0)
+            lines[:-1] = sign * np.maximum.accumulate(sign * lines[:-1], axis=0)
+        return table
+
+
+@dataclass(kw_only=True, eq=False)
+class _Pair:
+    """What two features do together, on a table of their bins.
+
+    Parameters
+    ----------
+    features : (int, int)
+    table, mass : ndarray of shape (n_bins_first + 1, n_bins_second + 1)
+        Values, and about the share of the rows in each cell.
+    """
+
+    features: tuple[int, ...]
+    table: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    def need(self, feature: int, sign: float) -> NDArray[np.float64]:
+        """Return the steepest fall between neighbouring bins."""
+        lines = np.moveaxis(self.table, self.features.index(feature), 0)[:-1]
+        return np.maximum(-sign * np.diff(lines, axis=0), 0.0).max(axis=1)
+
+
+def _along(line: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return a line that broadcasts along the other side of a table."""
+    return line[:, np.newaxis] if axis == 0 else line
 
 
 def ascending(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -134,45 +259,3 @@ def ascending(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDAr
             means[-2:], masses[-2:] = [mean], [mass]
             sizes[-2:] = [sizes[-2] + sizes[-1]]
     return np.repeat(means, sizes)
-
-
-def _staircase(feature: int, value: NDArray[np.int64], count: NDArray[np.int64]) -> Tree:
-    """Return a tree with a leaf for each run of equal values of one feature, and one for missing.
-
-    Parameters
-    ----------
-    feature : int
-    value, count : ndarray of shape (n_bins + 1,), int64
-        The missing bin comes last.
-    """
-    n_bins = len(value) - 1
-    ends = np.append(np.flatnonzero(np.diff(value[:-1])), n_bins - 1)
-    run = np.append(np.searchsorted(ends, np.arange(n_bins)), len(ends))
-    # The root parts what is missing; a balanced tree over the runs hangs left of it.
-    last = np.minimum(ends, 255).astype(np.uint8)
-    cuts, left, right = [n_bins - 1], [0], [~len(ends)]
-    stack = [(0, 0, len(ends))]
-    while stack:
-        parent, low, high = stack.pop()
-        child = ~low
-        if high - low > 1:
-            child, middle = len(cuts), (low + high) // 2
-            cuts.append(int(last[middle - 1]))
-            left.append(0)
-            right.append(0)
-            # Filled in by the halves: the right one marks itself by a negative parent.
-            stack += [(child, low, middle), (~child, middle, high)]
-        if parent < 0:
-            right[~parent] = child
-        else:
-            left[parent] = child
-    nodes = len(cuts)
-    split = np.array(cuts, dtype=np.uint8)
-    return Tree(
-        feature=np.full(nodes, feature, dtype=np.int32),
-        left_bins=threshold_sets(split, np.zeros(nodes, dtype=bool)),
-        left=np.array(left, dtype=np.int32),
-        right=np.array(right, dtype=np.int32),
-        leaf_value=value[np.append(ends, n_bins)],
-        leaf_count=np.bincount(run, count).astype(np.int64),
-    )

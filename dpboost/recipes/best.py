@@ -283,7 +283,7 @@ def build(setting: Setting) -> BoostingLoop:
             preference,
             setting.public,
             groups=constraints.groups,
-            alone=np.array(constraints.monotone) != 0 if constraints.monotone else None,
+            paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
         ),
         scale=_sum_scale(hyper, facts),
         leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),

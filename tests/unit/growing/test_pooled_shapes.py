@@ -1,4 +1,4 @@
-"""Trees of one feature as one tree in order."""
+"""Trees of constrained features as few trees in order."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
+from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import CategoryBins, uniform_bins
 from dpboost.growing.pooled_shapes import PooledShapes, ascending
-from dpboost.trees.leaf_boxes import leaf_boxes
+from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import LeafNoise, Tree
 
-GRID = PartitionGrid(
-    n_bins=np.array([12, 5], dtype=np.int32), is_nominal=np.zeros(2, dtype=np.uint8)
+BINNER = Binner(
+    features=[
+        uniform_bins(0, 1, 12),
+        uniform_bins(0, 1, 5),
+        uniform_bins(0, 1, 7),
+        CategoryBins(codes=(0, 1, 2, 3)),
+    ],
+    feature_names=list("abcd"),
 )
+GRID = PartitionGrid(n_bins=BINNER.n_bins, is_nominal=BINNER.is_categorical * np.uint8(2))
+AXES = [np.arange(n + 1) for n in BINNER.n_bins]
+ROWS = np.stack(np.meshgrid(*AXES, indexing="ij")).reshape(4, -1).astype(np.uint8)
 
 
-def tree(rng, features, noise=1.0):
-    partition = GRID.random(np.array(features, np.int32), 3, rng)
+def tree(rng, features):
+    partition = GRID.random(np.array(features, np.int32), 4, rng)
     n = partition.n_leaves
     return Tree(
         feature=partition.feature,
@@ -27,7 +38,7 @@ def tree(rng, features, noise=1.0):
         leaf_value=rng.integers(-1000, 1000, n),
         leaf_count=rng.integers(0, 200, n),
         noise=LeafNoise(
-            gradient_stddev=noise,
+            gradient_stddev=1.0,
             reg_lambda=5.0,
             prior=0.3,
             units_per_one=500.0,
@@ -37,14 +48,24 @@ def tree(rng, features, noise=1.0):
     )
 
 
-def shape(trees, feature):
-    """Return the sum of trees of one feature over its bins."""
-    total = np.zeros(GRID.n_bins[feature] + 1, dtype=np.int64)
+def scores(trees):
+    """Return the scores of all rows of the grid, by bin of each feature."""
+    total = sum(each.leaf_value[leaf_index(each, ROWS)] for each in trees)
+    return total.reshape([len(axis) for axis in AXES])
+
+
+def in_order(trees, direction):
+    """Say whether every tree is in order, by all rows."""
     for each in trees:
-        boxes = leaf_boxes(each.feature, each.left_bins, each.left, each.right, GRID.n_bins)
-        if feature in boxes:
-            total += each.leaf_value[boxes[feature].argmax(axis=0)]
-    return total
+        for axis, sign in enumerate(direction):
+            steps = np.diff(np.moveaxis(scores([each]), axis, 0)[:-1], axis=0)
+            if sign and (sign * steps < 0).any():
+                return False
+    return True
+
+
+def pooled(direction):
+    return PooledShapes(direction=np.array(direction, np.int8), binner=BINNER)
 
 
 def test_adjacent_blocks_are_pooled_as_elsewhere():
@@ -57,65 +78,83 @@ def test_adjacent_blocks_are_pooled_as_elsewhere():
         assert (np.diff(found) >= 0).all()
 
 
-@pytest.mark.parametrize("noise", [1.0, 0.0])
-@pytest.mark.parametrize("direction", [1, -1])
-def test_the_sum_is_in_order_and_missing_is_left_alone(direction, noise):
+@pytest.mark.parametrize("direction", [(1, 0, 0, 0), (-1, 0, 0, 0), (1, 0, -1, 0), (1, 1, 1, 0)])
+def test_every_tree_comes_out_in_order(direction):
     rng = np.random.default_rng(1)
-    trees = tuple(tree(rng, f, noise) for f in ([0], [1], [0], [0], [1]))
-    pooled = PooledShapes(direction=np.array([direction, 0], np.int8), n_bins=GRID.n_bins)
-    found = pooled.rewrite(trees, 1)
-    assert len(found) == 3
-    assert found[1:] == (trees[1], trees[4])
-    before, after = shape(trees, 0), shape(found, 0)
-    assert (direction * np.diff(after[:-1]) >= 0).all()
-    assert not (direction * np.diff(before[:-1]) >= 0).all()
-    assert after[-1] == before[-1]
-    np.testing.assert_array_equal(shape(found, 1), shape(trees, 1))
+    free = [f for f in range(4) if not direction[f]]
+    trees = []
+    for _ in range(12):
+        first = int(rng.choice(np.flatnonzero(direction)))
+        trees.append(tree(rng, [first, int(rng.choice([f for f in range(4) if f != first]))]))
+        trees.append(tree(rng, free[:3]))
+    trees.append(tree(rng, [0]))
+    found = pooled(direction).rewrite(tuple(trees), 1)
+    assert not in_order(trees, direction)
+    assert in_order(found, direction)
+    assert [each for each in found if each in trees] == trees[1:24:2]
 
 
-def test_a_sum_in_order_keeps_its_values():
+def test_a_rising_sum_keeps_its_values():
+    # What rises in every tree needs no projection: the sum of all is what it was.
     rng = np.random.default_rng(2)
-    pooled = PooledShapes(direction=np.array([1, 0], np.int8), n_bins=GRID.n_bins)
-    once = pooled.rewrite((tree(rng, [0]), tree(rng, [0])), 1)
-    rising = shape(once, 0)
-    again = pooled.rewrite(
-        tuple(
-            Tree(
-                feature=each.feature,
-                left_bins=each.left_bins,
-                left=each.left,
-                right=each.right,
-                leaf_value=each.leaf_value,
-                leaf_count=each.leaf_count,
-                noise=tree(rng, [0]).noise,
-            )
-            for each in once
-        ),
-        1,
-    )
-    np.testing.assert_array_equal(shape(again, 0), rising)
+    trees = []
+    for _ in range(6):
+        own = tree(rng, [0])
+        leaf = leaf_index(own, ROWS)
+        lowest = [int(ROWS[0, leaf == k].min()) for k in range(own.n_leaves)]
+        own.leaf_value[:] = [100 * place for place in lowest]
+        trees.append(own)
+    found = pooled((1, 0, 0, 0)).rewrite(tuple(trees), 1)
+    assert len(found) == 1
+    np.testing.assert_array_equal(scores(found)[:-1], scores(trees)[:-1])
 
 
-def test_each_output_has_a_shape_of_its_own():
+def test_what_a_pair_does_is_kept_where_the_rise_allows_it():
     rng = np.random.default_rng(3)
+    trees = []
+    for _ in range(30):
+        own = tree(rng, [0, 1])
+        leaf = leaf_index(own, ROWS)
+        rows = ROWS.astype(float)
+        rise = 60 * rows[0] + 10 * rows[0] * rows[1]
+        own.leaf_value[:] = [int(rise[leaf == k].mean()) for k in range(own.n_leaves)]
+        own.leaf_count[:] = np.bincount(leaf)
+        trees.append(own)
+    direction = (1, 0, 0, 0)
+    found = pooled(direction).rewrite(tuple(trees), 1)
+    assert in_order(found, direction)
+    before, after = (scores(each)[:-1, :-1, 0, 0].astype(float) for each in (trees, found))
+    assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.99
+    # Steeper where the other feature is large, and nearly as much so as it was.
+    ratios = []
+    for table in (before, after):
+        steep = [np.polyfit(np.arange(12), line, 1)[0] for line in table.T]
+        ratios.append(steep[-1] / steep[0])
+    assert ratios[0] > 1.1
+    assert ratios[1] - 1 > 0.8 * (ratios[0] - 1)
+
+
+def test_each_output_has_its_own_sums():
+    rng = np.random.default_rng(4)
     rounds = []
-    for _ in range(4):
-        first = tree(rng, [0])
-        second = tree(rng, [0])
-        rounds += [
-            first,
-            Tree(
-                feature=first.feature,
-                left_bins=first.left_bins,
-                left=first.left,
-                right=first.right,
-                leaf_value=rng.integers(-9, 9, first.n_leaves),
-                leaf_count=first.leaf_count,
-                noise=second.noise,
-            ),
-        ]
-    pooled = PooledShapes(direction=np.array([-1, 0], np.int8), n_bins=GRID.n_bins)
-    found = pooled.rewrite(tuple(rounds), 2)
-    assert len(found) == 2
-    for each in found:
-        assert (np.diff(shape([each], 0)[:-1]) <= 0).all()
+    for _ in range(5):
+        first = tree(rng, [0, 3])
+        second = Tree(
+            feature=first.feature,
+            left_bins=first.left_bins,
+            left=first.left,
+            right=first.right,
+            leaf_value=rng.integers(-900, 900, first.n_leaves),
+            leaf_count=first.leaf_count,
+            noise=first.noise,
+        )
+        rounds += [first, second]
+    found = pooled((-1, 0, 0, 0)).rewrite(tuple(rounds), 2)
+    assert len(found) % 2 == 0
+    assert in_order(found, (-1, 0, 0, 0))
+
+
+def test_without_constrained_trees_nothing_changes():
+    rng = np.random.default_rng(5)
+    trees = (tree(rng, [1, 2]), tree(rng, [2, 3]))
+    assert pooled((1, 0, 0, 0)).rewrite(trees, 1) is trees
