@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.progress import tree_progress
 from dpboost._utils.threads import effective_n_threads
+from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import PublicFacts, Setting
@@ -19,7 +20,11 @@ from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.inputs import read
 from dpboost.training.label_warnings import warn_of_grown, warn_of_start
 from dpboost.training.local_rows import read_local
-from dpboost.training.loss_choice import choose_loss, start_loss
+from dpboost.training.loss_choice import (
+    choose_loss,
+    share_to_start_again,
+    start_loss,
+)
 from dpboost.training.privacy_params import warn_of_budget
 from dpboost.training.private_bins import release_bins
 from dpboost.training.request import FitRequest, Inputs
@@ -115,6 +120,13 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
     with ledger.sequential("training" if recipe.single else "preparation"):
         loss, weighting, seen = start_loss(rows, loss, classes, request, for_start, ledger)
         if seen is not None:
+            share = share_to_start_again(request, loss, seen, completed.schema.max_rows)
+            if share:
+                again, budget = divide(budget, [share, 1 - share])
+                loss, weighting, seen = start_loss(
+                    rows, loss, classes, request, again, ledger, cautious=True
+                )
+                assert seen is not None
             n_rows = min(seen.n_rows, completed.schema.max_rows or math.inf)
         if for_bins and n_rows is not None:
             binner, masses = release_bins(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,12 @@ from dpboost.training.start_value import (
     release_rows,
     release_start,
 )
+
+# Below so many rows times epsilon the start value is released once more, at a share of the budget
+# that is this at the most, and else so much over rows times epsilon.
+FEW_ROWS = 1000.0
+MOST_START_SHARE = Fraction(4, 5)
+START_SHARE_OF_ONE = 40.0
 
 
 def choose_loss(
@@ -87,6 +95,8 @@ def start_loss(
     request: FitRequest,
     budget: PrivacyCost,
     ledger: Ledger,
+    *,
+    cautious: bool = False,
 ) -> tuple[Loss, Weighting | None, SeenRows | None]:
     """Release what the recipe asks for: a start value and a row count, class sizes, or nothing.
 
@@ -100,6 +110,8 @@ def start_loss(
     budget : Fraction or inf
         0 where the recipe releases nothing.
     ledger : Ledger
+    cautious : bool, default=False
+        As in `release_start`.
 
     Returns
     -------
@@ -130,6 +142,7 @@ def start_loss(
             weighting=weighting,
             fixed=fixed,
             classes=bool(classes),
+            cautious=cautious,
         )
         weight = 1.0 if weighting is None else weighting.max_weight
         return loss, weighting, replace(seen, weight=weight)
@@ -148,6 +161,24 @@ def start_loss(
             loss = loss.starting_at(0.5)
     balanced = float(sizes.min() * n_classes)
     return loss, weighting, replace(seen, n_rows=balanced, weight=seen.n_rows / balanced)
+
+
+def share_to_start_again(
+    request: FitRequest, loss: Loss, seen: SeenRows, max_rows: int | None
+) -> Fraction:
+    """Return the part of the budget of trees that the start value is worth once more; often 0.
+
+    Trees say little of few rows, and their mean is then worth more. Released and declared
+    numbers decide.
+    """
+    objective = request.objective
+    fixed = isinstance(loss, CustomLoss) or objective.init_score is not None
+    if fixed or objective.class_weight == "balanced" or request.recipe.start_share is None:
+        return Fraction(0)
+    information = min(seen.n_rows, max_rows or math.inf) * request.privacy.row_epsilon
+    if information >= FEW_ROWS:
+        return Fraction(0)
+    return min(MOST_START_SHARE, Fraction(START_SHARE_OF_ONE / information))
 
 
 def _factors(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> tuple[float, ...] | None:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses import ClassLoss, Loss
+from dpboost.losses import (
+    ClassLoss,
+    FractionalLabelLoss,
+    LogisticLoss,
+    Loss,
+    RobustLoss,
+    SquaredLoss,
+)
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import Query, RowStore
@@ -17,6 +24,8 @@ from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, Prese
 
 # A mean of fewer rows than this is pulled towards zero.
 LEAST_ROWS = 10.0
+# How far a start value is from the middle, typically: of labels scaled to [-1, 1], and of shares.
+TYPICAL_MEAN, TYPICAL_SHARE = 0.5, 0.25
 # A released number of rows is taken for more than noise from so many of its deviations on.
 SURE = 3.0
 
@@ -95,6 +104,7 @@ def release_start(
     weighting: Weighting | None = None,
     fixed: bool = False,
     classes: bool = False,
+    cautious: bool = False,
 ) -> tuple[Loss, SeenRows]:
     """Release where the scores start and a noisy number of rows.
 
@@ -114,6 +124,8 @@ def release_start(
         Whether the start of the loss stays as it is, so that only rows are counted.
     classes : bool, default=False
         Whether labels are classes, so that rows of no class are counted as well.
+    cautious : bool, default=False
+        Whether the start value is pulled to the middle by the known size of its noise.
 
     Returns
     -------
@@ -137,7 +149,11 @@ def release_start(
         seen = release_class_sizes(
             loss.n_outputs, source, budget=budget, ledger=ledger, weighting=weighting
         )
-        return loss.starting_at(np.array(seen.sizes) / max(seen.n_rows, LEAST_ROWS)), seen
+        shares = np.array(seen.sizes) / max(seen.n_rows, LEAST_ROWS)
+        if cautious:
+            part = _weight(TYPICAL_SHARE, max(seen.noise_stddevs) / seen.n_rows)
+            shares = part * shares + (1 - part) / loss.n_outputs
+        return loss.starting_at(shares), seen
     else:
         query = MeanAndRows(loss=loss, weighting=weighting, others=classes)
     released, noise_stddev = _release(query, source, budget, ledger)
@@ -155,7 +171,17 @@ def release_start(
             sizes=(counted - total, total),
             noise_stddevs=(math.sqrt(2) * noise_stddev, noise_stddev),
         )
-    return loss.starting_at(total / max(n_rows, LEAST_ROWS)), seen
+    mean = total / max(n_rows, LEAST_ROWS)
+    if cautious and isinstance(loss, SquaredLoss | RobustLoss):
+        mean *= _weight(TYPICAL_MEAN, noise_stddev / n_rows)
+    elif cautious and isinstance(loss, LogisticLoss | FractionalLabelLoss):
+        mean = 0.5 + (mean - 0.5) * _weight(TYPICAL_SHARE, noise_stddev / n_rows)
+    return loss.starting_at(mean), seen
+
+
+def _weight(typical: float, noise_stddev: float) -> float:
+    """Return the weight of the posterior mean of a number of a typical size under noise."""
+    return typical**2 / (typical**2 + noise_stddev**2)
 
 
 def release_class_sizes(

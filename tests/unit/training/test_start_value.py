@@ -267,3 +267,32 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     assert [answer[-1] for answer in whole] == [ROW_UNITS * (~present).sum()] * 3
     assert whole[1][:-1].sum() == whole[0][0]
     assert whole[2][0] == pytest.approx(units[present & (labels == 1)].sum(), abs=tolerance)
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3), LOSS])
+def test_a_cautious_start_is_pulled_to_the_middle_by_its_noise(loss):
+    """Noise of 200 rows and more on a few; on many rows without noise nothing changes."""
+    end = LOSS.encode_labels(np.array([20.0])) if loss is LOSS else np.zeros(1, dtype=np.int64)
+    middle = 15.0 if loss is LOSS else 0.0
+    far = []
+    for cautious in (False, True):
+        starts = []
+        for seed in range(30):
+            books = ledger(Fraction(1, 100), seed=seed)
+            with books.sequential("preparation"):
+                started, _ = release_start(
+                    loss,
+                    source(np.repeat(end, 20)),
+                    budget=books.capacity,
+                    ledger=books,
+                    cautious=cautious,
+                )
+            values = np.atleast_1d(np.asarray(started.start_units)) * started.unit
+            starts.append(np.abs(values - values.mean() if len(values) > 1 else values - middle))
+        far.append(np.mean([one.max() for one in starts]))
+    assert far[1] < 0.5 * far[0]
+    exact, _ = release_start(
+        loss, source(np.repeat(end, 900)), budget=math.inf, ledger=ledger(), cautious=True
+    )
+    plain, _ = release_start(loss, source(np.repeat(end, 900)), budget=math.inf, ledger=ledger())
+    assert exact.start_units == plain.start_units
