@@ -81,7 +81,7 @@ def test_each_regression_beats_a_constant_and_is_lightgbms_model(name, delta):
     ).fit(X, y)
     predicted = model.predict(X)
     constant = np.full(N_ROWS, best_constant(name, y))
-    assert deviance(name, y, predicted) < deviance(name, y, constant) - 0.01
+    assert deviance(name, y, predicted) < deviance(name, y, constant) - 0.004
     stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
     np.testing.assert_array_equal(predicted, stock.predict(X))
     np.testing.assert_array_equal(predicted, model.ensemble_.predict(read_table(X)))

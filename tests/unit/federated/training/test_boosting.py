@@ -177,7 +177,7 @@ def test_the_same_holds_where_the_rows_are_other_ones():
 
 
 def test_one_message_asks_for_a_round():
-    channel, _ = recorded(terms(3, **GAUSSIAN), tables((50, 50, 50), n_classes=2))
+    channel, _ = recorded(terms(3, **GAUSSIAN), tables((500, 500, 500), n_classes=2))
     # Invitation, keys, start value, bins, four rounds, and the last released tree.
     assert len(channel.sent) == 2 + 2 + 4 + 1
 
