@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpboost._utils.progress import tree_progress
 from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
-from dpboost.recipes.recipe import PublicFacts, Setting
+from dpboost.recipes.recipe import Setting
 from dpboost.rows.encoded_rows import EncodeLabels
 from dpboost.training.conformal import calibrated
 from dpboost.training.fitted_model import FittedModel, fitted_model
@@ -115,8 +114,8 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
 
     binner = inputs.binner(completed.schema, request)
     for_start, for_bins, budget = request.divide(completed, loss, binner)
+    masses: dict[int, Any] = {}  # released rows in bins
     n_rows = None
-    masses: dict[int, NDArray[np.float64]] = {}
     with ledger.sequential("training" if recipe.single else "preparation"):
         loss, weighting, seen = start_loss(rows, loss, classes, request, for_start, ledger)
         if seen is not None:
@@ -141,19 +140,7 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
     if seen is not None:
         warn_of_start(seen, classes, privacy, ledger)
 
-    facts = PublicFacts(
-        epsilon=privacy.row_epsilon,
-        delta=privacy.delta,
-        n_rows=n_rows,
-        n_features=inputs.columns.n_features,
-        loss=loss,
-        given=request.given,
-        budget=budget,
-        accountant=ledger.accountant,
-        neighbours=ledger.neighbours,
-        max_rows=completed.schema.max_rows,
-        n_classes=len(classes),
-    )
+    facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
     setting = Setting(
         hyper=recipe.settle(facts),
         loss=loss,

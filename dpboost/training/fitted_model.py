@@ -75,7 +75,7 @@ def fitted_model(
     n_rows : float or None
         Released number of rows, of weighted ones the sum of their weights; None where the recipe
         releases none before growth.
-    masses : mapping of int to ndarray of shape (n_bins + 1,)
+    masses : dict of int to ndarray of shape (n_bins + 1,)
         Released rows in the bins of some features.
 
     Returns
@@ -91,6 +91,10 @@ def fitted_model(
         continues=objective.continues,
         earlier=objective.earlier,
     )
+    if grown.n_rows is not None:
+        # Leaves count rows of the largest weight.
+        weighted = objective.sample_weight is not None
+        n_rows = grown.n_rows * (objective.max_weight if weighted else 1.0)
     starts = np.atleast_1d(np.asarray(loss.start_units, dtype=np.int64))
     ensemble = Ensemble(
         trees=grown.trees,
@@ -99,7 +103,7 @@ def fitted_model(
         unit=loss.unit,
         objective=loss.objective,
         report=report.to_dict(),
-        n_rows=n_rows if grown.n_rows is None else grown.n_rows,
+        n_rows=n_rows,
         masses=masses,
         released=grown.released,
     )

@@ -20,7 +20,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.parameters import Given
-from dpboost.recipes.recipe import Recipe, Setting, Terms
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
@@ -147,6 +147,30 @@ class FitRequest:
         shares = [Fraction(str(share)) for share in (start, bins)]
         for_start, for_bins, rest = divide(completed.budget, [*shares, 1 - sum(shares)])
         return for_start, for_bins, rest
+
+    def facts(
+        self,
+        completed: CompletedSchema,
+        loss: Loss,
+        classes: Sequence[Any],
+        n_rows: float | None,
+        budget: PrivacyCost,
+        ledger: Ledger,
+    ) -> PublicFacts:
+        """Return what the recipe's rules may look at, once the start is released."""
+        return PublicFacts(
+            epsilon=self.privacy.row_epsilon,
+            delta=self.privacy.delta,
+            n_rows=n_rows,
+            n_features=len(completed.schema.feature_names),
+            loss=loss,
+            given=self.given,
+            budget=budget,
+            accountant=ledger.accountant,
+            neighbours=ledger.neighbours,
+            max_rows=completed.schema.max_rows,
+            n_classes=len(classes),
+        )
 
     def on_columns(self, inputs: Inputs) -> FitRequest:
         """Return the request with constraints by the positions of columns, or raise."""

@@ -30,6 +30,7 @@ def test_top_level_names():
         "DPBoostClassifier",
         "DPBoostRegressor",
         "DPTreeClassifier",
+        "DPTreeRegressor",
         "Dataset",
         "EarlyStopException",
         "EpsilonExplanation",

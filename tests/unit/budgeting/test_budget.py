@@ -174,7 +174,7 @@ def test_rules_read_what_the_fit_may_spend_alone(rows, monkeypatch) -> None:
         seen.append(given["epsilon"])
         return PublicFacts(**given)
 
-    monkeypatch.setattr("dpboost.training.initialization.PublicFacts", facts)
+    monkeypatch.setattr("dpboost.training.request.PublicFacts", facts)
     report = regressor().fit(*rows, budget=gaussian(), fraction=0.05).privacy_report_
     alone = GDPAccountant().epsilon(report.capacity, Fraction(1, 10**5))
     regressor(recipe="dpboost").fit(*rows, budget=Budget(epsilon=1, delta=0), fraction=0.25)
