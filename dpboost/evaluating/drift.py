@@ -209,7 +209,7 @@ def bin_histograms(
     sizes = tuple(int(size) + 1 for size in binner.n_bins)
     query = BinCounts(sizes=sizes, units=gate.units(ledger.capacity))
     with ledger.sequential("drift"):
-        answer, variance, _ = gate.release(query, ledger.capacity, "rows by bin")
+        answer, variance = gate.release(query, ledger.capacity, "rows by bin")
     report = PrivacyReport.from_ledger(
         ledger, facts={"bins of": type(model).__name__, **request.facts}, rows_per_user=most
     )

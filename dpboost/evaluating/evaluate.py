@@ -58,6 +58,9 @@ Array = NDArray[np.float64]
 #: Parts of the charge: where scores or errors lie, and what is counted there.
 LOOK_SHARES = (Fraction(1, 20), Fraction(1, 10))
 COARSE_CELLS, FINE_CELLS = 32, 32
+#: Errors are taken for seen from so many deviations of the noise of a cell on: too large a bound
+#: costs noise in all sums, too small a one leaves errors out.
+CLEAR = 3.5
 
 
 def evaluate(
@@ -213,10 +216,10 @@ def _of_classes(
     first, second, rest = _shares(gate.ledger)
     everywhere = ((-LARGEST_SCORE, LARGEST_SCORE),) * n_outputs
     coarse = ScoreCells(ranges=everywhere, n_cells=COARSE_CELLS, units=gate.units(first))
-    seen, variance, _ = gate.release(coarse, first, "range of scores")
+    seen, variance = gate.release(coarse, first, "range of scores")
     ranges = tuple(occupied_range(row, math.sqrt(variance)) for row in seen)
     fine = ScoreCells(ranges=ranges, n_cells=FINE_CELLS, units=gate.units(second))
-    seen, look_variance, _ = gate.release(fine, second, "scores")
+    seen, look_variance = gate.release(fine, second, "scores")
     laws = [
         ScoreLaw(low=low, high=high, counts=row)
         for (low, high), row in zip(ranges, seen, strict=True)
@@ -230,7 +233,7 @@ def _of_classes(
         n_classes=len(classes),
         units=gate.units(rest),
     )
-    answer, variance, _ = gate.release(query, rest, "scores by label")
+    answer, variance = gate.release(query, rest, "scores by label")
     parts = query.split(answer)
     hits = parts.pop() if len(classes) > 2 else None
     inside = []
@@ -284,7 +287,8 @@ def _of_numbers(
     width = high - low
     first, second, rest = _shares(gate.ledger)
     cells = ErrorCells(width=width, units=gate.units(first))
-    seen, _, threshold = gate.release(cells, first, "magnitudes of errors", len(cells.ends))
+    seen, variance = gate.release(cells, first, "magnitudes of errors")
+    threshold = max(CLEAR * math.sqrt(variance), 1.0)
     ends = cells.ends * width
     largest = largest_error(seen, ends, threshold)
     level = _level(model) if "quantile_loss" in names else None
@@ -296,7 +300,7 @@ def _of_numbers(
         n_groups=groups.n_groups,
         units=gate.units(rest),
     )
-    sums, variance, _ = gate.release(query, second + rest, "sums of errors")
+    sums, variance = gate.release(query, second + rest, "sums of errors")
     fourth = fourth_moment(seen, ends, largest, threshold)
 
     def figures(row: Array, added: int) -> dict[str, Figure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,6 @@ from dpboost.training.privacy_params import PrivacyRequest
 
 Array = NDArray[np.float64]
 
-# What noise alone reaches in any cell of a look with this probability at most.
-STRAY_CELL = Fraction(1, 1000)
 # One row, in units of noise of one standard deviation: Gaussian accounting wants a fine lattice.
 UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
 
@@ -42,16 +39,12 @@ class Gate:
         sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
         return int(2 ** min(max(math.ceil(math.log2(UNITS_PER_SIGMA / sigma)), 10), 30))
 
-    def release(
-        self, query: Query, budget: PrivacyCost, label: str, n_cells: int = 1
-    ) -> tuple[Array, float, float]:
-        """Return noisy sums, the variance of their noise, and what it hardly reaches in a cell."""
+    def release(self, query: Query, budget: PrivacyCost, label: str) -> tuple[Array, float]:
+        """Return noisy sums, and the variance of their noise."""
         noise = self.ledger.accountant.noise(budget)
         value = self.source.sensitive(query, self.ledger.neighbours)
         deviation = value.noise_stddev(noise) * query.unit
-        threshold = noise.tail(value.bound(noise.needs), STRAY_CELL / n_cells) * query.unit
-        released = self.ledger.release(noise, value, label=label)
-        return released * query.unit, deviation**2, threshold
+        return self.ledger.release(noise, value, label=label) * query.unit, deviation**2
 
 
 def request_of(taken: Claim) -> PrivacyRequest:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.evaluating.figures import Figure
+from dpboost.evaluating.figures import DEVIATIONS, Figure
 
 Array = NDArray[np.float64]
 
@@ -121,25 +121,53 @@ class ErrorMoments:
 
         Notes
         -----
-        With :math:`\rho = m / V`, the ratio of a sample varies as the mean of
-        :math:`(e^2 - \rho (y - \mu)^2) / V`. Errors are taken as uncorrelated with predictions,
-        so that :math:`\mathrm{Cov}(e^2, (y - \mu)^2) = \mathrm{Var}(e^2)`, and the labels'
-        fourth moment as that of a normal law.
+        The interval of the ratio :math:`\rho = m / V` is that of Fieller (1954): all
+        :math:`\rho` for which :math:`m - \rho V` is within its deviations of zero. Errors are
+        taken as uncorrelated with predictions, so that :math:`\mathrm{Cov}(e^2, (y - \mu)^2) =
+        \mathrm{Var}(e^2)` in a sample, and the labels' fourth moment as that of a normal law.
         """
-        half = self.width / 2
-        mean = self.mean("label")
+        half, mean, unit = self.width / 2, self.mean("label"), self.largest**2
         spread = max(self.mean("label_square") - mean**2, 1e-12) * half**2
-        unit = self.largest**2
         error = self.mean("square") * unit
-        part = error / spread
-        own = self.square_sampling * unit**2 * (1 - 2 * part)
-        sampling = max(own + part**2 * 2 * spread**2 / self.n_rows, 0.0) / spread**2
-        sampling *= self.alike
-        of_label = self.variance * half**4 * (1 + 4 * mean**2) / self.n_rows**2
+        together = self.alike * self.square_sampling * unit**2
         # The number of rows cancels but for the square of the mean.
-        of_error = self.variance * unit**2 / self.n_rows**2
-        noise = (of_error + part**2 * of_label) / spread**2
-        return Figure.around(1 - part, sampling=sampling, noise=noise, most=1.0)
+        noise = self.variance * unit**2 / self.n_rows**2
+        label_noise = self.variance * half**4 * (1 + 4 * mean**2) / self.n_rows**2
+        error_variance = together + noise
+        label_variance = self.alike * 2 * spread**2 / self.n_rows + label_noise
+        part = error / spread
+        least, most = _fieller(
+            (error, spread), (error_variance, label_variance, together), DEVIATIONS**2
+        )
+        return Figure(
+            value=min(1 - part, 1.0),
+            low=min(1 - most, 1.0),
+            high=min(1 - least, 1.0),
+            noise_stddev=math.sqrt(noise + part**2 * label_noise) / spread,
+        )
+
+
+def _fieller(
+    means: tuple[float, float], variances: tuple[float, float, float], reach: float
+) -> tuple[float, float]:
+    """Return the ends of the ratio of two means, of which the second is positive.
+
+    Parameters
+    ----------
+    means : (float, float)
+    variances : (float, float, float)
+        Of the two, and their covariance.
+    reach : float
+        Squared deviations.
+    """
+    above, below = means
+    curve = below**2 - reach * variances[1]
+    if curve <= 0:
+        return -math.inf, math.inf
+    slope = above * below - reach * variances[2]
+    rest = above**2 - reach * variances[0]
+    root = math.sqrt(max(slope**2 - curve * rest, 0.0))
+    return (slope - root) / curve, (slope + root) / curve
 
 
 def fourth_moment(counts: Array, ends: Array, largest: float, threshold: float) -> float:
