@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.local.collection import ReportPlan
 from dpboost.local.labels import score_grid
+from dpboost.local.noisy_ratios import noisy_ratios
 from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
 from dpboost.local.shrunken_cells import Estimates, prior_mean, raw_scores, shrunk_means
@@ -25,6 +26,9 @@ from dpboost.privacy.exact_arithmetic import pure_cost
 from dpboost.privacy.report import PrivacyReport, ReleaseSummary
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree
+
+#: How leaf values are made of the reports.
+ESTIMATES = ("shrunken", "paper")
 
 _JOINED_AT_ONCE = 1 << 14
 _BYTES = bytes | bytearray | memoryview
@@ -44,6 +48,10 @@ class LPDTAggregator:
         Budget of a report, as on the devices.
     mechanism : {"signed_cell", "unary", "response", "paper"}
         As on the devices.
+    estimate : {"shrunken", "paper"}, default="shrunken"
+        How leaf values are made of the reports: means that are pulled towards those of the cells
+        around them as far as they are noisy, or equation 5 of the paper, noisy sum over noisy
+        count of each cell.
 
     Attributes
     ----------
@@ -53,7 +61,7 @@ class LPDTAggregator:
     Raises
     ------
     InvalidParameterError
-        For a bad epsilon or mechanism.
+        For a bad epsilon, mechanism or estimate.
 
     Privacy
     -------
@@ -75,11 +83,18 @@ class LPDTAggregator:
     """
 
     def __init__(
-        self, partition: LPDTPartition, epsilon: Any, *, mechanism: str = "signed_cell"
+        self,
+        partition: LPDTPartition,
+        epsilon: Any,
+        *,
+        mechanism: str = "signed_cell",
+        estimate: str = "shrunken",
     ) -> None:
         if not isinstance(partition, LPDTPartition):
             raise refuse("partition", "LPDTAggregator", "an LPDTPartition", partition)
+        check_choice("estimate", "LPDTAggregator", estimate, ESTIMATES)
         self._partition = partition
+        self._estimate = estimate
         self._plan = ReportPlan.of(partition, epsilon, mechanism)
         self._totals = self._plan.randomiser.new_totals()
         self._n_reports = 0
@@ -200,7 +215,10 @@ class LPDTAggregator:
             )
         partition, estimates = self.partition, self.estimates()
         labels = partition.labels
-        means = shrunk_means(partition.tree, estimates, prior_mean(labels))
+        if self._estimate == "paper":
+            means = noisy_ratios(estimates)
+        else:
+            means = shrunk_means(partition.tree, estimates, prior_mean(labels))
         objective, unit = score_grid(labels)
         counts = np.maximum(1, np.rint(estimates.counts)).astype(np.int64)
         scores = np.rint(raw_scores(means, labels) / unit).astype(np.int64)
@@ -268,6 +286,7 @@ class LPDTAggregator:
                 "local privacy": _local_guarantee(epsilon, reasons),
                 "cells": self.partition.n_cells,
                 "label levels": self.partition.labels.n_levels,
+                "estimate": self._estimate,
             },
         )
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import refuse_budget
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.local.aggregator import LPDTAggregator
+from dpboost.local.aggregator import ESTIMATES, LPDTAggregator
 from dpboost.local.collection import ReportPlan
 from dpboost.local.exact_probability import check_epsilon
 from dpboost.local.labels import ClassLabels
@@ -42,6 +42,7 @@ class _LPDT(BaseEstimator):
                 "with the model, so they must not be private."
             )
         epsilon = check_epsilon(owner, self.epsilon)
+        check_choice("estimate", owner, self.estimate, ESTIMATES)
         if self.noise_seed is not None:
             check_integer("noise_seed", owner, self.noise_seed, low=0)
         partition = LPDTPartition.from_public(
@@ -60,7 +61,9 @@ class _LPDT(BaseEstimator):
             schema=self.schema,
         )
         plan = ReportPlan.of(partition, epsilon, self.mechanism)
-        server = LPDTAggregator(partition, epsilon, mechanism=self.mechanism)
+        server = LPDTAggregator(
+            partition, epsilon, mechanism=self.mechanism, estimate=self.estimate
+        )
         table, labels = partition.read(X), partition.labels.read(y)
         check_same_length(table.n_rows, labels)
         reasons = self._reasons_of_no_privacy(epsilon)
@@ -136,6 +139,10 @@ class LPDTRegressor(RegressorMixin, _LPDT):
     n_levels : int, default=None
         Levels that a report rounds the label to without bias, 2 to 64; 2 is a sign. None: chosen
         with the size. Ignored by ``paper``.
+    estimate : {"shrunken", "paper"}, default="shrunken"
+        How leaf values are made of the reports: means that are pulled towards those of the cells
+        around them as far as they are noisy, or equation 5 of the paper, noisy sum over noisy
+        count of each cell. ``mechanism="paper"`` with ``estimate="paper"`` is LPDT as published.
     label_bounds : (float, float), default=None
         Public range of the labels; labels outside are clipped. None: that of the schema, else of
         the public labels.
@@ -181,6 +188,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         min_samples_leaf: int | None = None,
         mechanism: str = "signed_cell",
         n_levels: int | None = None,
+        estimate: str = "shrunken",
         label_bounds: tuple[float, float] | None = None,
         schema: Any = None,
         noise_seed: int | None = None,
@@ -191,6 +199,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         self.min_samples_leaf = min_samples_leaf
         self.mechanism = mechanism
         self.n_levels = n_levels
+        self.estimate = estimate
         self.label_bounds = label_bounds
         self.schema = schema
         self.noise_seed = noise_seed
@@ -255,6 +264,8 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         As in `LPDTRegressor`.
     mechanism : {"signed_cell", "unary", "response"}, default="signed_cell"
         The first takes the better one of the other two.
+    estimate : {"shrunken", "paper"}, default="shrunken"
+        As in `LPDTRegressor`, of the shares of the classes.
     classes : sequence, default=None
         All classes. None: those of the schema, else of the public labels. A private label that is
         none of them is reported as a class drawn uniformly.
@@ -296,6 +307,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
         mechanism: str = "signed_cell",
+        estimate: str = "shrunken",
         classes: Any = None,
         schema: Any = None,
         noise_seed: int | None = None,
@@ -305,6 +317,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.mechanism = mechanism
+        self.estimate = estimate
         self.classes = classes
         self.schema = schema
         self.noise_seed = noise_seed

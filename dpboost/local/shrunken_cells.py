@@ -63,7 +63,7 @@ def shrunk_means(tree: Tree, estimates: Estimates, prior: NDArray[np.float64]) -
     that noise.
 
     Deviation: the paper divides the noisy sum of a leaf by its noisy count (equation 5), which
-    has no finite variance.
+    has no finite variance; ``estimate="paper"`` is that (`dpboost.local.noisy_ratios`).
 
     Parameters
     ----------
