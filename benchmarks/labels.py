@@ -1,4 +1,4 @@
-"""What becomes of labels of many kinds: ``python -m benchmarks.labels``.
+"""What becomes of labels of many kinds.
 
 Generated tables, recipe best: coverage of quantiles, labels whose bounds nobody declares, and
 objectives with a logarithm. Every fit has noise of its own.
@@ -6,21 +6,23 @@ objectives with a logarithm. Every fit has noise of its own.
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._compat import import_pandas
-from benchmarks.files import write_atomically
+from benchmarks.harness.results import Result, Results, distinct, pick, values
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.summary import table
 from dpboost import DPBoostRegressor
 
-RESULTS = Path(__file__).parent / "results"
 REPEATS = 3
 N_FEATURES = 5
 N_TEST = 10_000
@@ -44,7 +46,7 @@ LINKS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def table(
+def generated(
     n_rows: int, seed: int, *, law: str = "normal", noise: float = 0.3
 ) -> tuple[Array, Array, np.random.Generator]:
     """Return features and ``g = 3 x0 + x2 + noise``, the last rows held out."""
@@ -63,7 +65,7 @@ def schema(law: str, label_bounds: tuple[float, float] | None) -> dict[str, Any]
 
 def coverage(n_rows: int, alpha: float, noise: float, half: float, seed: int) -> float:
     """Return the part of held-out labels at or below the predicted quantile."""
-    X, y, _ = table(n_rows, seed, noise=noise)
+    X, y, _ = generated(n_rows, seed, noise=noise)
     model = DPBoostRegressor(
         objective="quantile",
         alpha=alpha,
@@ -77,7 +79,7 @@ def coverage(n_rows: int, alpha: float, noise: float, half: float, seed: int) ->
 
 def error(name: str, n_rows: int, epsilon: float, seed: int) -> tuple[float, tuple[float, float]]:
     """Return the RMSE in deviations of the labels, and the learned bounds; nothing is declared."""
-    X, g, random = table(n_rows, seed)
+    X, g, random = generated(n_rows, seed)
     y = LAWS[name](g, random)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -91,7 +93,7 @@ def error(name: str, n_rows: int, epsilon: float, seed: int) -> tuple[float, tup
 
 def explained(objective: str, law: str, n_rows: int, seed: int) -> tuple[float, float]:
     """Return the R2 of the recipe at epsilon 8 and of LightGBM."""
-    X, g, _ = table(n_rows, seed, law=law)
+    X, g, _ = generated(n_rows, seed, law=law)
     y = LINKS[objective](g)
     own = DPBoostRegressor(
         objective=objective,
@@ -108,99 +110,144 @@ def explained(objective: str, law: str, n_rows: int, seed: int) -> tuple[float, 
     return scores[0], scores[1]
 
 
-def coverage_lines(repeats: int) -> list[str]:
+_COVERAGE, _RMSE, _R2 = "coverage", "RMSE", "R2"
+_LOW, _HIGH = "lowest learned label", "highest learned label"
+
+Arguments = tuple[Any, ...]
+
+
+def _coverage(n_rows: int, noise: float, half: float, alpha: float, seed: int) -> list[Result]:
+    value = coverage(n_rows, alpha, noise, half, seed)
+    data = f"{n_rows:,} rows, noise {noise:g}, labels -{half:g} to {half:g}"
+    return [_result("quantiles", data, f"{alpha:g}", seed, _COVERAGE, value)]
+
+
+def _error(law: str, n_rows: int, epsilon: float, seed: int) -> list[Result]:
+    value, (low, high) = error(law, n_rows, epsilon, seed)
+    data = f"{law}, {n_rows:,} rows, epsilon {epsilon:g}"
+    numbers = {_RMSE: value, _LOW: low, _HIGH: high}
+    return [_result("nothing declared", data, "", seed, *pair) for pair in numbers.items()]
+
+
+def _explained(objective: str, law: str, n_rows: int, seed: int) -> list[Result]:
+    own, stock = explained(objective, law, n_rows, seed)
+    data = f"{objective}, {law}, {n_rows:,} rows"
+    return [
+        replace(_result("logarithms", data, "", seed, _R2, value), method=method)
+        for method, value in (("best", own), ("LightGBM", stock))
+    ]
+
+
+def _result(part: str, data: str, x: str, seed: int, measure: str, value: float) -> Result:
+    return Result(
+        part=part, data=data, method="best", x=x, repeat=seed, measure=measure, value=value
+    )
+
+
+_SIZES = (5_000, 30_000)
+_LOG_SIZES = (3_000, 30_000)
+_DECLARED = ((3_000, 1.0), (20_000, 1.0), (20_000, 8.0))
+
+
+def _fits(repeats: int) -> Iterator[tuple[Callable[..., list[Result]], Arguments]]:
+    """Yield what is fitted: a function and its arguments."""
+    quantiles = itertools.product(_SIZES, (0.3, 1.0), (20.0, 200.0), (0.1, 0.5, 0.9))
+    yield from ((_coverage, (*own, seed)) for own in quantiles for seed in range(repeats))
+    for law, (n_rows, epsilon), seed in itertools.product(LAWS, _DECLARED, range(repeats)):
+        yield _error, (law, n_rows, epsilon, seed)
+    links = itertools.product(LINKS, ("normal", "uniform"), _LOG_SIZES)
+    yield from ((_explained, (*own, seed)) for own in links for seed in range(repeats))
+
+
+def plan(request: Request) -> Plan:
+    """Return every fit as a unit."""
+    repeats = request.repeats or (1 if request.quick else REPEATS)
+    versions = dpboost_recipes.versions()
+    units = [
+        Unit(
+            name=f"{measure.__name__.removeprefix('_')} {arguments}",
+            settings=digest({"versions": versions, "test rows": N_TEST}),
+            measure=partial(measure, *arguments),
+        )
+        for measure, arguments in _fits(repeats)
+    ]
+    return Plan(units=units, facts={"repeats": str(repeats), "test rows": str(N_TEST)})
+
+
+def body(results: Results) -> list[str]:
+    """Return a table for each kind of label."""
+    rows = results.rows
+    repeats, n_test = results.facts["repeats"], int(results.facts["test rows"])
+    return [
+        f"Recipe best, delta {DELTA:g}, {repeats} generated tables each, {n_test:,} held-out rows.",
+        "",
+        *_coverage_lines(pick(rows, part="quantiles")),
+        *_law_lines(pick(rows, part="nothing declared")),
+        *_link_lines(pick(rows, part="logarithms")),
+    ]
+
+
+def _coverage_lines(rows: Sequence[Result]) -> list[str]:
     """Return the table of quantiles."""
-    lines = [
+    lines = []
+    for data in distinct(rows, "data"):
+        cells = []
+        for alpha in distinct(rows, "x"):
+            found = values(rows, data=data, x=alpha)
+            worst = max(found, key=lambda value, own=float(alpha): abs(value - own))
+            cells.append(f"{np.mean(found):.3f} ({worst:.3f})")
+        lines.append([data, *cells])
+    return [
         "## Quantiles",
         "",
         "Part of held-out labels at or below the prediction, mean and the value furthest from "
         "alpha; epsilon 8, labels 3 x0 + x2 + noise.",
         "",
-        "| rows | noise | label bounds | alpha .1 | alpha .5 | alpha .9 |",
-        "| ---: | ---: | :-- | :-- | :-- | :-- |",
+        *table(["labels", *(f"alpha {alpha}" for alpha in distinct(rows, "x"))], lines),
+        "",
     ]
-    for n_rows in (5_000, 30_000):
-        for noise in (0.3, 1.0):
-            for half in (20.0, 200.0):
-                cells = []
-                for alpha in (0.1, 0.5, 0.9):
-                    found = [coverage(n_rows, alpha, noise, half, seed) for seed in range(repeats)]
-                    worst = max(found, key=lambda value, alpha=alpha: abs(value - alpha))
-                    cells.append(f"{np.mean(found):.3f} ({worst:.3f})")
-                bounds = f"-{half:g} to {half:g}"
-                lines.append(f"| {n_rows:,} | {noise:g} | {bounds} | {' | '.join(cells)} |")
-    return lines
 
 
-def law_lines(repeats: int) -> list[str]:
+def _law_lines(rows: Sequence[Result]) -> list[str]:
     """Return the table of labels whose bounds are learned."""
-    lines = [
+    lines = []
+    for data in distinct(rows, "data"):
+        found = values(rows, data=data, measure=_RMSE)
+        low, high = (values(rows, data=data, measure=name)[-1] for name in (_LOW, _HIGH))
+        shown = f"{np.mean(found):.2g} ({max(found):.2g})"
+        lines.append([data, shown, f"{low:.12g} to {high:.12g}"])
+    return [
         "## Nothing declared",
         "",
         "RMSE on held-out rows in standard deviations of the labels (of a constant: in its size), "
         "mean and largest; bounds learned in the last fit.",
         "",
-        "| labels | rows | epsilon | RMSE | learned bounds |",
-        "| :-- | ---: | ---: | :-- | :-- |",
+        *table(["labels", "RMSE", "learned bounds"], lines),
+        "",
     ]
-    for name in LAWS:
-        for n_rows, epsilon in ((3_000, 1.0), (20_000, 1.0), (20_000, 8.0)):
-            found = [error(name, n_rows, epsilon, seed) for seed in range(repeats)]
-            values = [value for value, _ in found]
-            low, high = found[-1][1]
-            lines.append(
-                f"| {name} | {n_rows:,} | {epsilon:g} | {np.mean(values):.2g} "
-                f"({max(values):.2g}) | {low:.12g} to {high:.12g} |"
-            )
-    return lines
 
 
-def link_lines(repeats: int) -> list[str]:
+def _link_lines(rows: Sequence[Result]) -> list[str]:
     """Return the table of objectives with a logarithm."""
-    lines = [
+    lines = []
+    for data in distinct(rows, "data"):
+        means = [np.mean(values(rows, data=data, method=name)) for name in ("best", "LightGBM")]
+        lines.append([data, *(f"{mean:.3f}" for mean in means)])
+    return [
         "## Objectives with a logarithm",
         "",
         "R2 on held-out rows, mean; epsilon 8, labels exp(g / 4) (gamma) and max(0, g) (tweedie) "
         "with g = 3 x0 + x2 + .3 noise, label bounds of the generated range.",
         "",
-        "| objective | features | rows | best | LightGBM |",
-        "| :-- | :-- | ---: | ---: | ---: |",
-    ]
-    for objective in LINKS:
-        for law in ("normal", "uniform"):
-            for n_rows in (3_000, 30_000):
-                found = [explained(objective, law, n_rows, seed) for seed in range(repeats)]
-                own, stock = np.mean(found, axis=0)
-                lines.append(f"| {objective} | {law} | {n_rows:,} | {own:.3f} | {stock:.3f} |")
-    return lines
-
-
-def page(repeats: int) -> str:
-    """Measure everything and write it as Markdown."""
-    lines = [
-        "# Labels of many kinds",
-        "",
-        f"Written by `python -m benchmarks.labels`: recipe best, delta {DELTA:g}, {repeats} "
-        f"generated tables each, {N_TEST:,} held-out rows.",
+        *table(["objective, features", "best", "LightGBM"], lines),
         "",
     ]
-    for part in (coverage_lines, law_lines, link_lines):
-        lines += [*part(repeats), ""]
-    return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write ``results/labels.md``."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.labels")
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where to write the page")
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    given = parser.parse_args(arguments)
-    import_pandas()
-    text = page(given.repeats)
-    write_atomically(given.folder / "labels.md", text.encode())
-    print(text, end="")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+LABELS = Run(
+    name="labels",
+    description="Labels of many kinds on generated tables: coverage of quantiles, bounds that "
+    "nobody declares, objectives with a logarithm.",
+    plan=plan,
+    body=body,
+)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.experiments import Comparison, Experiment, Method
 from benchmarks.guarantees.readings import READINGS
 from benchmarks.problems import Problem
-from benchmarks.report import gaps, how, section
+from benchmarks.report import section
 from benchmarks.rows import Row
 from benchmarks.summary import summarise, table
 from benchmarks.verdicts import NO, YES, compared_rows
@@ -37,24 +37,21 @@ def marked(
     return renamed, dataclasses.replace(experiment, methods=methods, omitted=omitted)
 
 
-def markdown(
+def body(
     rows: Sequence[Row],
     experiment: Experiment,
     problems: Mapping[str, Problem],
+    others: Sequence[str] = (),
     *,
-    n_jobs: int,
-    published: Mapping[str, bool],
-    missing: Mapping[str, str],
-    notes: str,
     marks: Mapping[str, Sequence[str]],
     releases: Mapping[str, str],
-) -> str:
-    """Return the page.
+) -> list[str]:
+    """Return the lines of the page between description and notes.
 
     Parameters
     ----------
-    rows, experiment, problems, n_jobs, published, missing, notes
-        As for `benchmarks.report.markdown`; methods have their plain names.
+    rows, experiment, problems, others
+        As for `benchmarks.report.body`; methods have their plain names.
     marks : mapping of str to sequence of str
         What the audit refuted, by name of the method.
     releases : mapping of str to str
@@ -62,23 +59,18 @@ def markdown(
     """
     counts = _counts(rows, experiment, problems)
     rows, experiment = marked(rows, experiment, marks)
-    parts = [f"# {experiment.name}", "", experiment.description, ""]
-    if experiment.figure:
-        parts += [f"![accuracy against epsilon]({experiment.name}.png)", ""]
-    parts += _guarantees(marks) + counts + gaps(experiment, missing) + _absent(releases)
+    parts = [*_guarantees(marks), *counts, *_absent(releases)]
     for name in experiment.problems:
         mine = [row for row in rows if row.cell.problem == name]
-        parts += section(problems[name], mine, experiment, published[name])
+        parts += section(problems[name], mine, experiment, published=name not in others)
         parts += _accuracy(mine, experiment)
     parts += _cost(rows, experiment, "Seconds of a fit, median", "fit_seconds", ".3f")
     parts += _cost(rows, experiment, "Megabytes that a fit takes, largest", "peak_mb", ".0f")
-    if notes:
-        parts += [notes.strip(), ""]
-    memory = (
-        "* Memory: how far the resident size of a process of its own rose during `fit` above what "
-        "it was with the data read; the largest of all splits and epsilons"
-    )
-    return "\n".join([*parts, *how(experiment, n_jobs), memory]) + "\n"
+    return [
+        *parts,
+        "Memory: how far the resident size of a process of its own rose during `fit` above what "
+        "it was with the data read; the largest of all splits and epsilons.",
+    ]
 
 
 def _guarantees(marks: Mapping[str, Sequence[str]]) -> list[str]:
@@ -91,7 +83,7 @@ def _guarantees(marks: Mapping[str, Sequence[str]]) -> list[str]:
         "",
     ]
     if not marks:
-        return [*lines[:2], "No audit is recorded: `python -m benchmarks audit-peers`.", ""]
+        return [*lines[:2], "No audit is recorded: `python -m benchmarks run peers-audit`.", ""]
     found = [f"* {item}" for reasons in marks.values() for item in reasons]
     return [*lines, *found, ""]
 

@@ -1,17 +1,18 @@
-"""The page over all results: ``python -m benchmarks page`` writes ``results/README.md``.
+"""The page over all results: ``python -m benchmarks pages`` writes ``results/README.md``.
 
-It holds no figure of its own: what each page says of targets, comparisons and claims is taken
-from that page, word by word. What the results mean is in ``notes/README-*.md``.
+What each page says of targets, comparisons and claims is taken from that page; what agrees with the
+papers is computed from the results (`benchmarks.reproductions.agreement`).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.files import write_atomically
+from benchmarks.reproductions import agreement, inventory
+from benchmarks.summary import table
 
 NAME = "README.md"
 _GROUPS = (
@@ -24,11 +25,8 @@ _GROUPS = (
     ("The engine", ("parity", "kernels", "busy")),
 )
 _OTHERS = "Others"
-_COMMAND = re.compile(r"(?:Command:|Written by) `([^`]+)`")
-_VERDICTS = ("confirmed", "refuted", "undecided", "not measured")
-# Sections whose lines need no name of theirs before them.
-_PLAIN = ("", "What the paper claims")
-_COUNTED = re.compile(f": ({'|'.join(_VERDICTS)}) on")
+_COMMAND = re.compile(r"Command: `([^`]+)`")
+_CLAIMS = re.compile(r"^Claims: (.*)\.$")
 
 
 def results_page(folder: Path, notes: Path) -> str:
@@ -37,13 +35,12 @@ def results_page(folder: Path, notes: Path) -> str:
     Parameters
     ----------
     folder : Path
-        Of the results: a Markdown page each, perhaps a CSV file and an image of the same name.
+        Of the results: a CSV file and a Markdown page each, perhaps an image of the same name.
     notes : Path
         Folder of ``README-before.md`` and ``README-after.md``.
     """
     pages = sorted(path for path in folder.glob("*.md") if path.name != NAME)
-    parts = ["# Results", ""]
-    parts += [*_note(notes / "README-before.md")]
+    parts = ["# Results", "", *_note(notes / "README-before.md"), *_papers(folder)]
     left = list(pages)
     for title, starts in _GROUPS:
         mine = [path for path in left if path.name.startswith(starts)]
@@ -51,7 +48,7 @@ def results_page(folder: Path, notes: Path) -> str:
         parts += _group(title, mine)
     parts += _group(_OTHERS, left)
     parts += _texts(folder)
-    parts += [*_note(notes / "README-after.md")]
+    parts += [*agreement.lines(folder), *_note(notes / "README-after.md")]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -60,6 +57,32 @@ def write_results_page(folder: Path, notes: Path) -> str:
     page = results_page(folder, notes)
     write_atomically(folder / NAME, page.encode())
     return page
+
+
+def _papers(folder: Path) -> list[str]:
+    """Return every figure and table of the papers with its state and a small picture."""
+    lines = []
+    for item in inventory.ITEMS:
+        path = item.file(folder)
+        picture = shown = ""
+        if path is not None:
+            shown = f"[{path.stem}]({path.stem}.md)"
+            if path.with_suffix(".png").is_file():
+                image = path.with_suffix(".png").name
+                picture = f'<a href="{path.stem}.md"><img src="{image}" width="120"></a>'
+        state = item.state(folder)
+        lines.append([f"{item.paper}, {item.name}", item.shows, state, shown, picture])
+    missing = [f"* {name}: {why}." for name, why in inventory.MISSING.items()]
+    return [
+        "## The figures and tables of five papers",
+        "",
+        *table(["", "what it shows", "state", "page", "picture"], lines),
+        "",
+        "What could not be had here:",
+        "",
+        *missing,
+        "",
+    ]
 
 
 def _note(path: Path) -> Iterator[str]:
@@ -104,23 +127,17 @@ def _first_paragraph(text: str) -> str:
 
 
 def _telling(text: str) -> Iterator[str]:
-    """Yield the lines that count what was met, and counts of the verdicts of single claims."""
+    """Yield the lines that count what was met, and the counts of verdicts."""
     section = ""
     for line in text.splitlines():
+        counted = _CLAIMS.match(line)
         if line.startswith("## "):
             section = line[3:]
-        elif _COUNTED.search(line) or "targets are met" in line or "This holds in" in line:
+        elif counted:
+            yield f"* {section}: {counted[1]}."
+        elif "targets are met" in line or "This holds in" in line:
             words = line.removeprefix("* ")
-            yield f"* {section}: {words}" if section not in _PLAIN else f"* {words}"
-    if _COUNTED.search(text):
-        return
-    last_cells = [
-        line.strip("| ").split("|")[-1].strip() for line in text.splitlines() if "|" in line
-    ]
-    counts = Counter(last_cells)
-    found = [f"{word} {counts[word]}" for word in _VERDICTS if counts[word]]
-    if found:
-        yield f"* Claims of the paper, single ones on the page: {', '.join(found)}."
+            yield f"* {section}: {words}" if section else f"* {words}"
 
 
 def _texts(folder: Path) -> list[str]:

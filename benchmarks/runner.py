@@ -1,26 +1,28 @@
-"""Runs an experiment: every fit it lists, each once, resuming what is already measured."""
+"""Experiments as runs: every fit that one lists is a unit, and its page is made of their rows."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
+from benchmarks import figure, peer_page, report
 from benchmarks.alone import fit_alone
 from benchmarks.errors import PeerUnavailableError
 from benchmarks.experiments import Experiment, Method
+from benchmarks.guarantees.marks import marks
+from benchmarks.guarantees.readings import releases
+from benchmarks.harness.page import SEPARATOR
+from benchmarks.harness.results import Result, Results
+from benchmarks.harness.run import RESULTS, Plan, Request, Run, Unit, digest
 from benchmarks.libraries import Library, load_library
 from benchmarks.metrics import METRICS, accuracy, measure
 from benchmarks.problems import PROBLEMS, Problem
 from benchmarks.problems.problem import Table, take
-from benchmarks.rows import Cell, PartialRows, Row
+from benchmarks.rows import Cell, Row, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,21 +40,17 @@ class Bench:
         From the name of a library to its module.
     n_jobs : int
         Threads of a fit.
-    progress : bool
-        Whether a bar is shown.
     """
 
     problems: Mapping[str, Problem] = dataclasses.field(default_factory=lambda: PROBLEMS)
     load_library: Callable[[str], Library] = load_library
     n_jobs: int = 1
-    progress: bool = True
 
 
 def quick(experiment: Experiment) -> Experiment:
-    """Return the experiment on its first split alone, under a name of its own."""
+    """Return the experiment on its first split alone, and where it is large on smaller tables."""
     return dataclasses.replace(
         experiment,
-        name=f"{experiment.name}-quick",
         splits=experiment.splits[:1],
         problems=experiment.quick_problems or experiment.problems,
         epsilons=experiment.quick_epsilons or experiment.epsilons,
@@ -101,54 +99,100 @@ def cells(experiment: Experiment) -> dict[Cell, Method]:
     }
 
 
-def run(experiment: Experiment, partial_path: Path, bench: Bench) -> list[Row]:
-    """Measure every fit of ``experiment`` that ``partial_path`` does not hold yet.
+def as_run(experiment: Experiment, bench: Bench | None = None) -> Run:
+    """Return the run of an experiment."""
+    bench = bench or Bench()
+    return Run(
+        name=experiment.name,
+        description=experiment.description,
+        plan=lambda request: _plan(experiment, bench, request),
+        body=lambda results: _body(experiment, bench, results),
+        draw=(lambda results: _draw(experiment, bench, results)) if experiment.figure else None,
+        timed=True,
+    )
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run.
-    partial_path : Path
-        File of the rows measured so far. A row counts only when its settings digest is the same:
-        method, settings, threads, data files, declarations, split protocol, and the versions that
-        the library states.
-    bench : Bench
-        What to run it on.
 
-    Returns
-    -------
-    list of Row
-        One a fit, in the order of `cells`.
+def _plan(experiment: Experiment, bench: Bench, request: Request) -> Plan:
+    """Return every fit as a unit.
 
-    Raises
-    ------
-    BenchmarkError
-        If a data set or a library is not available.
-    RuntimeError
-        If a fit fails; the rows before it stay on disk.
+    Its settings are method, threads, data files, declarations, the protocol of the splits, and the
+    versions that the library states.
     """
-    plan = cells(experiment)
+    bench = dataclasses.replace(bench, n_jobs=request.n_jobs)
+    experiment = quick(experiment) if request.quick else experiment
+    if request.repeats is not None:
+        experiment = dataclasses.replace(experiment, splits=experiment.splits[: request.repeats])
+    experiment, missing = without_missing_peers(experiment, bench)
     libraries = {name: bench.load_library(name) for name in _library_names(experiment)}
     data = {name: bench.problems[name].local_digests() for name in experiment.problems}
-    wanted = {
-        cell: _digest(bench, method, libraries[method.library], cell.problem, data[cell.problem])
-        for cell, method in plan.items()
+    load = functools.lru_cache(maxsize=1)(lambda name: bench.problems[name].load())
+
+    def measure(cell: Cell, method: Method) -> list[Result]:
+        X, y = load(cell.problem)
+        return _measured(bench, experiment, libraries[method.library], cell, X, y).results()
+
+    units = [
+        Unit(
+            name=cell.name,
+            settings=_digest(
+                bench, method, libraries[method.library], cell.problem, data[cell.problem]
+            ),
+            measure=functools.partial(measure, cell, method),
+        )
+        for cell, method in cells(experiment).items()
+    ]
+    others = [name for name in data if not bench.problems[name].is_published(data[name])]
+    names = {method.name for method in experiment.methods}
+    omitted = [
+        f"{method} on {problem}: {reason}"
+        for (problem, method), reason in experiment.omitted.items()
+        if problem in experiment.problems and method in names
+    ]
+    facts = {
+        "not run": SEPARATOR.join([*missing.values(), *omitted]),
+        "other files": ", ".join(others),
     }
-    partial = PartialRows(partial_path, wanted)
-    if partial.n_dropped:
-        tqdm.write(f"{partial.n_dropped} rows of other settings or versions are not taken over.")
-    with tqdm(total=len(plan), initial=len(partial.rows), disable=not bench.progress) as bar:
-        for problem in experiment.problems:
-            todo = [item for item in plan if item.problem == problem and item not in partial.rows]
-            if not todo:
-                continue
-            X, y = bench.problems[problem].load()
-            for cell in todo:
-                bar.set_description(f"{problem} {cell.method}")
-                library = libraries[plan[cell].library]
-                partial.add(_measured(bench, experiment, library, cell, X, y, wanted[cell]))
-                bar.update()
-    return [partial.rows[cell] for cell in plan]
+    if experiment.alone:
+        facts["marks"] = json.dumps(marks(RESULTS))
+        facts["releases"] = json.dumps(releases())
+    return Plan(units=units, facts=facts)
+
+
+def _body(experiment: Experiment, bench: Bench, results: Results) -> list[str]:
+    rows = rows_of(results.rows)
+    experiment = measured_part(experiment, rows)
+    others = results.facts.get("other files", "").split(", ")
+    if not experiment.alone:
+        return report.body(rows, experiment, bench.problems, others)
+    found, said = (json.loads(results.facts.get(name, "{}")) for name in ("marks", "releases"))
+    return peer_page.body(rows, experiment, bench.problems, others, marks=found, releases=said)
+
+
+def _draw(experiment: Experiment, bench: Bench, results: Results) -> bytes:
+    rows = rows_of(results.rows)
+    experiment = measured_part(experiment, rows)
+    if experiment.alone:
+        found = json.loads(results.facts.get("marks", "{}"))
+        rows, experiment = peer_page.marked(rows, experiment, found)
+    return figure.draw(rows, experiment, bench.problems)
+
+
+def measured_part(experiment: Experiment, rows: Sequence[Row]) -> Experiment:
+    """Return the part of an experiment that rows are of: a short form, or without a library."""
+    names = {row.cell.method for row in rows}
+    problems = {row.cell.problem for row in rows}
+    epsilons = {row.cell.epsilon for row in rows}
+    return dataclasses.replace(
+        experiment,
+        problems=tuple(name for name in experiment.problems if name in problems),
+        methods=tuple(method for method in experiment.methods if method.name in names),
+        epsilons=tuple(epsilon for epsilon in experiment.epsilons if epsilon in epsilons),
+        splits=tuple(sorted({row.cell.split for row in rows})),
+        targets=tuple(item for item in experiment.targets if item.method in names),
+        comparisons=tuple(
+            item for item in experiment.comparisons if {item.method, item.reference} <= names
+        ),
+    )
 
 
 def _library_names(experiment: Experiment) -> list[str]:
@@ -169,8 +213,7 @@ def _digest(
         "n_jobs": bench.n_jobs,
         "versions": dict(library.versions()),
     }
-    text = json.dumps(settings, sort_keys=True, allow_nan=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest(settings)
 
 
 def _plain(declared: Any) -> dict[str, Any]:
@@ -188,7 +231,6 @@ def _measured(
     cell: Cell,
     X: Table,
     y: np.ndarray,
-    settings: str,
 ) -> Row:
     problem, method = bench.problems[cell.problem], experiment.method(cell.method)
     train, test = problem.split.indices(y, cell.split)
@@ -223,7 +265,6 @@ def _measured(
         epsilon_spent=result.epsilon_spent,
         n_train_rows=len(train),
         n_test_rows=len(test),
-        settings=settings,
         accuracy=accuracy(problem.task, y[test], result.prediction),
         peak_mb=result.peak_mb if experiment.alone else None,
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.cluster.plan import MILLION, Row, find
-from benchmarks.report import machine_class, machine_load
 from benchmarks.summary import table
-from benchmarks.versions import version_of, versions
 
 #: The table that is extrapolated to, and the numbers of cores.
 BILLION = 1_000 * MILLION
@@ -17,14 +15,14 @@ _MEGABYTE = 1e6
 _METHODS = {"best": "best", "dpboost": "dpboost", "lightgbm": "lightgbm.dask"}
 
 
-def memory_page(rows: Sequence[Row]) -> str:
+def memory_page(rows: Sequence[Row]) -> list[str]:
     """Return the page of the run with many rows."""
     (row,) = rows
     run, took = row.run, row.measured
     floats = run.rows * run.features * 4
     per_row = (took.worker_bytes - took.idle_bytes) / run.rows
-    lines = [
-        "# dask-memory",
+    return [
+        "## Memory of many rows",
         "",
         f"{run.rows:,} rows of {run.features} features, generated in partitions of "
         f"{run.partition:,} on a Dask cluster with {run.workers} workers and trained for "
@@ -47,13 +45,12 @@ def memory_page(rows: Sequence[Row]) -> str:
         "share counts in each of them.",
         "",
     ]
-    return "\n".join(lines + _how("memory"))
 
 
-def speed_page(rows: Sequence[Row]) -> str:
+def speed_page(rows: Sequence[Row]) -> list[str]:
     """Return the page of all runs: seconds and bytes of a round."""
-    lines = [
-        "# dask-speed",
+    return [
+        "## Seconds and bytes of a round",
         "",
         "Seconds and bytes of a round on a cluster of this machine. Workers are processes with one "
         "thread each; busy is the processor time of all of them. A message is what a worker is "
@@ -93,7 +90,6 @@ def speed_page(rows: Sequence[Row]) -> str:
         "",
         *_speed_up(rows),
     ]
-    return "\n".join(lines + _how("speed"))
 
 
 def _speed_up(rows: Sequence[Row]) -> list[str]:
@@ -150,7 +146,7 @@ def held_bytes(large: Row, features: int) -> float:
     return measured + features - large.run.features
 
 
-def rows_page(rows: Sequence[Row], large: Row) -> str:
+def rows_page(rows: Sequence[Row], large: Row) -> list[str]:
     """Return the page that extrapolates to a billion rows.
 
     Parameters
@@ -163,8 +159,8 @@ def rows_page(rows: Sequence[Row], large: Row) -> str:
     ours, theirs = (Costs(rows, method, FEATURES) for method in ("best", "lightgbm"))
     # In the runs of `speed` the partitions in hand are more than what is held of all rows.
     ours.row_bytes = held_bytes(large, FEATURES)
-    lines = [
-        "# dask-rows",
+    return [
+        "## A billion rows",
         "",
         f"What a round of {BILLION:,} rows and {FEATURES} features would take on more cores, from "
         "what rows and messages cost here. Nothing of this was run.",
@@ -222,7 +218,6 @@ def rows_page(rows: Sequence[Row], large: Row) -> str:
         "than one of LightGBM: by default there are some hundred of them, and 100 of LightGBM.",
         "",
     ]
-    return "\n".join(lines + _how("speed"))
 
 
 _WHAT = ("round", "memory a core", "bytes a round")
@@ -244,17 +239,3 @@ def _bytes(number: float) -> str:
     return (
         f"{number / _MEGABYTE:,.0f} MB" if number >= 10 * _MEGABYTE else f"{number / 1e3:,.0f} kB"
     )
-
-
-def _how(command: str) -> list[str]:
-    """Return command, versions and machine."""
-    own = {**versions(), **{name: version_of(name) for name in ("dask", "distributed")}}
-    stated = ", ".join(f"{name} {version}" for name, version in own.items())
-    return [
-        "## How",
-        "",
-        f"* Command: `python -m benchmarks.cluster {command}`",
-        f"* Versions: {stated}",
-        f"* Machine: {machine_class()}; load: {machine_load()}",
-        "",
-    ]

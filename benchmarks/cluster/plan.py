@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import subprocess
 import sys
@@ -12,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 
 from benchmarks.cluster.one import Measured, Run
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.results import Result
 
 MILLION = 1_000_000
 
@@ -77,35 +76,41 @@ def measure_apart(run: Run) -> Row:
     return Row(run=run, measured=Measured(**json.loads(lines[-1])))
 
 
-def to_text(rows: Iterable[Row]) -> str:
-    """Return rows as the text of a CSV file."""
-    out = io.StringIO()
-    names = [field.name for kind in (Run, Measured) for field in fields(kind)]
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({**asdict(row.run), **asdict(row.measured)})
-    return out.getvalue()
+def results_of(part: str, row: Row) -> list[Result]:
+    """Return a run and what it took as results, one for each number."""
+    run = asdict(row.run)
+    method = run.pop("method")
+    settings = " ".join(f"{name}={value}" for name, value in run.items())
+    return [
+        Result(part=part, method=method, x=settings, measure=name, value=float(value))
+        for name, value in asdict(row.measured).items()
+    ]
 
 
-def from_text(text: str) -> list[Row]:
-    """Return the rows that `to_text` wrote."""
+def rows_of(results: Iterable[Result]) -> list[Row]:
+    """Return the runs that results are of."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in results:
+        found.setdefault((row.method, row.x), {})[row.measure] = row.value
     rows = []
-    for line in csv.DictReader(io.StringIO(text)):
-        parts = []
-        for kind in (Run, Measured):
-            given = {field.name: _read(line[field.name], str(field.type)) for field in fields(kind)}
-            parts.append(kind(**given))
-        rows.append(Row(run=parts[0], measured=parts[1]))
+    for (method, settings), numbers in found.items():
+        texts = dict(part.split("=", 1) for part in settings.split(" "))
+        run = Run(
+            method=method,
+            rows=int(texts["rows"]),
+            features=int(texts["features"]),
+            partition=int(texts["partition"]),
+            workers=int(texts["workers"]),
+            rounds=int(texts["rounds"]),
+            memory=texts["memory"],
+            persist=texts["persist"] == "True",
+        )
+        kinds = {field.name: field.type for field in fields(Measured)}
+        whole = {
+            name: int(value) if kinds[name] == "int" else value for name, value in numbers.items()
+        }
+        rows.append(Row(run=run, measured=Measured(**whole)))
     return rows
-
-
-def _read(text: str, kind: str) -> str | int | float | bool:
-    if kind == "bool":
-        return text == "True"
-    if kind == "int":
-        return int(text)
-    return float(text) if kind == "float" else text
 
 
 def find(rows: Sequence[Row], method: str, n_rows: int, features: int, workers: int) -> Measured:

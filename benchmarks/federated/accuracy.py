@@ -1,4 +1,4 @@
-"""Accuracy lost where rows stay with parties: ``python -m benchmarks.federated.accuracy``.
+"""Accuracy lost where rows stay with parties.
 
 The same recipe and budget with all rows in one place, and with several parties whose shares of the
 noise are for more and more colluders.
@@ -6,24 +6,25 @@ noise are for more and more colluders.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks._compat import import_pandas
-from benchmarks.files import write_atomically
+from benchmarks.harness.results import Result, Results, values
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import PROBLEMS
+from benchmarks.summary import summarise, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
-RESULTS = Path(__file__).parents[1] / "results"
 EPSILON = 1.0
 REPEATS = 3
 TEST_SHARE = 0.2
+_CENTRAL = "one place"
 
 #: Number of parties and of colluders; None is all rows in one place.
 SETTINGS: tuple[tuple[int, int] | None, ...] = (None, (2, 1), (5, 1), (5, 2), (5, 4))
@@ -44,58 +45,77 @@ def auc(setting: tuple[int, int] | None, rows: Sequence[Any], schema: Any, seed:
     return float(roc_auc_score(y_test, model.predict_proba(X_test)[:, 1]))
 
 
-def measure(problem: Any, repeats: int) -> dict[Any, list[float]]:
-    """Return the AUC of every repeat by setting."""
+@lru_cache(maxsize=1)
+def _rows(name: str) -> tuple[Any, np.ndarray, Any]:
+    problem = PROBLEMS[name]
     X, y = problem.load()
-    labels = np.asarray(y)
-    found: dict[Any, list[float]] = {setting: [] for setting in SETTINGS}
-    for seed in range(repeats):
-        order = np.random.default_rng(seed).permutation(len(labels))
-        test, train = np.split(order, [int(TEST_SHARE * len(labels))])
-        rows = (X.iloc[train], labels[train], X.iloc[test], labels[test])
-        for setting in SETTINGS:
-            found[setting].append(auc(setting, rows, problem.dictionary.schema(), seed))
-    return found
+    return X, np.asarray(y), problem.dictionary.schema()
 
 
-def page(name: str, found: dict[Any, list[float]]) -> str:
-    """Write the table as Markdown."""
-    repeats = len(next(iter(found.values())))
-    lines = [
-        f"# Accuracy of federated boosting: {name}",
-        "",
-        f"Written by `python -m benchmarks.federated.accuracy`: recipe best, epsilon {EPSILON:g}, "
-        f"delta 1e-6, {repeats} repeats with other held-out rows ({TEST_SHARE:.0%}). Rows are "
-        "dealt out evenly.",
-        "",
-        "| parties | colluders | share of the noise of each party | AUC | standard deviation |",
-        "| ---: | ---: | --- | ---: | ---: |",
+def measure(name: str, setting: tuple[int, int] | None, repeat: int) -> list[Result]:
+    """Return the AUC of one repeat."""
+    X, labels, schema = _rows(name)
+    order = np.random.default_rng(repeat).permutation(len(labels))
+    test, train = np.split(order, [int(TEST_SHARE * len(labels))])
+    rows = (X.iloc[train], labels[train], X.iloc[test], labels[test])
+    value = auc(setting, rows, schema, repeat)
+    method = _CENTRAL if setting is None else f"{setting[0]} parties"
+    colluding = "" if setting is None else str(setting[1])
+    return [
+        Result(
+            data=name,
+            method=method,
+            epsilon=EPSILON,
+            x=colluding,
+            repeat=repeat,
+            measure="AUC",
+            value=value,
+        )
     ]
-    for setting, values in found.items():
-        mean, deviation = np.mean(values), np.std(values)
-        who = "1 | - | all" if setting is None else f"{setting[0]} | {setting[1]} | "
-        if setting is not None:
-            honest = setting[0] - setting[1]
-            who += "all" if honest == 1 else f"1/{honest}"
-        lines.append(f"| {who} | {mean:.4f} | {deviation:.4f} |")
-    return "\n".join(lines) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write ``results/federated-<problem>.md``."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.federated.accuracy")
-    names = [name for name, problem in PROBLEMS.items() if problem.task == "binary"]
-    parser.add_argument("problem", nargs="?", default="adult", choices=sorted(names))
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where to write the page")
-    parser.add_argument("--repeats", type=int, default=REPEATS)
-    given = parser.parse_args(arguments)
-    import_pandas()
-    problem = PROBLEMS[given.problem]
-    text = page(problem.name, measure(problem, given.repeats))
-    write_atomically(given.folder / f"federated-{problem.name}.md", text.encode())
-    print(text, end="")
-    return 0
+def plan(request: Request) -> Plan:
+    """Return every setting of every repeat as a unit."""
+    name = request.problem or "adult"
+    number = request.repeats or (1 if request.quick else REPEATS)
+    versions = dpboost_recipes.versions()
+    units = [
+        Unit(
+            name=f"{name}, {setting}, {repeat}",
+            settings=digest({"problem": name, "versions": versions}),
+            measure=partial(measure, name, setting, repeat),
+        )
+        for repeat in range(number)
+        for setting in SETTINGS
+    ]
+    return Plan(units=units)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def body(results: Results) -> list[str]:
+    """Return the table."""
+    lines = []
+    for method, colluding in dict.fromkeys((row.method, row.x) for row in results.rows):
+        found = values(results.rows, method=method, x=colluding)
+        share = "all"
+        if colluding:
+            honest = int(method.split()[0]) - int(colluding)
+            share = share if honest == 1 else f"1/{honest}"
+        lines.append([method, colluding or "-", share, f"{summarise(found):4}"])
+    header = ["rows at", "colluders", "share of the noise of each party", "AUC ± standard error"]
+    n = len({row.repeat for row in results.rows})
+    return [
+        f"{results.rows[0].data}: recipe best, epsilon {EPSILON:g}, delta 1e-6, {n} repeats with "
+        f"other held-out rows ({TEST_SHARE:.0%}). Rows are dealt out evenly.",
+        "",
+        *table(header, lines),
+    ]
+
+
+FEDERATED_ACCURACY = Run(
+    name="federated-accuracy",
+    description="What it costs that rows stay with parties: the same recipe and budget with all "
+    "rows in one place, and with parties whose shares of the noise are for more and more "
+    "colluders.",
+    plan=plan,
+    body=body,
+)

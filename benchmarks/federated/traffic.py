@@ -1,16 +1,18 @@
-"""Bytes on the wire of federated fits: ``python -m benchmarks.federated.traffic``."""
+"""Bytes on the wire of federated fits."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.files import write_atomically
+from benchmarks.harness.results import Result, Results
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.summary import table
 from dpboost.federated import (
     FederatedBoostingClassifier,
     FederatedTreeClassifier,
@@ -18,7 +20,6 @@ from dpboost.federated import (
     Party,
 )
 
-RESULTS = Path(__file__).parents[1] / "results"
 N_PARTIES = 5
 N_ROWS = 2000
 N_FEATURES = 10
@@ -116,63 +117,76 @@ def weigh(model: Any, given: Sequence[tuple[Any, Any]], n_trees: int, settings: 
     )
 
 
-def measure(n_trees: int = N_TREES) -> Iterator[Traffic]:
-    """Weigh a fit of every recipe."""
+def measure(place: int, n_trees: int) -> list[Result]:
+    """Weigh a fit of one recipe: its place among those of boosting, then of single trees."""
     given, public = tables()
-    for recipe, parameters in FITS:
-        shared = {"trees_per_ensemble": n_trees} if recipe == "dpboost" else {}
-        model = FederatedBoostingClassifier(
-            recipe=recipe,
-            epsilon=EPSILON,
-            schema=public,
-            n_estimators=n_trees,
-            random_state=0,
-            verbosity=0,
-            **parameters,
-            **shared,
+    recipe, parameters = (*FITS, *TREES)[place]
+    settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
+    shared: dict[str, Any] = {"recipe": recipe, "epsilon": EPSILON, "schema": public, **parameters}
+    if place < len(FITS):
+        if recipe == "dpboost":
+            shared["trees_per_ensemble"] = n_trees
+        model: Any = FederatedBoostingClassifier(
+            n_estimators=n_trees, random_state=0, verbosity=0, **shared
         )
-        settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
-        yield weigh(model, given, n_trees, settings)
-    for recipe, parameters in TREES:
-        tree = FederatedTreeClassifier(recipe=recipe, epsilon=EPSILON, schema=public, **parameters)
-        settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
-        yield weigh(tree, given, 1, settings)
-
-
-def page(found: Sequence[Traffic]) -> str:
-    """Write the table as Markdown."""
-    lines = [
-        "# Bytes of federated fits",
-        "",
-        f"Written by `python -m benchmarks.federated.traffic`: {N_PARTIES} parties, {N_FEATURES} "
-        f"numeric features, two classes, epsilon {EPSILON:g}. Messages are JSON with arrays in "
-        "base64; a number is 8 bytes before and 10.7 bytes after. Sizes do not depend on rows, "
-        "those of single trees only by what is released: how many nodes are split.",
-        "",
-        "| recipe | settings | trees | messages a tree | KB to each party a tree "
-        "| KB from each party a tree |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
+    else:
+        n_trees, model = 1, FederatedTreeClassifier(**shared)
+    found = weigh(model, given, n_trees, settings)
+    return [
+        Result(data=settings, method=recipe, epsilon=EPSILON, measure=name, value=float(value))
+        for name, value in asdict(found).items()
+        if name not in ("recipe", "settings")
     ]
-    for one in found:
-        exchanges, down, up = one.per_tree
-        lines.append(
-            f"| {one.recipe} | {one.settings} | {one.trees} | {exchanges:.2f} "
-            f"| {down / 1000:.1f} | {up / 1000:.1f} |"
+
+
+def plan(request: Request) -> Plan:
+    """Return every recipe as a unit; ``repeats`` is the number of trees."""
+    n_trees = request.repeats or (2 if request.quick else N_TREES)
+    versions = dpboost_recipes.versions()
+    units = [
+        Unit(
+            name=f"{recipe}, {parameters}",
+            settings=digest({"trees": n_trees, "versions": versions}),
+            measure=partial(measure, place, n_trees),
         )
-    return "\n".join(lines) + "\n"
+        for place, (recipe, parameters) in enumerate((*FITS, *TREES))
+    ]
+    return Plan(units=units)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and write ``results/federated-traffic.md``."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.federated.traffic")
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where to write the page")
-    parser.add_argument("--trees", type=int, default=N_TREES, help="trees of each fit")
-    given = parser.parse_args(arguments)
-    text = page(list(measure(given.trees)))
-    write_atomically(given.folder / "federated-traffic.md", text.encode())
-    print(text, end="")
-    return 0
+def traffic_of(results: Results) -> list[Traffic]:
+    """Return what results are of."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in results.rows:
+        found.setdefault((row.method, row.data), {})[row.measure] = int(row.value)
+    return [
+        Traffic(recipe=recipe, settings=settings, **numbers)
+        for (recipe, settings), numbers in found.items()
+    ]
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def body(results: Results) -> list[str]:
+    """Return the table."""
+    lines = []
+    for one in traffic_of(results):
+        exchanges, down, up = one.per_tree
+        sizes = [f"{exchanges:.2f}", f"{down / 1000:.1f}", f"{up / 1000:.1f}"]
+        lines.append([one.recipe, one.settings, str(one.trees), *sizes])
+    header = ["recipe", "settings", "trees", "messages a tree", "KB to each party a tree"]
+    header.append("KB from each party a tree")
+    return [
+        f"{N_PARTIES} parties, {N_FEATURES} numeric features, two classes, epsilon {EPSILON:g}. "
+        "Messages are JSON with arrays in base64; a number is 8 bytes before and 10.7 bytes "
+        "after. Sizes do not depend on rows, those of single trees only by what is released: how "
+        "many nodes are split.",
+        "",
+        *table(header, lines),
+    ]
+
+
+FEDERATED_TRAFFIC = Run(
+    name="federated-traffic",
+    description="Bytes of federated fits: the messages of every recipe.",
+    plan=plan,
+    body=body,
+)

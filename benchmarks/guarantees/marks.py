@@ -1,32 +1,17 @@
-"""What the last audit refuted, read from its result file."""
+"""What the last audit refuted, read from its results."""
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
-from benchmarks.errors import BenchmarkError
+from benchmarks.guarantees.tester import findings_of
+from benchmarks.harness.results import read
 
 NAME = "peers-audit"
-COLUMNS = (
-    "case",
-    "method",
-    "relation",
-    "epsilon",
-    "delta",
-    "bound",
-    "frequent",
-    "rare",
-    "fits",
-    "repeats",
-    "refuted",
-    "missing",
-)
 
 
 def marks(folder: Path) -> dict[str, list[str]]:
-    """Return what refutes each method by the last audit whose result lies in ``folder``.
+    """Return what refutes each method by the last audit whose results lie in ``folder``.
 
     Returns
     -------
@@ -41,20 +26,17 @@ def marks(folder: Path) -> dict[str, list[str]]:
     path = folder / f"{NAME}.csv"
     if not path.is_file():
         return {}
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    if rows and tuple(rows[0]) != COLUMNS:
-        raise BenchmarkError(f"{path} is of another version. Run audit-peers again.")
     found: dict[str, list[str]] = {}
-    for row in rows:
-        if row["refuted"] != "True":
+    for item in findings_of(read(path)):
+        if not item.is_refuted:
             continue
         shown = []
-        if float(row["bound"]) > float(row["epsilon"]):
+        if item.bound is not None and item.bound > item.epsilon:
             shown.append(
-                f"epsilon is at least {float(row['bound']):.2f} where "
-                f"{float(row['epsilon']):g} is promised ({row['relation']})"
+                f"epsilon is at least {item.bound:.2f} where {item.epsilon:g} is promised "
+                f"({item.relation})"
             )
-        if row["repeats"] == "True":
+        if item.repeats:
             shown.append("two fits in one second have the same noise")
-        found.setdefault(row["method"], []).append(f"{row['case']}: {', '.join(shown)}")
+        found.setdefault(item.method, []).append(f"{item.case}: {', '.join(shown)}")
     return found

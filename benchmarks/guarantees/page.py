@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 
 from benchmarks.environments import REQUIREMENTS
 from benchmarks.guarantees.cases import CASES
-from benchmarks.guarantees.marks import COLUMNS, NAME
 from benchmarks.guarantees.readings import READINGS
 from benchmarks.guarantees.tester import CONFIDENCE, Finding
-from benchmarks.report import machine_class
 from benchmarks.summary import table
-from benchmarks.versions import versions
 
 
-def to_text(findings: Sequence[Finding]) -> str:
-    """Return findings as comma-separated text."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for item in findings:
-        bound = "" if item.bound is None else item.bound
-        row = [item.case, item.method, item.relation, item.epsilon, item.delta, bound]
-        writer.writerow([*row, *item.counts, item.repeats, item.is_refuted, item.missing])
-    return stream.getvalue()
-
-
-def markdown(findings: Sequence[Finding], releases: Mapping[str, str], *, quick: bool) -> str:
-    """Return the page of the audit.
+def body(findings: Sequence[Finding], releases: Mapping[str, str]) -> list[str]:
+    """Return the lines of the page of the audit.
 
     Parameters
     ----------
@@ -37,8 +20,6 @@ def markdown(findings: Sequence[Finding], releases: Mapping[str, str], *, quick:
         One for each case that was run.
     releases : mapping of str to str
         What the package index said of each package that is not measured.
-    quick : bool
-        Whether it was the short form.
     """
     cases = {case.name: case for case in CASES}
     lines = []
@@ -59,37 +40,23 @@ def markdown(findings: Sequence[Finding], releases: Mapping[str, str], *, quick:
         tables.append(f"* {item.case}: {case.tables}. Looked at: {case.looked_at}.")
     header = ["case", "tables differ by", "promised epsilon", "lower bound", "event seen"]
     header += ["same noise twice", "verdict"]
-    stated = ", ".join(f"{package} {version}" for package, version in versions().items())
-    return "\n".join(
-        [
-            f"# {NAME}" + (" --quick" if quick else ""),
-            "",
-            "Each library is fitted again and again on two tables that differ in one row. An event "
-            "that one table shows more often than the promised epsilon and delta allow refutes "
-            f"the promise; a lower bound holds with {100 * CONFIDENCE:g} % confidence. That "
-            "nothing was found proves nothing. dpboost is put to the same tables.",
-            "",
-            *table(header, lines),
-            "",
-            *_missing(findings),
-            *tables,
-            "",
-            "## By reading",
-            "",
-            "What no tester was needed for; those without a line above are not measured either.",
-            "",
-            *_readings(releases),
-            "",
-            "## How",
-            "",
-            f"* Command: `python -m benchmarks audit-peers{' --quick' if quick else ''}`",
-            f"* Versions: {stated}; {_pins()}",
-            f"* Machine: {machine_class()}; 1 thread a fit",
-            "* Half of the fits choose the event, the others count it. The noise is that of each "
-            "library in use: a second run gives other figures.",
-            "",
-        ]
-    )
+    return [
+        "An event that one table shows more often than the promised epsilon and delta allow "
+        f"refutes the promise; a lower bound holds with {100 * CONFIDENCE:g} % confidence. That "
+        "nothing was found proves nothing. dpboost is put to the same tables. Half of the fits "
+        f"choose the event, the others count it. Audited: {_pins()}.",
+        "",
+        *table(header, lines),
+        "",
+        *_missing(findings),
+        *tables,
+        "",
+        "## By reading",
+        "",
+        "What no tester was needed for; those without a line above are not measured either.",
+        "",
+        *_readings(releases),
+    ]
 
 
 def _missing(findings: Sequence[Finding]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.errors import PeerUnavailableError
 from benchmarks.guarantees.cases import Case
+from benchmarks.harness.results import Result, Results
 from benchmarks.peers import ask_peer
 from dpboost.audit import estimate_epsilon
 
@@ -54,6 +55,56 @@ class Finding:
     def is_refuted(self) -> bool:
         """Whether the library has shown more than it promised to."""
         return self.repeats or (self.bound is not None and self.bound > self.epsilon)
+
+
+def results_of(finding: Finding) -> list[Result]:
+    """Return a finding as results; one that could not be made has but its case."""
+    frequent, rare, fits = finding.counts
+    numbers: dict[str, float] = {"delta": finding.delta}
+    if finding.bound is not None:
+        numbers |= {"lower bound": finding.bound, "event": frequent, "event of the other": rare}
+        numbers |= {"fits": fits, "same noise twice": float(finding.repeats)}
+    return [
+        Result(
+            data=finding.case,
+            method=finding.method,
+            epsilon=finding.epsilon,
+            x=finding.relation,
+            measure=name,
+            value=float(value),
+        )
+        for name, value in numbers.items()
+    ]
+
+
+def findings_of(results: Results) -> list[Finding]:
+    """Return the findings that results are of; why one is missing is among the facts."""
+    found: dict[tuple[str, str, float | None, str], dict[str, float]] = {}
+    for row in results.rows:
+        key = row.data, row.method, row.epsilon, row.x
+        found.setdefault(key, {})[row.measure] = row.value
+    findings = []
+    for (case, method, epsilon, relation), numbers in found.items():
+        assert epsilon is not None
+        missing = "" if "lower bound" in numbers else "its library could not be installed"
+        findings.append(
+            Finding(
+                case=case,
+                method=method,
+                relation=relation,
+                epsilon=epsilon,
+                delta=numbers["delta"],
+                bound=numbers.get("lower bound"),
+                counts=(
+                    int(numbers.get("event", 0)),
+                    int(numbers.get("event of the other", 0)),
+                    int(numbers.get("fits", 0)),
+                ),
+                repeats=bool(numbers.get("same noise twice", 0)),
+                missing=missing,
+            )
+        )
+    return findings
 
 
 def retrained(case: Case, runs: int) -> Mapping[str, np.ndarray]:

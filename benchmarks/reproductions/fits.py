@@ -1,133 +1,27 @@
-"""What is measured: accuracies of repeated fits, their means, and the orderings among them."""
+"""What the papers of single trees share: a fit and its accuracy, and the form of their runs."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
+import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 import dpboost
-from benchmarks.summary import Summary, summarise
+from benchmarks.harness.claims import Claim, judged, sections
+from benchmarks.harness.results import Result, Results, curves, pick
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.harness.style import Panel, draw
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.summary import summarise, table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """The accuracy of one fit.
-
-    Attributes
-    ----------
-    figure, data : str
-        Figure of the paper, and panel of it.
-    x : float
-        Quantity on the horizontal axis.
-    method : str
-    repeat : int
-        The same number means the same rows, for all methods.
-    accuracy : float
-        On held-out rows.
-    """
-
-    figure: str
-    data: str
-    x: float
-    method: str
-    repeat: int
-    accuracy: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """An ordering that the paper reports.
-
-    Attributes
-    ----------
-    figure : str
-    text : str
-        In words.
-    above, below : str
-        Methods.
-    where : callable
-        ``where(data, x)``: the points that the claim is about.
-    below_where : callable, optional
-        The points of the method below, where they are others.
-    overlap : float
-        Held-out rows over training rows where repeats share rows, else 0: the correction of the
-        variance by Nadeau and Bengio (2003).
-    """
-
-    figure: str
-    text: str
-    above: str
-    below: str
-    where: Callable[[str, float], bool] = field(default=lambda data, x: True)
-    below_where: Callable[[str, float], bool] | None = None
-    overlap: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What was found of a claim: mean difference, and its 95 % interval."""
-
-    claim: Claim
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    @property
-    def word(self) -> str:
-        """Whether the interval is on one side of zero."""
-        if not self.n or math.isnan(self.low):
-            return "not measured"
-        if self.low > 0:
-            return "confirmed"
-        return "refuted" if self.high < 0 else "undecided"
-
-
-def judge(claim: Claim, rows: Sequence[Measured]) -> Verdict:
-    """Compare two methods pair by pair.
-
-    Repeats are the units: the accuracies of a repeat at all points of the claim are averaged,
-    and the interval is that of Student over the differences of the repeats.
-    """
-    where = (claim.where, claim.below_where or claim.where)
-    above, below = (
-        _means(rows, claim.figure, method, inside)
-        for method, inside in zip((claim.above, claim.below), where, strict=True)
-    )
-    by_repeat: dict[int, list[float]] = {}
-    for (data, repeat), mean in above.items():
-        if (data, repeat) in below:
-            by_repeat.setdefault(repeat, []).append(mean - below[data, repeat])
-    differences = [float(np.mean(parts)) for parts in by_repeat.values()]
-    n = len(differences)
-    if n < 2:
-        return Verdict(claim=claim, mean=math.nan, low=math.nan, high=math.nan, n=n)
-    mean = float(np.mean(differences))
-    error = math.sqrt(np.var(differences, ddof=1) * (1 / n + claim.overlap))
-    reach = float(stats.t.ppf(0.975, n - 1)) * error
-    return Verdict(claim=claim, mean=mean, low=mean - reach, high=mean + reach, n=n)
-
-
-def _means(
-    rows: Sequence[Measured], figure: str, method: str, inside: Callable[[str, float], bool]
-) -> dict[tuple[str, int], float]:
-    """Return the mean accuracy of a method over some points, by data and repeat."""
-    parts: dict[tuple[str, int], list[float]] = {}
-    for row in rows:
-        if (row.figure, row.method) == (figure, method) and inside(row.data, row.x):
-            parts.setdefault((row.data, row.repeat), []).append(row.accuracy)
-    return {key: float(np.mean(values)) for key, values in parts.items()}
+ACCURACY = "accuracy"
 
 
 def accuracy(
@@ -139,38 +33,156 @@ def accuracy(
 ) -> float:
     """Fit a private tree on some rows and return its accuracy on others."""
     with warnings.catch_warnings():
+        # Epsilons too small for a data set are what these figures are about.
         warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
+        warnings.simplefilter("ignore", dpboost.ParameterWarning)
         model = dpboost.DPTreeClassifier(schema=schema, n_jobs=1, **settings).fit(*train)
     return float(np.mean(model.predict(test[0]) == test[1]))
 
 
-def to_text(rows: Iterable[Measured]) -> str:
-    """Return rows as CSV."""
-    stream = io.StringIO()
-    names = [item.name for item in fields(Measured)]
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        line = asdict(row)
-        writer.writerow(line | {"x": f"{row.x:g}", "accuracy": f"{row.accuracy:.6f}"})
-    return stream.getvalue()
+def measured(
+    *, figure: str, data: str, x: float, method: str, repeat: int, accuracy: float
+) -> Result:
+    """Return the accuracy of one fit as a result."""
+    return Result(
+        part=figure,
+        data=data,
+        x=f"{x:g}",
+        method=method,
+        repeat=repeat,
+        measure=ACCURACY,
+        value=round(accuracy, 6),
+    )
 
 
-def curves(
-    rows: Sequence[Measured], figure: str
-) -> Iterator[tuple[str, list[float], dict[str, dict[float, Summary]]]]:
-    """Yield each panel: its data, the quantities, and the mean accuracies by method."""
-    mine = [row for row in rows if row.figure == figure]
-    for data in dict.fromkeys(row.data for row in mine):
-        panel = [row for row in mine if row.data == data]
-        xs = sorted({row.x for row in panel})
-        methods = dict.fromkeys(row.method for row in panel)
-        means = {
-            method: {
-                x: summarise([r.accuracy for r in panel if (r.method, r.x) == (method, x)])
-                for x in xs
-                if any((r.method, r.x) == (method, x) for r in panel)
-            }
-            for method in methods
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """What is measured together: all methods on the rows of one repeat.
+
+    Attributes
+    ----------
+    name : str
+    measure : callable
+        Called with the arguments; it yields results.
+    arguments : tuple
+        Their texts and the code of ``measure`` decide whether its results still count.
+    """
+
+    name: str
+    measure: Callable[..., Iterable[Result]]
+    arguments: tuple[Any, ...]
+
+    def unit(self) -> Unit:
+        """Return the unit of a run."""
+        code = inspect.getsource(inspect.getmodule(self.measure) or self.measure)
+        settings = {
+            "name": self.name,
+            "arguments": [str(argument) for argument in self.arguments],
+            "code": digest({"code": code}),
+            "versions": dpboost_recipes.versions(),
         }
-        yield data, xs, means
+        return Unit(
+            name=self.name,
+            settings=digest(settings),
+            measure=lambda: self.measure(*self.arguments),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """Figures of a paper: accuracy against one quantity, for several methods.
+
+    Attributes
+    ----------
+    name, title : str
+    axes : mapping of str to str
+        Quantity on the horizontal axis, by figure.
+    pieces : callable
+        ``pieces(quick, repeats)``: what is measured.
+    claims : callable
+        The orderings that the paper reports.
+    published : callable, optional
+        Numbers of the paper.
+    logarithmic : tuple of str
+        Figures with a logarithmic axis.
+    columns : int
+        Panels beside each other.
+    said : callable, optional
+        ``said(results)``: lines before the tables.
+    """
+
+    name: str
+    title: str
+    axes: Mapping[str, str]
+    pieces: Callable[[bool, int | None], Iterator[Piece]]
+    claims: Callable[[], Sequence[Claim]]
+    published: Callable[[], Sequence[Result]] = tuple
+    logarithmic: tuple[str, ...] = ()
+    columns: int = 2
+    said: Callable[[Results], list[str]] | None = None
+
+    def run(self) -> Run:
+        """Return the run."""
+        return Run(
+            name=self.name,
+            description=f"{self.title}.",
+            plan=self._plan,
+            body=self._body,
+            draw=self._draw,
+        )
+
+    def _plan(self, request: Request) -> Plan:
+        pieces = self.pieces(request.quick, request.repeats)
+        return Plan(units=[piece.unit() for piece in pieces], published=list(self.published()))
+
+    def _body(self, results: Results) -> list[str]:
+        rows = results.measured()
+        lines = [*sections(judged(self.claims(), rows))]
+        if self.said is not None:
+            lines += self.said(results)
+        for figure, axis in self.axes.items():
+            own = pick(results.rows, part=figure)
+            for data in dict.fromkeys(row.data for row in own):
+                lines += _table(figure, data, axis, pick(own, data=data))
+        return lines
+
+    def _draw(self, results: Results) -> bytes:
+        panels = []
+        for figure, axis in self.axes.items():
+            own = pick(results.rows, part=figure)
+            for data in dict.fromkeys(row.data for row in own):
+                mine = pick(own, data=data)
+                panels.append(
+                    Panel(
+                        title=f"{figure}: {data}",
+                        x_label=axis,
+                        y_label="accuracy on held-out rows",
+                        rows=pick(mine, measure=ACCURACY),
+                        published=[row for row in mine if row.measure != ACCURACY],
+                        log_x=figure in self.logarithmic,
+                    )
+                )
+        return draw(panels, columns=self.columns)
+
+
+def _table(figure: str, data: str, axis: str, rows: Sequence[Result]) -> list[str]:
+    places = sorted({row.place for row in rows if row.place is not None})
+    lines = []
+    for kind in dict.fromkeys(row.measure for row in rows):
+        for method, points in curves(pick(rows, measure=kind)):
+            cells = [f"{summarise(points[x]):3}" if x in points else "" for x in places]
+            lines.append([method if kind == ACCURACY else f"paper: {method}", *cells])
+    own = list(curves(pick(rows, measure=ACCURACY)))
+    repeats = [len(found) for _, points in own for found in points.values()]
+    said = "of the paper alone: not measured here"
+    if repeats:
+        n = " to ".join(str(n) for n in dict.fromkeys((min(repeats), max(repeats))))
+        said = f"± standard error of {n} repeats"
+    return [
+        f"## {figure}: {data}",
+        "",
+        f"Accuracy against {axis}, {said}.",
+        "",
+        *table([axis, *(f"{place:g}" for place in places)], lines),
+        "",
+    ]

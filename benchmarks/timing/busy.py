@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.summary import table
-from benchmarks.timing.measure import Figure, Task, median, run_all, task, to_csv
-
-__all__ = ["measure", "page", "to_csv"]
+from benchmarks.timing.measure import Figure, Task, median, task
 
 LIGHTGBM = "LightGBM"
 # One where a parameter says so, 0 where the library decides.
@@ -19,17 +16,16 @@ _REPEATS = 7
 _TARGET = 1.5
 
 
-def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[Figure]:
+def tasks(*, quick: bool, repeats: int | None) -> list[Task]:
     """Measure everything, libraries and numbers of threads in turn."""
     number = repeats or (1 if quick else _REPEATS)
-    tasks = [
+    return [
         _task(others, method, threads, repeat)
         for repeat in range(number)
         for others in _OTHERS
         for method in _METHODS
         for threads in (_DEFAULT, 1)
     ]
-    return run_all(tasks, partial)
 
 
 def _task(others: int, method: str, threads: int, repeat: int) -> Task:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import shutil
@@ -11,12 +9,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.files import write_atomically
+from benchmarks.harness.results import Result
 from benchmarks.summary import table
 from benchmarks.timing.kernel_cases import CASES, PLAIN, Case
 from benchmarks.timing.measure import ROOT
@@ -48,17 +46,12 @@ class KernelFigure:
     value: float
 
 
-def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[KernelFigure]:
+def measure(*, quick: bool, repeats: int | None) -> list[KernelFigure]:
     """Time all kernels in one process, and count their instructions in another."""
     number = repeats or (3 if quick else _REPEATS)
-    found: list[KernelFigure] = []
-    if partial.is_file():
-        found = from_csv(partial.read_text(encoding="utf-8"))
-    if not found:
-        task = {"task": "measure", "threads": _THREADS, "repeats": number}
-        task["shrink"] = 20 if quick else 1
-        found += [KernelFigure(**line) for line in json.loads(_child([sys.executable], task))]
-        write_atomically(partial, to_csv(found).encode())
+    task = {"task": "measure", "threads": _THREADS, "repeats": number}
+    task["shrink"] = 20 if quick else 1
+    found = [KernelFigure(**line) for line in json.loads(_child([sys.executable], task))]
     if not quick:
         found += _instructions()
     return found
@@ -108,27 +101,26 @@ def _inclusive(report: str, case: Case) -> int:
     return max((int(found[1].replace(",", "")) for found in counts if found), default=0)
 
 
-def to_csv(figures: Sequence[KernelFigure]) -> str:
-    """Return figures as comma-separated text."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(
-        stream, fieldnames=list(KernelFigure.__annotations__), lineterminator="\n"
-    )
-    writer.writeheader()
-    writer.writerows(map(asdict, figures))
-    return stream.getvalue()
+def results_of(figures: Sequence[KernelFigure]) -> list[Result]:
+    """Return figures as results."""
+    return [
+        Result(
+            data=figure.case,
+            x=f"{figure.threads} threads",
+            measure=figure.what,
+            value=figure.value,
+        )
+        for figure in figures
+    ]
 
 
-def from_csv(text: str) -> list[KernelFigure]:
-    """Return the figures of a text."""
+def figures_of(results: Sequence[Result]) -> list[KernelFigure]:
+    """Return the figures that results are of."""
     return [
         KernelFigure(
-            case=record["case"],
-            what=record["what"],
-            threads=int(record["threads"]),
-            value=float(record["value"]),
+            case=row.data, what=row.measure, threads=int(row.x.split()[0]), value=row.value
         )
-        for record in csv.DictReader(io.StringIO(text))
+        for row in results
     ]
 
 
@@ -138,6 +130,8 @@ def page(figures: Sequence[KernelFigure]) -> list[str]:
     speed = {number: values[_MEMORY, "GB/s", number] for number in _THREADS}
     lines = []
     for case in CASES:
+        if (case.name, "nanoseconds", 1) not in values:
+            continue  # of a later version than the results
         times = [values[case.name, "nanoseconds", number] for number in _THREADS]
         plain = values.get((case.name, PLAIN, 1))
         instructions = values.get((case.name, _INSTRUCTIONS, 1))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import hashlib
-import io
 import json
 import os
 import statistics
@@ -16,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from benchmarks.errors import BenchmarkError
-from benchmarks.files import write_atomically
+from benchmarks.harness.results import Result
+from benchmarks.harness.run import Unit, digest
 from benchmarks.versions import versions
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +61,6 @@ class Figure:
         Largest resident size above what the process had before, megabytes.
     input_mb : float
         Size of the table in memory.
-    settings : str
-        Digest of what the figure depends on.
     """
 
     table: str
@@ -79,12 +72,9 @@ class Figure:
     cpu_seconds: float
     peak_mb: float
     input_mb: float
-    settings: str
 
 
-_COLUMNS = tuple(field.name for field in dataclasses.fields(Figure))
-_NUMBERS = {"threads": int, "repeat": int, "trees": int}
-_TEXT = {"table", "method", "settings"}
+_MEASURES = ("seconds", "cpu_seconds", "peak_mb", "input_mb")
 
 
 def task(
@@ -146,65 +136,56 @@ def fit_task(
     )
 
 
-def to_csv(figures: Iterable[Figure], *, header: bool = True) -> str:
-    """Return figures as comma-separated text."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    if header:
-        writer.writerow(_COLUMNS)
-    for figure in figures:
-        writer.writerow([getattr(figure, name) for name in _COLUMNS])
-    return stream.getvalue()
+def results_of(figures: Iterable[Figure]) -> list[Result]:
+    """Return figures as results, one for each number."""
+    return [
+        Result(
+            data=figure.table,
+            method=figure.method,
+            x=f"{figure.trees} trees, {figure.threads} threads",
+            repeat=figure.repeat,
+            measure=name,
+            value=getattr(figure, name),
+        )
+        for figure in figures
+        for name in _MEASURES
+    ]
 
 
-def from_csv(text: str) -> list[Figure]:
-    """Return the figures of a text; a last line without its end is none."""
-    whole = text[: text.rfind("\n") + 1]
-    found = []
-    for record in csv.DictReader(io.StringIO(whole)):
-        values = {
-            name: value if name in _TEXT else _NUMBERS.get(name, float)(value)
-            for name, value in record.items()
-        }
-        found.append(Figure(**values))
-    return found
+def figures_of(results: Iterable[Result]) -> list[Figure]:
+    """Return the figures that results are of."""
+    found: dict[tuple[str, str, str, int], dict[str, float]] = {}
+    for row in results:
+        found.setdefault((row.data, row.method, row.x, row.repeat), {})[row.measure] = row.value
+    figures = []
+    for (data, method, x, repeat), numbers in found.items():
+        trees, threads = (int(words.split()[0]) for words in x.split(", "))
+        figures.append(
+            Figure(
+                table=data,
+                method=method,
+                threads=threads,
+                repeat=repeat,
+                trees=trees,
+                seconds=numbers["seconds"],
+                cpu_seconds=numbers["cpu_seconds"],
+                peak_mb=numbers["peak_mb"],
+                input_mb=numbers["input_mb"],
+            )
+        )
+    return figures
 
 
-def run_all(tasks: Sequence[Task], partial: Path, *, progress: bool = True) -> list[Figure]:
-    """Run every task that ``partial`` does not hold yet, in their order; return all figures.
-
-    Raises
-    ------
-    BenchmarkError
-        If a process fails or ``partial`` does not read.
-    """
-    wanted = {(_key(item), number): _digest(item) for item in tasks for number in item.trees}
-    figures = {}
-    if partial.is_file():
-        try:
-            found = from_csv(partial.read_text(encoding="utf-8"))
-        except (TypeError, ValueError) as error:
-            raise BenchmarkError(
-                f"The rows of a run that was stopped cannot be taken up: {partial}. Delete the "
-                "file or run with --fresh."
-            ) from error
-        figures = {
-            _key_of(item): item for item in found if wanted.get(_key_of(item)) == item.settings
-        }
-    write_atomically(partial, to_csv(figures.values()).encode())
-    with tqdm(total=len(tasks), disable=not progress) as bar:
-        for item in tasks:
-            bar.set_description(f"{item.table} {item.method} {item.threads}")
-            keys = [(_key(item), number) for number in item.trees]
-            if not all(key in figures for key in keys):
-                new = _figures(item)
-                figures |= dict(zip(keys, new, strict=True))
-                with partial.open("a", encoding="utf-8", newline="") as stream:
-                    stream.write(to_csv(new, header=False))
-                    stream.flush()
-                    os.fsync(stream.fileno())
-            bar.update()
-    return [figures[_key(item), number] for item in tasks for number in item.trees]
+def units(tasks: Sequence[Task]) -> list[Unit]:
+    """Return every task as a unit, in their order."""
+    return [
+        Unit(
+            name=", ".join(map(str, (*_key(item), *item.trees))),
+            settings=_digest(item),
+            measure=lambda item=item: results_of(_figures(item)),
+        )
+        for item in tasks
+    ]
 
 
 def median(figures: Iterable[Figure], name: str = "seconds", **wanted: object) -> float:
@@ -240,7 +221,6 @@ def _figures(item: Task) -> list[Figure]:
             threads=item.threads,
             repeat=item.repeat,
             trees=number,
-            settings=_digest(item),
             **values,
         )
         for number, values in zip(item.trees, measured, strict=True)
@@ -251,15 +231,9 @@ def _key(item: Task) -> tuple[str, str, int, int]:
     return item.table, item.method, item.threads, item.repeat
 
 
-def _key_of(figure: Figure) -> tuple[tuple[str, str, int, int], int]:
-    key = figure.table, figure.method, figure.threads, figure.repeat
-    return key, figure.trees
-
-
 def _digest(item: Task) -> str:
     """Digest of the task and of the code, LightGBM's own figures aside from the code."""
     from benchmarks.libraries.dpboost_recipes import versions as of_package
 
     used = versions() if item.method == "LightGBM" else of_package()
-    text = json.dumps([item.arguments, used], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest({"arguments": item.arguments, "versions": used})

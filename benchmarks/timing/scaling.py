@@ -6,14 +6,11 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from benchmarks.local.plots import figure_of
+from benchmarks.harness.results import Result
+from benchmarks.harness.style import Panel
 from benchmarks.summary import table
-from benchmarks.timing.measure import Figure, Task, fit_task, median, run_all, to_csv
-
-__all__ = ["draw", "measure", "page", "to_csv"]
+from benchmarks.timing.measure import Figure, Task, fit_task, median
 
 _TREES = {"best": 100, "dpboost": 50, "LightGBM": 100}
 _LARGE = 10_000_000
@@ -67,10 +64,10 @@ SWEEPS = (
 )
 
 
-def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[Figure]:
+def tasks(*, quick: bool, repeats: int | None) -> list[Task]:
     """Measure every point; LightGBM up to a million rows and once where it takes long."""
     number = repeats or (1 if quick else _REPEATS)
-    tasks = [
+    return [
         _task(sweep, value, method, repeat, quick=quick)
         for repeat in range(number)
         for sweep in SWEEPS
@@ -78,7 +75,6 @@ def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[Figure]:
         for method in _TREES
         if _is_measured(sweep, value, method, repeat, quick=quick)
     ]
-    return run_all(tasks, partial)
 
 
 def _is_measured(sweep: Sweep, value: int, method: str, repeat: int, *, quick: bool) -> bool:
@@ -143,23 +139,30 @@ def _large(figures: Sequence[Figure]) -> list[str]:
     return ["## A row at ten million", "", note, "", *table(header, lines), ""]
 
 
-def draw(figures: Sequence[Figure]) -> bytes:
-    """Return a PNG image with a panel for each sweep, both axes logarithmic."""
-
-    def fill(panels: Any) -> None:
-        for panel, sweep in zip(panels.ravel(), SWEEPS, strict=True):
-            points = sorted(set(_points(figures, sweep)))
-            for method in _TREES:
-                seconds = [
-                    median(figures, table=f"{sweep.name} {value}", method=method)
-                    for value in points
-                ]
-                panel.plot(points, seconds, marker="o", markersize=3, linewidth=1.2, label=method)
-            panel.set_xscale("log")
-            panel.set_yscale("log")
-            panel.set_xlabel(sweep.name)
-            panel.set_ylabel("seconds of a fit")
-            panel.grid(alpha=0.3)
-        panels.ravel()[0].legend(fontsize=8)
-
-    return figure_of(2, 2, fill)
+def panels(figures: Sequence[Figure]) -> list[Panel]:
+    """Return a panel for each sweep, both axes logarithmic."""
+    found = []
+    for sweep in SWEEPS:
+        points = {f"{sweep.name} {value}": value for value in _points(figures, sweep)}
+        rows = [
+            Result(
+                method=figure.method,
+                x=str(points[figure.table]),
+                repeat=figure.repeat,
+                measure="seconds",
+                value=figure.seconds,
+            )
+            for figure in figures
+            if figure.table in points
+        ]
+        found.append(
+            Panel(
+                title=sweep.name,
+                x_label=sweep.name,
+                y_label="seconds of a fit",
+                rows=rows,
+                log_x=True,
+                log_y=True,
+            )
+        )
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from benchmarks.summary import table
@@ -13,12 +12,8 @@ from benchmarks.timing.measure import (
     Task,
     fit_task,
     median,
-    run_all,
     task,
-    to_csv,
 )
-
-__all__ = ["measure", "page", "to_csv"]
 
 LIGHTGBM = "LightGBM"
 _TREES = {"dpboost": 50, "best": 100, "seq": 50}
@@ -115,11 +110,10 @@ _IMPORT = "import"
 _QUICK_PREDICTED = (20_000, 50)
 
 
-def measure(partial: Path, *, quick: bool, repeats: int | None) -> list[Figure]:
+def tasks(*, quick: bool, repeats: int | None) -> list[Task]:
     """Measure everything."""
     number = repeats or (1 if quick else _REPEATS)
-    tasks = [item for repeat in range(number) for item in _round(repeat, quick=quick)]
-    return run_all(tasks, partial)
+    return [item for repeat in range(number) for item in _round(repeat, quick=quick)]
 
 
 def _round(repeat: int, *, quick: bool) -> list[Task]:

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 
 from benchmarks.experiments import Experiment, Method
+from benchmarks.harness.run import Request
 from benchmarks.libraries.result import Result
 from benchmarks.problems.problem import DataDictionary, Problem
-from benchmarks.runner import Bench
+from benchmarks.rows import Row, rows_of
+from benchmarks.runner import Bench, as_run
 
 
 class FakeLibrary:
@@ -56,9 +58,7 @@ def library() -> FakeLibrary:
 
 @pytest.fixture
 def bench(problem, library) -> Bench:
-    return Bench(
-        problems={problem.name: problem}, load_library={"fake": library}.__getitem__, progress=False
-    )
+    return Bench(problems={problem.name: problem}, load_library={"fake": library}.__getitem__)
 
 
 @pytest.fixture
@@ -74,3 +74,9 @@ def experiment() -> Experiment:
         splits=(0, 1),
         description="A trial.",
     )
+
+
+def measured(experiment: Experiment, bench: Bench, **request) -> list[Row]:
+    """Every fit of an experiment, measured."""
+    units = as_run(experiment, bench).plan(Request(**request)).units
+    return rows_of([result for unit in units for result in unit.measure()])

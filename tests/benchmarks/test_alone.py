@@ -10,7 +10,7 @@ import pytest
 from benchmarks import alone, runner
 from benchmarks.alone import fit_alone
 from benchmarks.problems import PROBLEMS
-from benchmarks.runner import run
+from tests.benchmarks.conftest import measured
 
 LABELS = np.array([1.0, 2.0, 3.0, 6.0])
 
@@ -59,7 +59,7 @@ def test_every_problem_can_be_sent_to_another_process(name):
 
 @pytest.mark.parametrize("own_environment", [False, True])
 def test_memory_is_recorded_where_each_fit_has_a_process(
-    experiment, bench, library, tmp_path, monkeypatch, own_environment
+    experiment, bench, library, monkeypatch, own_environment
 ):
     sent = []
 
@@ -70,12 +70,14 @@ def test_memory_is_recorded_where_each_fit_has_a_process(
     fit = library.fit_predict
     library.fit_predict = lambda *a, **k: dataclasses.replace(fit(*a, **k), peak_mb=5.0)
     monkeypatch.setattr(runner, "fit_alone", fit_elsewhere)
+    monkeypatch.setattr(runner, "marks", lambda folder: {})
+    monkeypatch.setattr(runner, "releases", dict)
     if own_environment:
         library.prepare = lambda: None
-    together = run(experiment, tmp_path / "together.csv", bench)
+    together = measured(experiment, bench)
     assert sent == []
     assert {row.peak_mb for row in together} == {None}
-    rows = run(dataclasses.replace(experiment, alone=True), tmp_path / "alone.csv", bench)
+    rows = measured(dataclasses.replace(experiment, alone=True), bench)
     assert sent == ([] if own_environment else ["fake"] * 6)
     assert {row.peak_mb for row in rows} == {5.0}
     assert {row.accuracy for row in rows} == {None}

@@ -7,11 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.cluster import __main__ as command
 from benchmarks.cluster.one import Measured, Run, generated, loopback
 from benchmarks.cluster.pages import Costs, memory_page, rows_page, speed_page
-from benchmarks.cluster.plan import LARGE, MILLION, SPEED, Row, find, from_text, to_text
+from benchmarks.cluster.plan import LARGE, MILLION, SPEED, Row, find, results_of, rows_of
+from benchmarks.cluster.runs import CLUSTER_RUNS
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.results import Results
+from benchmarks.harness.run import Request
 
 # A round takes 1 ms for each worker and 10 ns for a row; a row takes 50 bytes.
 ROW_SECONDS, ROW_BYTES = 1e-8, 50
@@ -38,8 +40,13 @@ LARGE_ROW = Row(run=LARGE, measured=took(LARGE))
 ROWS = [Row(run=run, measured=took(run)) for run in SPEED]
 
 
-def test_rows_are_read_as_they_were_written():
-    assert from_text(to_text(ROWS)) == ROWS
+def results(rows, part="speed"):
+    return [result for row in rows for result in results_of(part, row)]
+
+
+def test_runs_are_results_and_back():
+    assert rows_of(results([LARGE_ROW])) == [LARGE_ROW]
+    assert rows_of(results(ROWS)) == ROWS
     with pytest.raises(BenchmarkError, match="no run"):
         find(ROWS, "best", 1, 1, 1)
 
@@ -54,25 +61,31 @@ def test_costs_are_those_of_a_row_and_of_a_message():
 
 
 def test_pages_hold_what_was_measured():
-    page = speed_page(ROWS)
+    page = "\n".join(speed_page(ROWS))
     assert page.count("| best |") == sum(run.method == "best" for run in SPEED)
     assert "with two workers a round takes 0.5" in page
-    page = rows_page(ROWS, LARGE_ROW)
+    page = "\n".join(rows_page(ROWS, LARGE_ROW))
     assert "1,000,000,000" in page
     assert "130 bytes" in page  # 80 features more
-    page = memory_page([LARGE_ROW])
+    page = "\n".join(memory_page([LARGE_ROW]))
     assert "2,000 MB" in page
     assert "50 bytes" in page
 
 
-def test_the_pages_of_an_unfinished_run_wait(tmp_path):
-    (tmp_path / "dask-speed.csv").write_text(to_text(ROWS[:-1]))
-    assert command.main(["pages", "--results", str(tmp_path)]) == 0
-    assert not (tmp_path / "dask-speed.md").exists()
-    (tmp_path / "dask-speed.csv").write_text(to_text(ROWS))
-    (tmp_path / "dask-memory.csv").write_text(to_text([LARGE_ROW]))
-    command.main(["pages", "--results", str(tmp_path)])
-    assert (tmp_path / "dask-rows.md").exists()
+def test_the_page_has_a_section_for_what_was_run(monkeypatch):
+    (run,) = CLUSTER_RUNS
+    rows = [*results([LARGE_ROW], "memory"), *results(ROWS)]
+    titles = ("## Memory of many rows", "## Seconds and bytes of a round", "## A billion rows")
+    text = "\n".join(run.body(Results(rows=rows)))
+    assert all(title in text for title in titles)
+    text = "\n".join(run.body(Results(rows=results(ROWS))))
+    assert [title in text for title in titles] == [False, True, False]
+    monkeypatch.setattr(
+        "benchmarks.cluster.runs.measure_apart", lambda own: Row(run=own, measured=took(own))
+    )
+    full, quick = (run.plan(Request(quick=quick)).units for quick in (False, True))
+    assert len(full) == len(quick) + 1 == len(SPEED) + 1
+    assert rows_of(full[0].measure()) == [LARGE_ROW]
 
 
 def test_partitions_are_generated_alike_each_time():

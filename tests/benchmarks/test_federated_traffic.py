@@ -1,10 +1,9 @@
 from benchmarks.federated import traffic
+from benchmarks.harness.run import Request, carry_out
 
 
-def test_every_recipe_is_weighed(tmp_path, capsys):
-    assert traffic.main(["--folder", str(tmp_path), "--trees", "1"]) == 0
-    text = (tmp_path / "federated-traffic.md").read_text()
-    assert capsys.readouterr().out == text
+def test_every_recipe_is_weighed(tmp_path):
+    text = carry_out(traffic.FEDERATED_TRAFFIC, tmp_path, Request(repeats=1), progress=False)
     for recipe, _ in (*traffic.FITS, *traffic.TREES):
         assert f"| {recipe} |" in text
 

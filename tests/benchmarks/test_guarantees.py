@@ -6,17 +6,18 @@ import subprocess
 import numpy as np
 import pytest
 
-from benchmarks import __main__ as command_line
 from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.environments import REQUIREMENTS
 from benchmarks.errors import BenchmarkError, PeerUnavailableError
 from benchmarks.experiments import Method
-from benchmarks.guarantees import command, ours
+from benchmarks.guarantees import ours, runs
 from benchmarks.guarantees.cases import CASES, Case
 from benchmarks.guarantees.marks import marks
-from benchmarks.guarantees.page import markdown, to_text
+from benchmarks.guarantees.page import body
 from benchmarks.guarantees.readings import READINGS, availability, releases
-from benchmarks.guarantees.tester import Finding, audit, retrained
+from benchmarks.guarantees.tester import Finding, audit, findings_of, results_of, retrained
+from benchmarks.harness.results import Results, to_text
+from benchmarks.harness.run import Request, carry_out
 
 CASE = Case(
     name="toy, two rows",
@@ -170,7 +171,10 @@ FINDINGS = [
 def test_marks_are_what_the_last_audit_refuted(tmp_path):
     assert marks(tmp_path) == {}
     path = tmp_path / "peers-audit.csv"
-    path.write_text(to_text(FINDINGS))
+    results = Results(rows=[row for item in FINDINGS for row in results_of(item)])
+    shown = [dataclasses.replace(item, missing="") for item in findings_of(results)]
+    assert shown == [dataclasses.replace(item, missing="") for item in FINDINGS]
+    path.write_text(to_text(results))
     found = marks(tmp_path)
     assert sorted(found) == ["DP-EBM", "dp-xgboost"]
     assert found["DP-EBM"] == [
@@ -178,14 +182,13 @@ def test_marks_are_what_the_last_audit_refuted(tmp_path):
     ]
     assert found["dp-xgboost"] == [f"{CASES[2].name}: two fits in one second have the same noise"]
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(BenchmarkError, match="Run audit-peers again"):
+    with pytest.raises(BenchmarkError, match="not those of this version"):
         marks(tmp_path)
 
 
 def test_the_page_has_every_case_and_every_reading():
-    page = markdown(FINDINGS, {"privatree": "ERROR: nothing of that name"}, quick=True)
-    lines = page.splitlines()
-    assert lines[0] == "# peers-audit --quick"
+    lines = body(FINDINGS, {"privatree": "ERROR: nothing of that name"})
+    page = "\n".join(lines)
     assert (
         f"| {CASES[0].name} | one row less | 1, delta 1e-05 | 2.50 | 1,500 and 0 of 2,000 | "
         in page
@@ -198,7 +201,6 @@ def test_the_page_has_every_case_and_every_reading():
         for reason in reading.reasons:
             assert f"  * {reason}" in lines
     assert "  * Not installed: privatree: ERROR: nothing of that name" in lines
-    assert "`python -m benchmarks audit-peers --quick`" in page
     assert "interpret-core " in page
 
 
@@ -223,27 +225,21 @@ def test_readings_of_what_is_measured_name_a_method():
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_the_command_writes_a_table_and_a_page(tmp_path, quick):
-    runs = []
+def test_the_run_writes_a_table_and_a_page(tmp_path, monkeypatch, quick):
+    asked = []
 
-    def audit(case, n):
-        runs.append(n)
+    def audited(case, n_runs):
+        asked.append((case.name, n_runs))
         return dataclasses.replace(FINDINGS[0], case=case.name)
 
-    page = command.audit_and_write(
-        tmp_path, quick=quick, cases=CASES[:2], audit=audit, releases=dict, progress=False
-    )
-    assert runs == [case.quick_runs if quick else case.runs for case in CASES[:2]]
+    monkeypatch.setattr(runs, "audit", audited)
+    monkeypatch.setattr(runs, "releases", dict)
+    page = carry_out(runs.AUDIT, tmp_path, Request(quick=quick), progress=False)
+    assert asked == [(case.name, case.quick_runs if quick else case.runs) for case in CASES]
     name = "peers-audit-quick" if quick else "peers-audit"
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.csv", f"{name}.md"}
-    assert (tmp_path / f"{name}.md").read_text(encoding="utf-8") == page
+    assert f"# {name}" in page
     assert sorted(marks(tmp_path)) == ([] if quick else ["DP-EBM"])
-
-
-def test_the_command_line_runs_the_audit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command, "audit_and_write", lambda folder, quick: f"{folder} {quick}")
-    assert command_line.main(["audit-peers", "--quick", "--output", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"{tmp_path} True\n"
 
 
 def test_a_method_without_privacy_is_not_audited():

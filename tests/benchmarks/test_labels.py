@@ -3,9 +3,10 @@ import pytest
 pytest.importorskip("pandas")
 
 from benchmarks import labels  # noqa: E402
+from benchmarks.harness.run import Request, carry_out  # noqa: E402
 
 
-def test_every_kind_of_label_is_measured(tmp_path, monkeypatch, capsys):
+def test_every_kind_of_label_is_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(labels, "N_TEST", 50)
     asked = []
 
@@ -19,12 +20,10 @@ def test_every_kind_of_label_is_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(labels, "coverage", fitted(0.87))
     monkeypatch.setattr(labels, "error", fitted((0.5, (-1.0, 1.0))))
     monkeypatch.setattr(labels, "explained", fitted((0.25, 0.75)))
-    assert labels.main(["--folder", str(tmp_path), "--repeats", "2"]) == 0
-    text = (tmp_path / "labels.md").read_text()
-    assert capsys.readouterr().out == text
+    text = carry_out(labels.LABELS, tmp_path, Request(repeats=2), progress=False)
     assert len(asked) == 2 * (2 * 2 * 2 * 3 + 3 * len(labels.LAWS) + 2 * 2 * 2)
     assert "0.870 (0.870)" in text
-    assert "| gamma | normal | 3,000 | 0.250 | 0.750 |" in text
+    assert "| gamma, normal, 3,000 rows | 0.250 | 0.750 |" in text
 
 
 @pytest.mark.parametrize("measure", ["coverage", "error", "explained"])

@@ -1,29 +1,41 @@
-"""The experiments of the LPDT paper in `benchmarks.local`."""
+"""The experiments of the LPDT paper."""
 
 from __future__ import annotations
 
-import importlib
+import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks.__main__ import main
-from benchmarks.local.baselines import (
+pytest.importorskip("pandas")
+
+from benchmarks.harness.claims import judged
+from benchmarks.harness.results import Result, read
+from benchmarks.harness.run import Request, carry_out, page_of
+from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table3
+from benchmarks.reproductions.lpdt.baselines import (
     Scale,
     deconvolution_predictions,
     histogram_predictions,
 )
-from benchmarks.local.catalogue import LOCAL_RUNS, LocalRun
-from benchmarks.local.rows import LocalRow, mean_of, select
-from benchmarks.local.runs import run_local, to_csv
-from benchmarks.local.synthetic import draw
-from benchmarks.local.table2 import EPSILONS, PUBLISHED, VARIANTS, page
-from benchmarks.local.trees import RULES, Sizes, Split
+from benchmarks.reproductions.lpdt.rows import mean_of
+from benchmarks.reproductions.lpdt.runs import PAPERS, LocalPaper
+from benchmarks.reproductions.lpdt.synthetic import MECHANISMS, draw
+from benchmarks.reproductions.lpdt.table2 import (
+    EPSILONS,
+    PUBLISHED,
+    VARIANTS,
+    below_published,
+    claims,
+    page,
+)
+from benchmarks.reproductions.lpdt.trees import RULES, Sizes, Split
 
 
 def row(repeat=0, value=1.0, **options):
-    settings = {"problem": "ABA", "method": "m", "epsilon": 2.0, "setting": ""}
-    return LocalRow(repeat=repeat, value=value, **settings | options)
+    settings = {"data": "ABA", "method": "m", "epsilon": 2.0, "measure": "mean squared error"}
+    return Result(repeat=repeat, value=value, **settings | options)
 
 
 @pytest.fixture
@@ -32,54 +44,101 @@ def rows():
     return random.uniform(size=(3_000, 2)), random
 
 
-def test_every_run_is_listed_and_can_be_made(capsys):
-    assert main(["list"]) == 0
-    shown = capsys.readouterr().out
-    for name, run in LOCAL_RUNS.items():
-        assert name in shown
-        module = importlib.import_module(f"benchmarks.local.{run.module}")
-        assert callable(module.measure)
-        assert callable(module.page)
-        assert hasattr(module, "draw") == ("figure" in name)
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_every_repeat_of_a_run_is_a_unit(paper):
+    run = paper.run()
+    one, two = (run.plan(Request(repeats=n)).units for n in (1, 2))
+    assert len(two) == 2 * len(one)
+    assert len({unit.name for unit in two}) == len(two)
+    assert (run.draw is not None) == ("figure" in paper.name)
 
 
-@pytest.mark.parametrize("name", ["speed", "figure4"])
-def test_a_run_leaves_its_rows_and_a_page(name, tmp_path, monkeypatch):
-    module = importlib.import_module(f"benchmarks.local.{name}")
-    found = [row(value=v, repeat=k) for k, v in enumerate((1.0, 2.0))]
-    monkeypatch.setattr(module, "measure", lambda repeats: found[:repeats])
-    monkeypatch.setattr(module, "page", lambda rows: [f"{len(rows)} rows"])
-    monkeypatch.setattr(module, "draw", lambda rows: b"\x89PNG", raising=False)
-    run = LocalRun(name="trial", module=name, description="A trial.", repeats=2, quick_repeats=1)
-    assert "2 rows" in run_local(run, tmp_path)
-    assert "run trial --repeats 1`" in run_local(run, tmp_path, repeats=1)
-    assert "1 rows" in run_local(run, tmp_path, quick=True)
-    written = {path.name for path in tmp_path.iterdir()}
-    assert {f"trial{end}" for end in (".csv", ".md", ".png", "-quick.md")} <= written
-    assert (tmp_path / "trial-quick.csv").read_text() == to_csv(found[:1])
+def test_a_run_leaves_its_results_and_a_page(tmp_path):
+    module = SimpleNamespace(
+        measure=lambda repeat: [row(repeat, 1.0 + repeat)],
+        page=lambda rows: [f"{len(rows)} rows, {mean_of(rows, method='m'):1}"],
+        __name__="json",
+    )
+    paper = LocalPaper(
+        name="trial", description="A trial.", module=figure4, repeats=2, quick_repeats=1
+    )
+    object.__setattr__(paper, "module", module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.reproductions.lpdt.runs.inspect.getsource", lambda own: "code")
+        text = carry_out(paper.run(), tmp_path, progress=False)
+        assert "2 rows, 1.5 ± 0.5" in text
+        assert "2 repeats." in text
+        assert "1 rows" in carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
+    assert page_of(paper.run(), read(tmp_path / "trial.csv")) == text
 
 
-def test_rows_are_selected_in_the_order_of_repeats():
-    mixed = [row(2, 3.0), row(0, 1.0), row(1, 2.0), row(0, 9.0, method="other")]
-    assert select(mixed, method="m") == [1.0, 2.0, 3.0]
-    assert mean_of(mixed, method="m").mean == 2.0
-    assert mean_of(mixed, method="none") is None
+def small(module, monkeypatch, **sizes):
+    """Make the experiments of a module small."""
+    true = module.draw_rows
+    monkeypatch.setattr(module, "draw_rows", lambda n, seed: true(max(200, n // 20), seed))
+    for name, value in sizes.items():
+        monkeypatch.setattr(module, name, value)
+
+
+def test_figure1_keeps_the_curves_of_one_repeat(monkeypatch):
+    small(figure1, monkeypatch, _DEPTHS=(1, 2))
+    found = [result for repeat in range(3) for result in figure1.measure(repeat)]
+    assert len(judged(figure1.claims(found), found)) == len(MECHANISMS)
+    panels = figure1.panels(found)
+    assert len(panels) == 2 * len(MECHANISMS)
+    for panel in panels:
+        assert len(panel.rows) == 2 * 101
+    text = "\n".join(figure1.page(found))
+    assert all(f"| {label} |" in text for label in MECHANISMS.values())
+
+
+def test_figure2_has_a_panel_for_every_quantity(monkeypatch):
+    small(
+        figure2,
+        monkeypatch,
+        _DEPTHS=(1, 2),
+        _LEAVES=(15,),
+        _EPSILONS=(8.0,),
+        _SWEEP=(2.0, 8.0),
+    )
+    found = [result for repeat in range(2) for result in figure2.measure(repeat)]
+    assert len(figure2.panels(found)) == 3 * len(MECHANISMS)
+    assert all(verdict.n == 2 for verdict in judged(figure2.claims(found), found))
+    assert "nan" not in "\n".join(figure2.page(found))
+
+
+@pytest.mark.parametrize("module", [figure4, table3])
+def test_unlike_public_rows(module, rows, monkeypatch):
+    X, _ = rows
+    split = dataclasses.replace(Split.of(X, X[:, 0], 0), y_public=Split.of(X, X[:, 0], 0).y_public)
+    monkeypatch.setattr(module, "division", lambda repeat: split)
+    found = [result for repeat in range(2) for result in module.measure(repeat)]
+    verdicts = judged(module.claims(found), found)
+    assert verdicts
+    assert all(verdict.n == 2 for verdict in verdicts)
+    assert "nan" not in "\n".join(module.page(found))
 
 
 def test_table2_marks_what_is_significantly_better(monkeypatch):
-    monkeypatch.setattr("benchmarks.local.table2.LOCAL_PROBLEMS", {"ABA": None})
+    monkeypatch.setattr("benchmarks.reproductions.lpdt.table2.LOCAL_PROBLEMS", {"ABA": None})
     made = []
     for name, epsilon, repeat in (("ABA", e, r) for e in EPSILONS for r in range(8)):
         for method in (f"{rule}, {label}" for rule in RULES for label, *_ in VARIANTS):
             value = (1.0 if "signed" in method else 2.5) + repeat / 100
-            made.append(row(repeat, value, problem=name, method=method, epsilon=epsilon))
+            made.append(row(repeat, value, data=name, method=method, epsilon=epsilon))
         for method in ("PHIST", "APHIST"):
             value = 2.0 + repeat / 100
-            made.append(row(repeat, value, problem=name, method=method, epsilon=epsilon))
+            made.append(row(repeat, value, data=name, method=method, epsilon=epsilon))
     lines = page(made)
     line = next(text for text in lines if text.startswith("| ABA"))
     assert line.count("1.04* |") == 2
     assert line.count("2.54 |") == 6
+    counted = below_published(made)
+    signed = next(label for label in counted if "signed" in label)
+    assert counted[signed] == (4, 2)
+    assert all(counted[label] == (4, 2) for label in counted)
+    own = judged(claims(made), made)
+    assert {v.word for v in own if "signed" in v.claim.above} == {"agrees"}
     factors = [text for text in lines if text.startswith("| ABA")][-1]
     assert factors.split("|")[2].strip() == f"{PUBLISHED['ABA'][0] / 1.035:.2f}"
 
@@ -112,7 +171,7 @@ def test_a_histogram_without_noise_is_a_histogram(rows, adjusted):
 
 
 def test_the_noise_of_a_histogram_is_that_of_all_users():
-    from benchmarks.local.baselines import _laplace_sums
+    from benchmarks.reproductions.lpdt.baselines import _laplace_sums
 
     sums = _laplace_sums(np.random.default_rng(0), 50, 3.0, 20_000)
     assert sums.var() == pytest.approx(50 * 2 * 9, rel=0.05)

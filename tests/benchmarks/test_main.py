@@ -1,44 +1,34 @@
 from __future__ import annotations
 
-import dataclasses
 import sys
 
 import pytest
 
-from benchmarks.__main__ import main, run_and_write
-from benchmarks.catalogue import EXPERIMENTS
+pytest.importorskip("pandas")
+
+from benchmarks import __main__ as command_line
+from benchmarks.__main__ import main
+from benchmarks.errors import BenchmarkError
+from benchmarks.harness.results import Result
+from benchmarks.harness.run import Plan, Request, Run, Unit
 from benchmarks.problems import PROBLEMS
-from benchmarks.rows import from_text
+from benchmarks.registry import runs
+from benchmarks.reproductions.inventory import ITEMS
 
 
 def test_list_names_everything(capsys):
     assert main(["list"]) == 0
-    shown = capsys.readouterr().out
-    for name in [*PROBLEMS, *EXPERIMENTS]:
-        assert name in shown
+    shown = capsys.readouterr().out.splitlines()
+    for name in [*PROBLEMS, *runs()]:
+        assert any(line.split()[:1] == [name] for line in shown)
+    for item in ITEMS:
+        assert sum(f"{item.paper}, {item.name} (" in line for line in shown) == 1
 
 
-def test_a_finished_run_leaves_two_files_and_is_measured_anew(experiment, bench, library, tmp_path):
-    page = run_and_write(experiment, tmp_path / "out", bench, fresh=False)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"trial.csv", "trial.md"}
-    assert (tmp_path / "out" / "trial.md").read_text(encoding="utf-8") == page
-    assert len(from_text((tmp_path / "out" / "trial.csv").read_text())) == 6
-    run_and_write(experiment, tmp_path / "out", bench, fresh=False)
-    assert len(library.calls) == 12
-
-
-def test_a_stopped_run_leaves_the_last_result_alone(experiment, bench, library, tmp_path):
-    run_and_write(experiment, tmp_path, bench, fresh=False)
-    before = (tmp_path / "trial.csv").read_text()
-    library.fail_at = 8
-    with pytest.raises(RuntimeError):
-        run_and_write(experiment, tmp_path, bench, fresh=False)
-    assert (tmp_path / "trial.csv").read_text() == before
-    assert len(from_text((tmp_path / "trial.partial.csv").read_text())) == 2
-    library.fail_at = None
-    library.calls.clear()
-    run_and_write(experiment, tmp_path, bench, fresh=True)
-    assert len(library.calls) == 6
+def test_runs_have_names_of_their_own():
+    for name, run in runs().items():
+        assert run.name == name
+        assert run.description.endswith(".")
 
 
 def test_without_pandas_the_command_names_the_extra(monkeypatch, capsys):
@@ -56,11 +46,52 @@ def test_without_data_the_command_fails_with_one_line(monkeypatch, tmp_path, cap
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_with_a_figure_writes_it(experiment, bench, tmp_path):
-    pytest.importorskip("matplotlib")
-    drawn = dataclasses.replace(experiment, figure=True)
-    page = run_and_write(drawn, tmp_path, bench, fresh=False)
-    assert "](trial.png)" in page
-    image = (tmp_path / "trial.png").read_bytes()
-    assert image.startswith(b"\x89PNG")
-    assert len(image) < 200_000
+def test_an_unknown_run_is_refused(capsys):
+    assert main(["run", "nonsense"]) == 1
+    assert "python -m benchmarks list" in capsys.readouterr().err
+
+
+@pytest.fixture
+def trial(monkeypatch):
+    asked = []
+
+    def plan(request):
+        asked.append(request)
+        rows = [Result(measure="m", value=1.0, method="a", x="1")]
+        return Plan(units=[Unit(name="u", settings="", measure=lambda: rows)])
+
+    run = Run(
+        name="trial",
+        description="A trial.",
+        plan=plan,
+        body=lambda results: [f"{len(results.rows)} results"],
+        draw=lambda results: b"an image",
+    )
+    monkeypatch.setattr(command_line, "runs", lambda: {"trial": run})
+    return asked
+
+
+def test_options_are_handed_on_and_files_written(trial, tmp_path, capsys):
+    folder = ["--output", str(tmp_path)]
+    options = ["--quick", "--repeats", "2", "--n-jobs", "3", "--problem", "adult"]
+    assert main(["run", "trial", *options, *folder]) == 0
+    assert trial == [Request(quick=True, repeats=2, n_jobs=3, problem="adult")]
+    page = (tmp_path / "trial-quick.md").read_text()
+    assert capsys.readouterr().out == f"{page}\n"
+    assert f"`python -m benchmarks run trial {' '.join(options)}`" in page
+    (tmp_path / "trial-quick.md").unlink()
+    (tmp_path / "trial-quick.png").unlink()
+    assert main(["pages", *folder]) == 0
+    assert (tmp_path / "trial-quick.md").read_text() == page
+    assert not (tmp_path / "trial-quick.png").exists()
+    assert main(["pages", "--figures", *folder]) == 0
+    assert (tmp_path / "trial-quick.png").read_bytes() == b"an image"
+
+
+def test_what_cannot_be_run_says_so(monkeypatch, capsys):
+    def refuse():
+        raise BenchmarkError("Not here.")
+
+    monkeypatch.setattr(command_line, "runs", refuse)
+    assert main(["run", "trial"]) == 1
+    assert capsys.readouterr().err == "Not here.\n"

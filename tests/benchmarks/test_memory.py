@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -11,10 +10,13 @@ import pytest
 pd = pytest.importorskip("pandas")
 memory = pytest.importorskip("benchmarks.memory", reason="needs the module resource")
 
+from benchmarks.errors import BenchmarkError  # noqa: E402
+from benchmarks.harness.results import Result  # noqa: E402
+from benchmarks.harness.run import Request, carry_out  # noqa: E402
 from benchmarks.problems import PROBLEMS  # noqa: E402
 
 
-def test_the_peak_is_at_least_what_the_data_took(monkeypatch, capsys):
+def test_the_peak_is_at_least_what_the_data_took(monkeypatch):
     problem = PROBLEMS["abalone"]
     names = [*problem.dictionary.bounds]
     frame = pd.DataFrame(np.zeros((30, len(names))), columns=names)
@@ -22,6 +24,20 @@ def test_the_peak_is_at_least_what_the_data_took(monkeypatch, capsys):
         frame[name] = pd.Categorical([values[0]] * 30, categories=values)
     small = dataclasses.replace(problem, read=lambda paths: (frame, np.full(30, 9.0)), files=())
     monkeypatch.setitem(PROBLEMS, "abalone", small)
-    assert memory.main(["abalone"]) == 0
-    found = re.search(r"30 x 8, .*: (\d+) MB at most, (\d+) MB", capsys.readouterr().out)
-    assert int(found[1]) >= int(found[2]) > 0
+    found = memory.fit("abalone")
+    assert found["peak MB"] >= found["MB once the data were read"] > 0
+    assert (found["rows"], found["columns"]) == (30, 8)
+
+
+def test_the_page_has_a_line_for_each_data_set(tmp_path, monkeypatch):
+    numbers = {"rows": 1000.0, "columns": 3.0, "rounds": 5.0, "peak MB": 70.0, "seconds": 1.25}
+    numbers["MB once the data were read"] = 60.0
+
+    def measure(name):
+        return [Result(data=name, measure=key, value=value) for key, value in numbers.items()]
+
+    monkeypatch.setattr(memory, "_measure", measure)
+    text = carry_out(memory.MEMORY, tmp_path, Request(problem="abalone"), progress=False)
+    assert "| abalone | 1,000 x 3 | 5 | 70 | 60 | 1.2 |" in text
+    with pytest.raises(BenchmarkError, match="no data set 'nonsense'"):
+        memory.plan(Request(problem="nonsense"))

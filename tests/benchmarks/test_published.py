@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.dpboost_paper import published
-from benchmarks.dpboost_paper.methods import METHODS
-from benchmarks.dpboost_paper.published import (
+from benchmarks.reproductions.dpboost import published
+from benchmarks.reproductions.dpboost.methods import METHODS
+from benchmarks.reproductions.dpboost.published import (
     CODE,
     FROZEN,
     TEXT,

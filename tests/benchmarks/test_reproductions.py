@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpboost
-from benchmarks.reproductions import (
-    dp_topdown,
-    federated_histograms,
-    federated_topdown,
-    friedman_schuster,
-)
-from benchmarks.reproductions.__main__ import NAMES, main, papers, reproduce
-from benchmarks.reproductions.measure import Claim, Measured, accuracy, curves, judge, to_text
-from benchmarks.reproductions.mixture import Mixture
-from benchmarks.reproductions.places import accuracy_of, fit_places
-from benchmarks.reproductions.synthetic import (
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import read
+from benchmarks.harness.run import Request, carry_out, page_of
+from benchmarks.reproductions.dp_topdown import data_holders, one_machine
+from benchmarks.reproductions.federated_trees import figures as federated_histograms
+from benchmarks.reproductions.federated_trees import published
+from benchmarks.reproductions.federated_trees.mixture import Mixture
+from benchmarks.reproductions.federated_trees.places import accuracy_of, fit_places
+from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
+from benchmarks.reproductions.friedman_schuster import figures as friedman_schuster
+from benchmarks.reproductions.friedman_schuster.synthetic import (
     Concept,
     Domain,
     random_concept,
@@ -110,58 +108,12 @@ def test_a_single_split_has_other_classes_in_its_branches():
     assert Concept().classify(np.zeros((3, 2)), Domain()).tolist() == [0, 0, 0]
 
 
-def rows_of(values, figure="figure 1"):
-    """Rows by method, x and repeat."""
-    return [
-        Measured(figure=figure, data="d", x=x, method=method, repeat=repeat, accuracy=value)
-        for method, by_x in values.items()
-        for x, repeats in by_x.items()
-        for repeat, value in enumerate(repeats)
-    ]
-
-
-def test_orderings_are_judged_pair_by_pair():
-    rows = rows_of(
-        {
-            "a": {1: [0.8, 0.6, 0.7], 2: [0.5, 0.5, 0.5]},
-            "b": {1: [0.7, 0.5, 0.61], 2: [0.6, 0.61, 0.6]},
-        }
-    )
-    claim = Claim(figure="figure 1", text="", above="a", below="b", where=lambda d, x: x == 1)
-    verdict = judge(claim, rows)
-    differences = np.array([0.1, 0.1, 0.09])
-    assert verdict.mean == pytest.approx(differences.mean())
-    assert verdict.high - verdict.mean == pytest.approx(
-        4.3027 * differences.std(ddof=1) / 3**0.5, rel=1e-3
-    )
-    assert verdict.word == "confirmed"
-    both = Claim(figure="figure 1", text="", above="a", below="b", where=lambda d, x: x == 2)
-    assert judge(both, rows).word == "refuted"
-    everywhere = Claim(figure="figure 1", text="", above="a", below="b")
-    assert judge(everywhere, rows).word == "undecided"
-    other = Claim(figure="figure 2", text="", above="a", below="b")
-    assert judge(other, rows).word == "not measured"
-
-
-def test_a_method_is_compared_with_itself_elsewhere_and_overlap_widens():
-    rows = rows_of({"a": {1: [0.8, 0.6, 0.7], 2: [0.5, 0.35, 0.41]}})
-    options = {"figure": "figure 1", "text": "", "above": "a", "below": "a"}
-    where = {"where": lambda d, x: x == 1, "below_where": lambda d, x: x == 2}
-    narrow = judge(Claim(**options, **where), rows)
-    wide = judge(Claim(**options, **where, overlap=1 / 9), rows)
-    assert narrow.mean == wide.mean == pytest.approx(0.28)
-    ratio = (wide.high - wide.mean) / (narrow.high - narrow.mean)
-    assert ratio == pytest.approx((1 + 3 / 9) ** 0.5)
-
-
-def test_curves_and_csv():
-    rows = rows_of({"a": {1: [0.5, 0.7]}, "b": {1: [0.1], 2: [0.2]}})
-    ((data, xs, means),) = curves(rows, "figure 1")
-    assert (data, xs) == ("d", [1, 2])
-    assert means["a"][1].mean == pytest.approx(0.6)
-    assert list(means["a"]) == [1]
-    read = list(csv.DictReader(io.StringIO(to_text(rows))))
-    assert [line["accuracy"] for line in read] == ["0.500000", "0.700000", "0.100000", "0.200000"]
+PAPERS = (
+    *one_machine.PAPERS,
+    *data_holders.PAPERS,
+    *federated_histograms.PAPERS,
+    *friedman_schuster.PAPERS,
+)
 
 
 def test_the_papers_choice_is_ours_at_half_the_budget():
@@ -177,46 +129,100 @@ def test_the_papers_choice_is_ours_at_half_the_budget():
     assert "paper's constants" in model.privacy_report_.facts["recipe"]
 
 
-@pytest.mark.parametrize("paper", list(papers().values()), ids=list(papers()))
-def test_claims_speak_of_figures_that_are_drawn(paper):
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+@pytest.mark.parametrize("quick", [True, False])
+def test_claims_speak_of_figures_and_pieces_have_names(paper, quick):
     for claim in paper.claims():
-        assert claim.figure in paper.AXES
+        assert claim.part in paper.axes
+    pieces = list(paper.pieces(quick, 2))
+    assert len({piece.name for piece in pieces}) == len(pieces) > 0
+    # One repeat is one repeat, whatever the figure.
+    assert len(list(paper.pieces(quick, 1))) < len(pieces)
 
 
 def test_single_nodes_are_measured_for_all_methods():
-    tiny = replace(friedman_schuster.QUICK, runs=1, rows=(300,))
-    rows = list(friedman_schuster.single_nodes(tiny))
-    methods = {row.method for row in rows if row.figure == "figure 4"}
+    rows = list(friedman_schuster.single_nodes(300, 0))
+    methods = {row.method for row in rows if row.part == "figure 4"}
     assert {"CART", "Max", "Gini", "InfoGain", "Max, n + 1 draws"} < methods
-    assert {row.figure for row in rows} == {"figure 3", "figure 4", "figure 5"}
-    assert all(0 <= row.accuracy <= 1 for row in rows)
+    assert {row.part for row in rows} == {"figure 3", "figure 4", "figure 5"}
+    assert all(0 <= row.value <= 1 for row in rows)
+
+
+def test_trees_of_other_shapes_are_measured():
+    size = replace(friedman_schuster.QUICK, many_rows=(300,), shape_rows=(300,))
+    rows = list(friedman_schuster.other_shapes(3, 3, 0, 5, size))
+    assert {(row.data, row.x, row.repeat) for row in rows} == {("depth 3, 3 values", "300", 5)}
+    assert "ID3" in {row.method for row in rows}
+    whole = list(friedman_schuster.whole_trees("figure 7", 0, 2, size))
+    methods = {row.method for row in whole}
+    assert {"CART", "Max, paper's constants, pruned"} < methods
+    claimed = {
+        method
+        for paper in friedman_schuster.PAPERS
+        for claim in paper.claims()
+        if claim.part == "figure 7"
+        for method in (claim.above, claim.below)
+    }
+    assert claimed <= methods
+
+
+def toy(figure, repeat):
+    for method, base in (("a", 0.5), ("b", 0.1)):
+        yield measured(
+            figure=figure, data="d", x=1, method=method, repeat=repeat, accuracy=base + 0.2 * repeat
+        )
 
 
 def test_a_page_and_its_files(tmp_path):
     pytest.importorskip("matplotlib")
-    rows = rows_of({"a": {1: [0.5, 0.7]}, "b": {1: [0.1, 0.2], 100: [0.2, 0.3]}})
-    paper = SimpleNamespace(
-        NAME="paper",
-        TITLE="A paper",
-        AXES={"figure 1": "rows", "figure 2": "epsilon"},
-        measure=lambda *, quick: iter(rows),
+    paper = Paper(
+        name="paper",
+        title="A paper",
+        axes={"figure 1": "rows", "figure 2": "epsilon"},
+        pieces=lambda quick, repeats: (
+            Piece(name=str(repeat), measure=toy, arguments=("figure 1", repeat))
+            for repeat in range(2)
+        ),
         claims=lambda: [
-            Claim(figure="figure 1", text="a above b", above="a", below="b"),
-            Claim(figure="figure 2", text="nobody looked", above="a", below="b"),
+            Claim(part="figure 1", text="a above b", above="a", below="b"),
+            Claim(part="figure 2", text="nobody looked", above="a", below="b"),
+        ],
+        published=lambda: [
+            replace(next(toy("figure 1", 0)), measure="published accuracy", value=0.75)
         ],
     )
-    page = reproduce(paper, tmp_path, quick=True)
+    page = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
     assert "| a above b | figure 1 | 2 |" in page
     assert "| nobody looked | figure 2 | 0 |  |  | not measured |" in page
-    assert "| a | 0.600 ± 0.100 |  |" in page
-    assert "python -m benchmarks.reproductions paper --quick" in page
+    assert "| a | 0.600 ± 0.100 |" in page
+    assert "| paper: a | 0.750 |" in page
+    assert "standard error of 2 repeats" in page
     assert {path.name for path in tmp_path.iterdir()} == {
         f"paper-quick.{kind}" for kind in ("csv", "md", "png")
     }
+    assert page_of(paper.run(), read(tmp_path / "paper-quick.csv")) == page
+
+
+def test_published_curves_are_read_where_they_are_at_hand(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
+    assert published.published("figure 3", 250) == []
+    heights = [round(0.1 * place, 1) for place in range(10)]
+    content = {"250 rho .9|p10|d5|plain": heights, "100 rho .3|p25|d10|local": heights}
+    path = tmp_path / published.FILE.path
+    path.parent.mkdir()
+    path.write_text(json.dumps(content))
+    rows = published.published("figure 3", 250)
+    assert {(row.part, row.data, row.method, row.measure) for row in rows} == {
+        ("figure 3", "rho 0.9, p 10, depth 5", federated_histograms.PLAIN, "published accuracy")
+    }
+    assert [(row.x, row.value) for row in rows][:2] == [("0.1", 0.0), ("1.2", 0.1)]
+    assert rows[-1].x == "10"
+    (row, *_) = published.published("figure 5", 100)
+    assert (row.data, row.method) == ("rho 0.3, p 25, depth 10", federated_histograms.LOCAL)
 
 
 def test_blocks_of_digits_and_parts_of_the_rows():
-    table = dp_topdown.Table(
+    table = one_machine.Table(
         name="adult",
         X=pd.DataFrame({"x": np.arange(100.0)}),
         y=np.arange(100),
@@ -235,12 +241,6 @@ def test_accuracy_of_a_fit_without_noise():
     random = np.random.default_rng(0)
     parts = [sample(single_split(domain, 1), domain, 400, random) for _ in range(2)]
     assert accuracy(*parts, schema=domain.schema(), epsilon=float("inf")) == 1.0
-
-
-def test_unknown_papers_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["nonsense"])
-    assert "friedman-schuster" in capsys.readouterr().err
 
 
 def test_a_mixture_has_the_means_and_correlations_of_the_paper():
@@ -286,9 +286,10 @@ def test_the_printed_saving_spends_more_than_its_budget():
     assert learner.bounds_question is federated_histograms.OnePriceBounds
 
 
-@pytest.mark.parametrize("page", federated_histograms.PAGES, ids=lambda page: page.NAME)
-def test_pages_of_federated_histograms(page, monkeypatch, tmp_path):
+@pytest.mark.parametrize("paper", federated_histograms.PAPERS, ids=lambda paper: paper.name)
+def test_pages_of_federated_histograms(paper, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
+    monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
     tiny = replace(
         federated_histograms.QUICK,
         repeats={5: 2},
@@ -301,14 +302,20 @@ def test_pages_of_federated_histograms(page, monkeypatch, tmp_path):
         correlations=(0.3,),
     )
     monkeypatch.setattr(federated_histograms, "QUICK", tiny)
-    text = reproduce(page, tmp_path, quick=True)
-    assert page.TITLE in text
-    assert f"## {page.figure}: rho 0.3, p 3, depth 5" in text
-    assert ("## figure 2: epsilon 1" in text) == page.with_shares
-    for method in (*federated_histograms.RECIPES, federated_histograms.LOCAL):
-        assert method in text
-    rows = list(csv.DictReader(io.StringIO((tmp_path / f"{page.NAME}-quick.csv").read_text())))
-    assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
+    text = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
+    assert paper.title in text
+    *_, figure = paper.axes
+    assert f"## {figure}: rho 0.3, p 3, depth 5" in text
+    assert ("## figure 2: epsilon 1" in text) == (len(paper.axes) == 2)
+    for method in (
+        federated_histograms.PLAIN,
+        federated_histograms.PRINTED,
+        federated_histograms.DOUBLED_PRINTED,
+        federated_histograms.LOCAL,
+    ):
+        assert f"| {method} |" in text
+    rows = read(tmp_path / f"{paper.name}-quick.csv").rows
+    assert all(0 <= row.value <= 1 for row in rows)
 
 
 @pytest.fixture
@@ -317,48 +324,44 @@ def small_table():
     X = pd.DataFrame(random.uniform(0, 1, (400, 2)), columns=["a", "b"])
     y = (X["a"] > 0.5).to_numpy().astype(np.int64)
     schema = {"bounds": {"a": (0, 1), "b": (0, 1)}, "classes": [0, 1]}
-    return dp_topdown.Table(name="adult", X=X, y=y, schema=schema)
+    return one_machine.Table(name="adult", X=X, y=y, schema=schema)
 
 
 def test_holders_share_all_rows(small_table):
     rows = (small_table.X, small_table.y)
-    for parts in (federated_topdown.EVEN, federated_topdown.UNEVEN):
+    for parts in (data_holders.EVEN, data_holders.UNEVEN):
         assert sum(parts) == pytest.approx(1)
-        held = federated_topdown.divide(rows, parts, 0)
+        held = data_holders.divide(rows, parts, 0)
         assert [len(y) for _, y in held] == [round(400 * part) for part in parts]
         assert sorted(pd.concat([X for X, _ in held]).index) == list(range(400))
 
 
-def test_figures_of_federated_topdown(small_table, monkeypatch, tmp_path):
+def test_figures_of_data_holders(small_table, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
-    tiny = federated_topdown.Size(
-        repeats={"adult": 2},
+    tiny = data_holders.Size(
+        repeats={"adult": 2, "bank": 1, "skin": 1},
         alphas=(32.0,),
         shares=(0.125, 0.5),
         share_alphas=(32.0,),
         share_repeats=2,
         share_sets=("adult",),
     )
-    monkeypatch.setattr(federated_topdown, "QUICK", tiny)
-    monkeypatch.setattr(federated_topdown, "load", lambda name: small_table)
-    shallow = partial(federated_topdown.FederatedTreeClassifier, max_depth=2)
-    monkeypatch.setattr(federated_topdown, "FederatedTreeClassifier", shallow)
-    page = replace(federated_topdown.PAGES[0], sets=("adult",))
-    text = reproduce(page, tmp_path, quick=True)
-    for part in ("adult, even", "adult, uneven", "adult, alpha 32", federated_topdown.BY_SPLIT):
+    monkeypatch.setattr(data_holders, "QUICK", tiny)
+    monkeypatch.setattr(data_holders, "load", lambda name: small_table)
+    shallow = partial(data_holders.FederatedTreeClassifier, max_depth=2)
+    monkeypatch.setattr(data_holders, "FederatedTreeClassifier", shallow)
+    paper = replace(data_holders.PAPERS[0], pieces=partial(data_holders.pieces, ("adult",)))
+    text = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
+    for part in ("adult, even", "adult, uneven", "adult, alpha 32", data_holders.BY_SPLIT):
         assert part in text
 
 
 def test_a_table_for_each_split_is_the_same_tree_without_noise(small_table):
     train, test = small_table.parts(0)
     settings = {"epsilon": float("inf"), "schema": small_table.schema, "max_bin": 11}
-    by_split = accuracy(train, test, recipe=federated_topdown.AS_PRINTED, **settings)
+    by_split = accuracy(train, test, recipe=data_holders.AS_PRINTED, **settings)
     assert by_split == accuracy(train, test, recipe="noisy_counts", **settings) > 0.8
-    question = federated_topdown.SplitCounts(
+    question = data_holders.SplitCounts(
         nodes=np.zeros(1, dtype=np.int32), n_candidates=159, n_classes=2
     )
     assert question.bounds(Neighbours.ADD_REMOVE)[0].constant == 159
-
-
-def test_the_command_line_knows_every_paper():
-    assert set(papers()) == set(NAMES)

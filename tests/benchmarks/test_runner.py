@@ -8,15 +8,25 @@ import pytest
 from benchmarks.catalogue import EXPERIMENTS
 from benchmarks.errors import PeerUnavailableError
 from benchmarks.experiments import Comparison, Target
+from benchmarks.harness.results import Results
+from benchmarks.harness.run import Request
 from benchmarks.libraries import LIBRARIES, load_library
 from benchmarks.metrics import accuracy, measure
 from benchmarks.problems import PROBLEMS
-from benchmarks.rows import from_text
-from benchmarks.runner import cells, quick, run, without_missing_peers
+from benchmarks.runner import as_run, cells, measured_part, quick, without_missing_peers
+from tests.benchmarks.conftest import measured
 
 
-def test_every_fit_runs_once(experiment, bench, library, tmp_path):
-    rows = run(experiment, tmp_path / "rows.csv", bench)
+def names(experiment, bench, **request):
+    return {unit.name: unit.settings for unit in plan_of(experiment, bench, **request).units}
+
+
+def plan_of(experiment, bench, **request):
+    return as_run(experiment, bench).plan(Request(**request))
+
+
+def test_every_fit_is_a_unit(experiment, bench, library):
+    rows = measured(experiment, bench)
     assert [row.cell for row in rows] == list(cells(experiment))
     assert len(library.calls) == len(rows) == 6
     assert [call[1] for call in library.calls] == [None, 0.5, 2.0, None, 0.5, 2.0]
@@ -25,61 +35,67 @@ def test_every_fit_runs_once(experiment, bench, library, tmp_path):
     assert rows[1].value > rows[0].value
 
 
-def test_a_run_that_fails_goes_on_where_it_stopped(experiment, bench, library, tmp_path):
-    path = tmp_path / "rows.csv"
+def test_a_fit_that_fails_says_which(experiment, bench, library):
     library.fail_at = 4
     with pytest.raises(RuntimeError, match=r"shifted failed on ramp at epsilon 0\.5, split 1"):
-        run(experiment, path, bench)
-    first = from_text(path.read_text())
-    assert len(first) == 4
-    library.fail_at = None
-    rows = run(experiment, path, bench)
-    assert rows[:4] == first
-    assert len(library.calls) == 6
-    assert from_text(path.read_text()) == rows
+        measured(experiment, bench)
 
 
-@pytest.mark.parametrize("change", ["settings", "version", "n_jobs"])
-def test_what_the_figures_depend_on_is_not_resumed(experiment, bench, library, tmp_path, change):
-    path = tmp_path / "rows.csv"
-    run(experiment, path, bench)
-    expected = 6
+@pytest.mark.parametrize("change", ["settings", "version", "n_jobs", "declared"])
+def test_what_the_figures_depend_on_is_in_the_settings(experiment, bench, library, problem, change):
+    before = names(experiment, bench)
+    request = {}
     if change == "settings":
         constant, shifted = experiment.methods
         shifted = dataclasses.replace(shifted, settings={"shift": 1.0})
         experiment = dataclasses.replace(experiment, methods=(constant, shifted))
-        expected = 4
     elif change == "version":
         library.version = "2"
+    elif change == "declared":
+        wider = dataclasses.replace(problem.dictionary, bounds={"x": (0, 30)})
+        problems = {"ramp": dataclasses.replace(problem, dictionary=wider)}
+        bench = dataclasses.replace(bench, problems=problems)
     else:
-        bench = dataclasses.replace(bench, n_jobs=2)
-    library.calls.clear()
-    run(experiment, path, bench)
-    assert len(library.calls) == expected
+        request = {"n_jobs": 2}
+    after = names(experiment, bench, **request)
+    assert list(after) == list(before)
+    same = {name for name in before if before[name] == after[name]}
+    assert same == (
+        {name for name in before if "constant" in name} if change == "settings" else set()
+    )
 
 
-def test_added_splits_and_epsilons_keep_what_is_measured(experiment, bench, library, tmp_path):
-    path = tmp_path / "rows.csv"
-    run(experiment, path, bench)
-    library.calls.clear()
+def test_added_splits_and_epsilons_keep_what_is_measured(experiment, bench):
     wider = dataclasses.replace(experiment, splits=(0, 1, 2), epsilons=(0.5, 1.0, 2.0))
-    rows = run(wider, path, bench)
-    assert len(rows) == 12
-    assert len(library.calls) == 6
+    assert names(experiment, bench).items() <= names(wider, bench).items()
 
 
-def test_a_fit_that_spends_more_than_its_budget_is_no_row(experiment, bench, library, tmp_path):
-    path = tmp_path / "rows.csv"
+def test_a_fit_that_spends_more_than_its_budget_is_no_row(experiment, bench, library):
     library.overspends = True
     with pytest.raises(RuntimeError, match=r"shifted failed on ramp at epsilon 0\.5"):
-        run(experiment, path, bench)
-    assert [row.cell.method for row in from_text(path.read_text())] == ["constant"]
+        measured(experiment, bench)
 
 
-def test_the_quick_version_is_one_split_under_another_name(experiment):
-    short = quick(experiment)
-    assert short.splits == (0,)
-    assert short.name != experiment.name
+def test_what_is_not_run_is_a_fact(experiment, bench):
+    gaps = dataclasses.replace(experiment, omitted={("ramp", "shifted"): "it is too large"})
+    assert plan_of(gaps, bench).facts["not run"] == "shifted on ramp: it is too large"
+    assert names(experiment, bench, repeats=1).keys() == names(experiment, bench, quick=True).keys()
+
+
+def test_a_page_is_of_what_was_measured(experiment, bench):
+    run = as_run(experiment, bench)
+    rows = measured(experiment, bench, quick=True)
+    results = Results(rows=[result for row in rows for result in row.results()])
+    text = "\n".join(run.body(results))
+    assert "| shifted | " in text
+    assert "of one split" in text
+    part = measured_part(experiment, [row for row in rows if row.cell.method == "shifted"])
+    assert [method.name for method in part.methods] == ["shifted"]
+    assert part.splits == (0,)
+
+
+def test_the_quick_version_is_one_split(experiment):
+    assert quick(experiment).splits == (0,)
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
@@ -133,16 +149,6 @@ def test_a_library_that_cannot_be_installed_stops_no_other(experiment, bench, li
     left, missing = without_missing_peers(both, dataclasses.replace(bench, load_library=load))
     assert left == experiment
     assert missing == {"absent": "no wheel"}
-
-
-def test_what_is_declared_decides_what_is_resumed(experiment, bench, library, problem, tmp_path):
-    path = tmp_path / "rows.csv"
-    run(experiment, path, bench)
-    library.calls.clear()
-    wider = dataclasses.replace(problem.dictionary, bounds={"x": (0, 30)})
-    problems = {"ramp": dataclasses.replace(problem, dictionary=wider)}
-    run(experiment, path, dataclasses.replace(bench, problems=problems))
-    assert len(library.calls) == 6
 
 
 def test_measures():

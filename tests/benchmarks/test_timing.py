@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.harness.run import Request, carry_out
 from benchmarks.timing import (
     busy,
     child,
@@ -35,7 +36,6 @@ def figure(item: Task, trees: int, seconds: float) -> Figure:
         cpu_seconds=2 * seconds,
         peak_mb=30.0,
         input_mb=60.0,
-        settings="a",
     )
 
 
@@ -54,32 +54,29 @@ def ran(monkeypatch):
     return names
 
 
-def test_a_stopped_run_goes_on_with_what_is_on_disk(ran, tmp_path, monkeypatch):
+def all_figures(module, **options):
+    """Run every task of a module, as its run does."""
+    units = measure.units(module.tasks(**{"quick": False, "repeats": None, **options}))
+    return measure.figures_of(row for unit in units for row in unit.measure())
+
+
+def test_a_task_is_a_unit_with_settings_of_its_own(ran):
     tasks = [
         measure.fit_task("t", "dense", (5, 2), method, trees, 1, repeat)
         for repeat in range(2)
         for method, trees in (("LightGBM", [50, 100]), ("best", [100]))
     ]
-    partial = tmp_path / "speed.partial.csv"
-    all_figures = measure.run_all(tasks, partial, progress=False)
-    assert [item.trees for item in all_figures] == [50, 100, 100] * 2
+    units = measure.units(tasks)
+    assert len({unit.name for unit in units}) == 4
+    found = measure.figures_of(row for unit in units for row in unit.measure())
+    assert [item.trees for item in found] == [50, 100, 100] * 2
     assert len(ran) == 4
-    whole = partial.read_text()
-    partial.write_text(whole[: whole.rstrip().rfind("\n") + 8])
-    assert measure.run_all(tasks, partial, progress=False) == all_figures
-    assert len(ran) == 5
-    monkeypatch.setattr(measure, "_digest", lambda item: "b")
-    measure.run_all(tasks, partial, progress=False)
-    assert len(ran) == 9
-    partial.write_text("something,else\n1,2\n")
-    with pytest.raises(BenchmarkError, match="--fresh"):
-        measure.run_all(tasks, partial, progress=False)
 
 
-def test_figures_survive_their_file():
+def test_figures_are_results_and_back():
     item = measure.fit_task("a, b", "dense", (5, 2), "best", [100], 2, 1)
     figures = [figure(item, 100, 1 / 3)]
-    assert measure.from_csv(measure.to_csv(figures)) == figures
+    assert measure.figures_of(measure.results_of(figures)) == figures
 
 
 def test_a_process_that_fails_says_why():
@@ -89,8 +86,8 @@ def test_a_process_that_fails_says_why():
 
 
 @pytest.mark.parametrize("quick", [True, False])
-def test_the_page_of_speed_holds_ratios_against_targets(ran, tmp_path, quick):
-    found = speed.measure(tmp_path / "p.csv", quick=quick, repeats=2)
+def test_the_page_of_speed_holds_ratios_against_targets(ran, quick):
+    found = all_figures(speed, quick=quick, repeats=2)
     text = "\n".join(speed.page(found))
     for line in speed.QUICK_LINES if quick else speed.LINES:
         for name, target in line.targets.items():
@@ -105,9 +102,8 @@ def test_the_page_of_speed_holds_ratios_against_targets(ran, tmp_path, quick):
     assert sum(method == "LightGBM" and "400" in name for name, method, *_ in ran) == 2
 
 
-def test_scaling_has_a_table_and_a_panel_for_each_sweep(ran, tmp_path):
-    pytest.importorskip("matplotlib")
-    found = scaling.measure(tmp_path / "p.csv", quick=False, repeats=2)
+def test_scaling_has_a_table_and_a_panel_for_each_sweep(ran):
+    found = all_figures(scaling, repeats=2)
     text = "\n".join(scaling.page(found))
     for sweep in scaling.SWEEPS:
         assert f"## {sweep.name}" in text
@@ -115,10 +111,10 @@ def test_scaling_has_a_table_and_a_panel_for_each_sweep(ran, tmp_path):
     # The largest sizes are measured once, and not with LightGBM.
     assert sum(name == "rows 10000000" for name, *_ in ran) == 2
     assert not any(name == "rows 10000000" and method == "LightGBM" for name, method, *_ in ran)
-    assert scaling.draw(found)[:4] == b"\x89PNG"
+    assert [panel.title for panel in scaling.panels(found)] == [s.name for s in scaling.SWEEPS]
 
 
-def test_the_page_of_busy_machines_sets_the_default_against_one_thread(tmp_path, monkeypatch):
+def test_the_page_of_busy_machines_sets_the_default_against_one_thread(monkeypatch):
     seconds = {("best", 0): 1.2, ("dpboost", 0): 1.6, ("LightGBM", 0): 9.0}
 
     def run(item):
@@ -126,7 +122,7 @@ def test_the_page_of_busy_machines_sets_the_default_against_one_thread(tmp_path,
 
     monkeypatch.setattr(measure, "_figures", run)
     monkeypatch.setattr(measure, "_digest", lambda item: "a")
-    text = "\n".join(busy.page(busy.measure(tmp_path / "p.csv", quick=False, repeats=1)))
+    text = "\n".join(busy.page(all_figures(busy, repeats=1)))
     assert "| 6 busy processes | `best` | 1.200 | 2.400 | 1.000 | 2.000 | 1.20 | yes |" in text
     assert "| none | `dpboost` | 1.600 | 3.200 | 1.000 | 2.000 | 1.60 | no |" in text
     assert "| 6 busy processes | LightGBM | 9.000 | 18.000 | 1.000 | 2.000 | 9.00 |  |" in text
@@ -152,12 +148,15 @@ def small(name):
     return tables.MAKERS["dense"](300, 4)
 
 
-def test_a_timed_run_writes_its_files(ran, tmp_path):
-    run = runs.TIMED_RUNS["speed"]
-    page = runs.run_timed(run, tmp_path, quick=True, repeats=1, fresh=True)
-    assert {path.name for path in tmp_path.iterdir()} == {"speed-quick.csv", "speed-quick.md"}
-    assert (tmp_path / "speed-quick.md").read_text(encoding="utf-8") == page
-    assert "python -m benchmarks run speed --quick" in page
+@pytest.mark.parametrize("run", runs.TIMED_RUNS[:2], ids=lambda run: run.name)
+def test_a_timed_run_writes_its_files(ran, tmp_path, run):
+    if run.draw is not None:
+        pytest.importorskip("matplotlib")
+    page = carry_out(run, tmp_path, Request(quick=True, repeats=1), progress=False)
+    kinds = {"csv", "md"} | ({"png"} if run.draw is not None else set())
+    assert {path.name for path in tmp_path.iterdir()} == {f"{run.name}-quick.{k}" for k in kinds}
+    assert f"python -m benchmarks run {run.name} --quick" in page
+    assert "load: " in page
 
 
 @pytest.mark.parametrize(
@@ -197,7 +196,7 @@ def test_both_builds_of_a_kernel_are_timed():
     assert all(line["value"] > 0 for line in found)
 
 
-def test_the_page_of_kernels(monkeypatch, tmp_path):
+def test_the_page_of_kernels(monkeypatch):
     def answer(start, task):
         if task["task"] == "count":
             return json.dumps({case.name: 10 for case in kernel_cases.CASES if case.counted})
@@ -224,14 +223,12 @@ def test_the_page_of_kernels(monkeypatch, tmp_path):
     monkeypatch.setattr(kernels, "_child", answer)
     monkeypatch.setattr(kernels.shutil, "which", lambda name: name)
     monkeypatch.setattr(kernels.subprocess, "run", lambda *args, **options: Report)
-    found = kernels.measure(tmp_path / "p.csv", quick=False, repeats=None)
-    assert kernels.from_csv(kernels.to_csv(found)) == found
+    found = kernels.measure(quick=False, repeats=None)
+    assert kernels.figures_of(kernels.results_of(found)) == found
     text = "\n".join(kernels.page(found))
     assert "| row | 12.00 | 6.00 | 2.00 | 15.00 | 2.58 | 123.0 |" in text
     monkeypatch.setattr(kernels.shutil, "which", lambda name: None)
-    assert "123.0" not in "\n".join(
-        kernels.page(kernels.measure(tmp_path / "q.csv", quick=False, repeats=None))
-    )
+    assert "123.0" not in "\n".join(kernels.page(kernels.measure(quick=False, repeats=None)))
 
 
 def test_tables_are_the_same_every_time():

@@ -21,7 +21,6 @@ def rows_of(method, epsilon, values, seconds=1.0):
             epsilon_spent=epsilon,
             n_train_rows=16,
             n_test_rows=4,
-            settings="a",
         )
         for split, value in enumerate(values)
     ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 import dpboost
-from benchmarks.reproductions.dp_topdown import Table, load
-from benchmarks.reproductions.measure import Claim, Measured, accuracy
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import Result
+from benchmarks.reproductions.dp_topdown.one_machine import Table, load
+from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 from dpboost.growing.released_splits import branch_counts, split_gain
 from dpboost.privacy.sensitivity import constants
@@ -170,72 +173,70 @@ def federated_accuracy(
     return float(np.mean(model.predict(test[0]) == test[1]))
 
 
-def privacy_curves(table: Table, size: Size) -> Iterator[Measured]:
+def privacy_curves(name: str, repeat: int, size: Size) -> Iterator[Result]:
     """Figure 2: accuracy against alpha, for rows that are divided evenly and unevenly."""
+    table = load(name)
     own = {**table.settings, "schema": table.schema}
-    for repeat in range(size.repeats[table.name]):
-        train, test = table.parts(repeat)
-        bare = accuracy(train, test, epsilon=INFINITE, **own)
-        for alpha in size.alphas:
-            pooled = {
-                SINGLE: accuracy(train, test, epsilon=alpha, **own),
-                BY_SPLIT: accuracy(train, test, epsilon=alpha, **{**own, "recipe": AS_PRINTED}),
-                BARE: bare,
+    train, test = table.parts(repeat)
+    bare = accuracy(train, test, epsilon=INFINITE, **own)
+    for alpha in size.alphas:
+        pooled = {
+            SINGLE: accuracy(train, test, epsilon=alpha, **own),
+            BY_SPLIT: accuracy(train, test, epsilon=alpha, **{**own, "recipe": AS_PRINTED}),
+            BARE: bare,
+        }
+        for split, parts in (("even", EVEN), ("uneven", UNEVEN)):
+            holders = divide(train, parts, repeat)
+            found = {
+                method: federated_accuracy(holders, test, table, recipe, colluding, epsilon=alpha)
+                for method, recipe, colluding in (
+                    (COUNTS, "noisy_counts", 1),
+                    (COUNTS_FULL, "noisy_counts", N_PARTIES - 1),
+                    (LOCAL, "local_rnm", 1),
+                    (LOCAL_FULL, "local_rnm", N_PARTIES - 1),
+                )
             }
-            for split, parts in (("even", EVEN), ("uneven", UNEVEN)):
-                holders = divide(train, parts, repeat)
-                found = {
-                    method: federated_accuracy(
-                        holders, test, table, recipe, colluding, epsilon=alpha
-                    )
-                    for method, recipe, colluding in (
-                        (COUNTS, "noisy_counts", 1),
-                        (COUNTS_FULL, "noisy_counts", N_PARTIES - 1),
-                        (LOCAL, "local_rnm", 1),
-                        (LOCAL_FULL, "local_rnm", N_PARTIES - 1),
-                    )
-                }
-                for method, value in {**pooled, **found}.items():
-                    yield Measured(
-                        figure="figure 2",
-                        data=f"{table.name}, {split}",
-                        x=alpha,
-                        method=method,
-                        repeat=repeat,
-                        accuracy=value,
-                    )
+            for method, value in {**pooled, **found}.items():
+                yield measured(
+                    figure="figure 2",
+                    data=f"{table.name}, {split}",
+                    x=alpha,
+                    method=method,
+                    repeat=repeat,
+                    accuracy=value,
+                )
 
 
-def leaf_shares(table: Table, size: Size) -> Iterator[Measured]:
+def leaf_shares(name: str, repeat: int, size: Size) -> Iterator[Result]:
     """Figure 1: the share of the leaves, for both budgets."""
-    for repeat in range(size.share_repeats):
-        train, test = table.parts(repeat)
-        holders = divide(train, EVEN, repeat)
-        for alpha in size.share_alphas:
-            for share in size.shares:
-                for budget in ("decay", "uniform"):
-                    for name, recipe in (
-                        ("NoisyCounts", "noisy_counts"),
-                        ("LocalRNM", "local_rnm"),
-                    ):
-                        found = federated_accuracy(
-                            holders,
-                            test,
-                            table,
-                            recipe,
-                            1,
-                            epsilon=alpha,
-                            leaf_share=share,
-                            depth_budget=budget,
-                        )
-                        yield Measured(
-                            figure="figure 1",
-                            data=f"{table.name}, alpha {alpha:g}",
-                            x=share,
-                            method=f"{name}, {budget}",
-                            repeat=repeat,
-                            accuracy=found,
-                        )
+    table = load(name)
+    train, test = table.parts(repeat)
+    holders = divide(train, EVEN, repeat)
+    for alpha in size.share_alphas:
+        for share in size.shares:
+            for budget in ("decay", "uniform"):
+                for name, recipe in (
+                    ("NoisyCounts", "noisy_counts"),
+                    ("LocalRNM", "local_rnm"),
+                ):
+                    found = federated_accuracy(
+                        holders,
+                        test,
+                        table,
+                        recipe,
+                        1,
+                        epsilon=alpha,
+                        leaf_share=share,
+                        depth_budget=budget,
+                    )
+                    yield measured(
+                        figure="figure 1",
+                        data=f"{table.name}, alpha {alpha:g}",
+                        x=share,
+                        method=f"{name}, {budget}",
+                        repeat=repeat,
+                        accuracy=found,
+                    )
 
 
 def _claims(sets: tuple[str, ...]) -> list[Claim]:
@@ -251,7 +252,7 @@ def _claims(sets: tuple[str, ...]) -> list[Claim]:
     ]
     found = [
         Claim(
-            figure="figure 2",
+            part="figure 2",
             text=f"{text}, {name}, {split}",
             above=above,
             below=below,
@@ -266,7 +267,7 @@ def _claims(sets: tuple[str, ...]) -> list[Claim]:
         for method in ("NoisyCounts", "LocalRNM"):
             found.append(
                 Claim(
-                    figure="figure 1",
+                    part="figure 1",
                     text=f"decay above uniform, {method}, {name}",
                     above=f"{method}, decay",
                     below=f"{method}, uniform",
@@ -277,7 +278,7 @@ def _claims(sets: tuple[str, ...]) -> list[Claim]:
             for budget in ("decay", "uniform"):
                 found.append(
                     Claim(
-                        figure="figure 1",
+                        part="figure 1",
                         text=f"interior leaf shares above extreme ones, {method}, {budget}, {name}",
                         above=f"{method}, {budget}",
                         below=f"{method}, {budget}",
@@ -291,43 +292,44 @@ def _claims(sets: tuple[str, ...]) -> list[Claim]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """Some data sets as one page of results."""
-
-    NAME: str
-    TITLE: str
-    sets: tuple[str, ...]
-
-    @property
-    def AXES(self) -> dict[str, str]:  # noqa: N802 - as the modules of other papers
-        """Quantities on the horizontal axes."""
-        shares = {"figure 1": "share of the budget for the leaves"}
-        return {**(shares if {*self.sets} & {*FULL.share_sets} else {}), "figure 2": "alpha"}
-
-    def measure(self, *, quick: bool) -> Iterator[Measured]:
-        """Measure the figures."""
-        size = QUICK if quick else FULL
-        for name in self.sets:
-            table = load(name)
-            if name in size.share_sets:
-                yield from leaf_shares(table, size)
-            yield from privacy_curves(table, size)
-
-    def claims(self) -> list[Claim]:
-        """Return what the paper reports."""
-        return _claims(self.sets)
+def pieces(sets: tuple[str, ...], quick: bool, repeats: int | None) -> Iterator[Piece]:
+    """Yield what is measured, one data set after the other."""
+    size = QUICK if quick else FULL
+    for name in sets:
+        parts = [("figure 2", privacy_curves, size.repeats[name])]
+        if name in size.share_sets:
+            parts = [("figure 1", leaf_shares, size.share_repeats), *parts]
+        for figure, measure, n_repeats in parts:
+            for repeat in range(repeats or n_repeats):
+                yield Piece(
+                    name=f"{name}, {figure}, {repeat}",
+                    measure=measure,
+                    arguments=(name, repeat, size),
+                )
 
 
-PAGES = (
-    Page(
-        NAME="federated-topdown",
-        TITLE="Wang, Dick and Balcan 2020, figures 1 and 2, four data holders",
-        sets=("adult", "bank", "skin"),
+def _paper(name: str, title: str, sets: tuple[str, ...]) -> Paper:
+    """Return some data sets as one page of results."""
+    shares = {"figure 1": "share of the budget for the leaves"}
+    return Paper(
+        name=name,
+        title=title,
+        axes={**(shares if {*sets} & {*FULL.share_sets} else {}), "figure 2": "alpha"},
+        pieces=partial(pieces, sets),
+        claims=partial(_claims, sets),
+        logarithmic=("figure 2",),
+    )
+
+
+PAPERS = (
+    _paper(
+        "federated-topdown",
+        "Wang, Dick and Balcan 2020, figures 1 and 2, four data holders",
+        ("adult", "bank", "skin"),
     ),
-    Page(
-        NAME="federated-topdown-large",
-        TITLE="Wang, Dick and Balcan 2020, figure 2, four data holders, large tables",
-        sets=("mnist", "kddcup99"),
+    _paper(
+        "federated-topdown-large",
+        "Wang, Dick and Balcan 2020, figure 2, four data holders, large tables",
+        ("mnist", "kddcup99"),
     ),
 )

@@ -5,17 +5,28 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from benchmarks.dpboost_paper import judged, published
-from benchmarks.dpboost_paper.judged import Ordering
-from benchmarks.dpboost_paper.methods import METHODS, fit
-from benchmarks.dpboost_paper.plan import Plan, fold_rows
-from benchmarks.dpboost_paper.plots import draw
-from benchmarks.dpboost_paper.rows import Job, Value, numbers, pick
-from benchmarks.dpboost_paper.sets import CLASSIFICATION, SETS, Data
+from benchmarks.harness.claims import judged as judge_all
+from benchmarks.harness.claims import sections
+from benchmarks.harness.results import Result, pick, values
+from benchmarks.harness.style import Panel
+from benchmarks.reproductions.dpboost import judged, published
+from benchmarks.reproductions.dpboost.judged import Ordering
+from benchmarks.reproductions.dpboost.methods import METHODS, fit
+from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
+from benchmarks.reproductions.dpboost.rows import (
+    SECONDS,
+    Job,
+    errors,
+    n_trees_of,
+    of_stage,
+    present,
+)
+from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, SETS, Data
 from benchmarks.summary import summarise, table
 
-SECONDS = "seconds"
 _SQUARED = (
     "constant",
     "NP",
@@ -40,11 +51,12 @@ _LOGISTIC = (
 )
 
 
-def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
+def measure(job: Job, data: Data, plan: Plan) -> list[Result]:
     """Fit once, and return errors on held-out rows by number of trees, and the time."""
     train, test = fold_rows(len(data.y), job.fold)
+    method = METHODS[job.method]
     outcome = fit(
-        METHODS[job.method],
+        method,
         data,
         train,
         test,
@@ -53,149 +65,152 @@ def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
         stages=plan.stages_of(job),
         # Other blocks of rows for other draws of the published readings; elsewhere it is public.
         seed=job.fold + 100 * job.draw,
+        trees_per_ensemble=job.trees_per_ensemble,
     )
-    found = {
-        (stage, data.measure): data.error(scores, test) for stage, scores in outcome.scores.items()
-    }
-    return found | {(outcome.n_trees, SECONDS): outcome.seconds}
+    staged = bool(plan.stages) and method.kind not in ("constant", "best")
+    return [
+        *(
+            job.result(data.measure, data.error(scores, test), stage if staged else None)
+            for stage, scores in outcome.scores.items()
+        ),
+        job.result(SECONDS, outcome.seconds),
+    ]
 
 
-def errors(values: Iterable[Value]) -> list[Value]:
-    """Return the values that are errors."""
-    return [value for value in values if value.measure != SECONDS]
-
-
-def _panels(values: Sequence[Value]) -> list[tuple[str, Sequence[str]]]:
+def _shown(rows: Sequence[Result]) -> list[tuple[str, Sequence[str], list[Result]]]:
     """Return the panels of a figure: a set by squared loss, and where it was run by logistic."""
-    names = _present(values)
-    two = [name for name in names if any(_is_logistic(v) for v in pick(values, data=name))]
-    return [*((name, _SQUARED) for name in names), *((name, _LOGISTIC) for name in two)]
+    found = []
+    for methods in (_SQUARED, _LOGISTIC):
+        for name in present(rows):
+            own = [row for row in pick(rows, data=name) if row.method in methods]
+            if methods is _SQUARED or any(METHODS[row.method].loss == "logistic" for row in own):
+                kind = ", logistic loss" if methods is _LOGISTIC else ""
+                found.append((f"{name}{kind}", methods, own))
+    return found
 
 
-def _is_logistic(value: Value) -> bool:
-    return METHODS[value.job.method].loss == "logistic"
+def _limits(rows: Sequence[Result]) -> tuple[float, float]:
+    """Return what of the axis is shown: errors that leave the others flat are named at the edge."""
+    least = min(row.value for row in rows)
+    if rows[0].measure == "test error":
+        return 0.0, min(0.62, 1.1 * max(row.value for row in rows))
+    plain = values(rows, method="constant")
+    return 0.9 * least, max(1.5 * max(plain, default=0.0), 1.2 * least)
 
 
-def _present(values: Iterable[Value]) -> list[str]:
-    return list(dict.fromkeys(value.job.data for value in values))
+def panels(rows: Sequence[Result], x_label: str) -> list[Panel]:
+    """Return a panel for each set and loss."""
+    return [
+        Panel(
+            title=title,
+            x_label=x_label,
+            y_label=f"{own[0].measure} on held-out rows",
+            rows=own,
+            limits=_limits(own),
+        )
+        for title, _, own in _shown(rows)
+        if own
+    ]
 
 
-def _folds(values: Iterable[Value]) -> str:
-    n_folds = len({value.job.fold for value in values})
+def _folds(rows: Iterable[Result]) -> str:
+    n_folds = len({row.repeat for row in rows})
     return "one fold" if n_folds == 1 else f"{n_folds} folds ± standard error"
 
 
-def _draws(values: Iterable[Value]) -> str:
-    n_draws = 1 + max(value.job.draw for value in values)
+def _draws(rows: Iterable[Result]) -> str:
+    n_draws = 1 + max(row.draw for row in rows)
     return f"noise drawn up to {n_draws} times a fold" if n_draws > 1 else "noise drawn once a fold"
 
 
-def error_table(values: Sequence[Value], epsilons: Sequence[float]) -> list[str]:
+def error_table(rows: Sequence[Result]) -> list[str]:
     """Return mean errors of one set by method and epsilon."""
+    epsilons = sorted({row.epsilon for row in rows if row.epsilon is not None})
     body = []
-    for method in dict.fromkeys(value.job.method for value in values):
-        own = pick(values, method=method)
+    for method in dict.fromkeys(row.method for row in rows):
+        own = pick(rows, method=method)
         line = [method]
         for epsilon in epsilons:
-            wanted = epsilon if METHODS[method].private else None
-            found = pick(own, epsilon=wanted)
-            line.append(f"{summarise(numbers(found)):3}" if found else "")
+            found = values(own, epsilon=epsilon if METHODS[method].private else None)
+            line.append(f"{summarise(found):3}" if found else "")
         body.append(line)
     return table(["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons)], body)
+
+
+def _section(title: str, rows: Sequence[Result]) -> list[str]:
+    """Return the table of a set with its note."""
+    name = rows[0].data
+    note = f" {SETS[name].note[0].upper()}{SETS[name].note[1:]}." if SETS[name].note else ""
+    return [
+        f"## {title}",
+        "",
+        f"Mean {rows[0].measure} of {_folds(rows)}; {_draws(rows)}.{note}",
+        "",
+        *error_table(rows),
+        "",
+    ]
 
 
 # --- figure 2 -----------------------------------------------------------------------------------
 
 
-def _against(better: str, worse: str, small: float = 2.0) -> list[Ordering]:
+def _against(better: str, worse: str, small: float = 2.0, *, ours: bool = False) -> list[Ordering]:
+    shared: dict[str, Any] = {"better": better, "worse": worse, "ours": ours}
     return [
         Ordering(
             text=f"{better} below {worse}, epsilon at most {small:g}",
-            better=better,
-            worse=worse,
-            where=lambda x: x <= small,
+            where=lambda place: place <= small,
+            **shared,
         ),
-        Ordering(text=f"{better} below {worse}, all epsilons", better=better, worse=worse),
+        Ordering(text=f"{better} below {worse}, all epsilons", **shared),
     ]
 
 
 _PAIRS = (("DPBoost", "PARA"), ("PARA", "SEQ"), ("DPBoost", "SEQ"))
+_OURS = (
+    ("best", "DPBoost"),
+    ("best, pure epsilon", "DPBoost"),
+    ("DPBoost", "constant"),
+    ("best, pure epsilon", "constant"),
+    ("DPBoost", "DPBoost, the text's accounting (not private)"),
+    ("DPBoost, the released code's (not private)", "DPBoost"),
+    ("DPBoost, the released code's (not private)", "constant"),
+)
 ORDERINGS_2 = [
     *(o for pair in _PAIRS for o in _against(*pair)),
     *(o for a, b in _PAIRS for o in _against(f"{a}, logistic", f"{b}, logistic")),
-]
-OURS_2 = [
-    *_against("best", "DPBoost"),
-    *_against("best, pure epsilon", "DPBoost"),
-    *_against("DPBoost", "constant"),
-    *_against("best, pure epsilon", "constant"),
-]
-READINGS_2 = [
-    *_against("DPBoost", "DPBoost, the text's accounting (not private)"),
-    *_against("DPBoost, the released code's (not private)", "DPBoost"),
-    *_against("DPBoost, the released code's (not private)", "constant"),
+    *(o for pair in _OURS for o in _against(*pair, ours=True)),
 ]
 
 
-def page_2(values: Sequence[Value], plan: Plan) -> list[str]:
-    """Return orderings and tables of figure 2."""
-    found = errors(values)
-    main = pick(found, n_trees=plan.n_trees[0])
-    parts = [
-        "## What the paper claims",
-        "",
-        "Differences of errors on the same held-out rows; a positive one agrees with the ordering.",
-        "",
-        *judged.lines(judged.judged(main, ORDERINGS_2)),
-        "",
-        "## What the paper does not compare",
-        "",
-        *judged.lines(judged.judged(main, OURS_2)),
-        "",
-        *_smallest_budget(main),
-        *_published(main),
-    ]
-    for name in _present(main):
-        own = pick(main, data=name)
-        epsilons = sorted({v.job.epsilon for v in own if v.job.epsilon is not None})
-        note = f" {SETS[name].note[0].upper()}{SETS[name].note[1:]}." if SETS[name].note else ""
-        parts += [
-            f"## {name}",
-            "",
-            f"Mean {own[0].measure} of {_folds(own)}, "
-            f"{plan.n_trees[0]} trees; {_draws(own)}.{note}",
-            "",
-            *error_table(own, epsilons),
-            "",
-        ]
-    for n_trees in plan.n_trees[1:]:
-        side = pick(found, n_trees=n_trees)
-        if not side:
-            continue
-        parts += [
-            f"## {n_trees} trees, one ensemble (appendix C)",
-            "",
-            *judged.lines(judged.judged(side, ORDERINGS_2[:6])),
-            "",
-        ]
-        for name in _present(side):
-            own = pick(side, data=name)
-            epsilons = sorted({v.job.epsilon for v in own if v.job.epsilon is not None})
-            parts += [f"{name}, {own[0].measure}:", "", *error_table(own, epsilons), ""]
+def page_2(rows: Sequence[Result]) -> list[str]:
+    """Return orderings and tables of figure 2, and of figures 5 and 6 of the appendix."""
+    found = errors(rows)
+    parts = []
+    for place, part in enumerate(dict.fromkeys(row.part for row in found)):
+        own = pick(found, part=part)
+        if place:
+            parts += [f"# Appendix C: {part} in one ensemble", ""]
+        parts += sections(judge_all(judged.claims(own, ORDERINGS_2), own))
+        if not place:
+            parts += [*_smallest_budget(own), *_published(own)]
+        for name in present(own):
+            title = name if not place else f"{name}, {part}"
+            parts += _section(title, pick(own, data=name))
     return parts
 
 
-def _smallest_budget(values: Sequence[Value]) -> list[str]:
+def _smallest_budget(rows: Sequence[Result]) -> list[str]:
     """Return what the smallest budget gives: the paper says a tenth less error than PARA."""
-    least = min(v.job.epsilon for v in values if v.job.epsilon is not None)
+    least = min(row.epsilon for row in rows if row.epsilon is not None)
     header = ["set", "constant", "NP", "DPBoost", "PARA", "PARA minus DPBoost", "share of PARA's"]
     body, differences = [], []
-    for name in _present(values):
-        own = pick(values, data=name)
+    for name in present(rows):
+        own = pick(rows, data=name)
         means = {}
         for method in ("constant", "NP", "DPBoost", "PARA"):
             wanted = least if METHODS[method].private else None
-            mine = numbers(pick(own, method=method, epsilon=wanted))
+            mine = values(own, method=method, epsilon=wanted)
             means[method] = statistics.fmean(mine) if mine else math.nan
         gap = means["PARA"] - means["DPBoost"]
         if name in CLASSIFICATION:
@@ -216,22 +231,22 @@ def _smallest_budget(values: Sequence[Value]) -> list[str]:
     ]
 
 
-def _published(values: Sequence[Value]) -> list[str]:
+def _published(rows: Sequence[Result]) -> list[str]:
     """Return what the published curves rest on."""
     readings = [name for name, method in METHODS.items() if not method.honest]
-    mine = [v for v in values if v.job.method in (*readings, "DPBoost")]
-    names = [name for name in _present(values) if pick(mine, data=name, method=readings[0])]
+    mine = [row for row in rows if row.method in (*readings, "DPBoost")]
+    names = [name for name in present(rows) if pick(mine, data=name, method=readings[0])]
     if not names:
         return []
-    epsilons = sorted({v.job.epsilon for v in mine if v.job.epsilon is not None})
-    least, n_trees = epsilons[0], mine[0].job.n_trees
+    epsilons = sorted({row.epsilon for row in mine if row.epsilon is not None})
+    least, n_trees = epsilons[0], n_trees_of(mine)
     body = []
     for name in names:
         for method in ("DPBoost", *readings):
             own = pick(mine, data=name, method=method)
             cells = []
             for epsilon in epsilons:
-                found = numbers(pick(own, epsilon=epsilon))
+                found = values(own, epsilon=epsilon)
                 spread = statistics.stdev(found) if len(found) > 1 else math.nan
                 cells.append(f"{statistics.fmean(found):.3f} ({spread:.3f})" if found else "")
             body.append([f"{name}: {method}", *cells])
@@ -261,68 +276,62 @@ def _published(values: Sequence[Value]) -> list[str]:
         "",
         *table(["", *(f"epsilon {epsilon:g}" for epsilon in epsilons)], body),
         "",
-        *judged.lines(judged.judged(values, READINGS_2)),
-        "",
     ]
 
 
-def draw_2(values: Sequence[Value], plan: Plan) -> bytes:
+def panels_2(rows: Sequence[Result]) -> list[Panel]:
     """Return the panels of figure 2."""
-    main = pick(errors(values), n_trees=plan.n_trees[0])
-    return draw(main, _panels(main), x_of=lambda v: v.job.epsilon, x_label="epsilon")
+    found = errors(rows)
+    return panels(pick(found, part=found[0].part), "epsilon")
 
 
 # --- figure 3 -----------------------------------------------------------------------------------
 
 
-def _stage(value: Value) -> float | None:
-    """Return the number of trees; a method with a size of its own is a line."""
-    if METHODS[value.job.method].kind in ("constant", "best"):
-        return None
-    return float(value.stage)
+def _by_stage(rows: Iterable[Result]) -> list[Result]:
+    """Return errors by number of trees; a method with a size of its own is a line across."""
+    return [row if row.x else replace(row, epsilon=None) for row in errors(rows)]
 
 
-def page_3(values: Sequence[Value], plan: Plan) -> list[str]:
-    """Return orderings and tables of figure 3."""
-    found = errors(values)
-    n_trees = plan.n_trees[0]
-    half = n_trees / 2
-    pairs = (
-        ("DPBoost", "PARA"),
-        ("DPBoost", "SEQ"),
-        ("PARA", "SEQ"),
-        ("DPBoost, logistic", "PARA, logistic"),
-        ("DPBoost, logistic", "DPBoost"),
-        ("best", "DPBoost"),
-        ("best", "DPBoost, logistic"),
-    )
+_PAIRS_3 = (
+    ("DPBoost", "PARA", False),
+    ("DPBoost", "SEQ", False),
+    ("PARA", "SEQ", False),
+    ("DPBoost, logistic", "PARA, logistic", False),
+    ("DPBoost, logistic", "DPBoost", True),
+    ("best", "DPBoost", True),
+    ("best", "DPBoost, logistic", True),
+)
+
+
+def page_3(rows: Sequence[Result]) -> list[str]:
+    """Return orderings and tables of figures 3, 7 and 8."""
+    found = _by_stage(rows)
+    n_trees = n_trees_of(found)
     orderings = [
         Ordering(
             text=f"{better} below {worse}, second half of the trees",
             better=better,
             worse=worse,
-            where=lambda x: x >= half,
+            where=lambda place: place >= n_trees / 2,
+            ours=ours,
         )
-        for better, worse in pairs
+        for better, worse, ours in _PAIRS_3
     ]
     parts = [
-        "## What the paper claims",
-        "",
-        *judged.lines(judged.judged(found, orderings, _stage)),
-        "",
+        *sections(judge_all(judged.claims(found, orderings), found)),
         *_gains(found, n_trees),
     ]
-    for name in _present(found):
+    for name in present(found):
         own = pick(found, data=name)
         stages = [*(s for s in (1, 5, 10, 20, 50, 100, 200, 500) if s < n_trees), n_trees]
         body = []
-        for method in dict.fromkeys(value.job.method for value in own):
+        for method in dict.fromkeys(row.method for row in own):
             mine = pick(own, method=method)
+            cells = [values(of_stage(mine, stage)) for stage in stages]
             if METHODS[method].kind in ("constant", "best"):
-                cells = [""] * (len(stages) - 1) + [f"{summarise(numbers(mine)):3}"]
-            else:
-                cells = [f"{summarise(numbers(pick(mine, stage=s))):3}" for s in stages]
-            body.append([method, *cells])
+                cells = [[]] * (len(stages) - 1) + [values(mine)]
+            body.append([method, *(f"{summarise(cell):3}" if cell else "" for cell in cells)])
         note = f" {SETS[name].note[0].upper()}{SETS[name].note[1:]}." if SETS[name].note else ""
         parts += [
             f"## {name}",
@@ -335,24 +344,23 @@ def page_3(values: Sequence[Value], plan: Plan) -> list[str]:
     return parts
 
 
-def _gains(values: Sequence[Value], n_trees: int) -> list[str]:
+def _gains(rows: Sequence[Result], n_trees: int) -> list[str]:
     """Return how much the later trees improve each method."""
     pairs = ((20, n_trees), (50, n_trees))
     body = []
-    for name in _present(values):
-        for method in ("NP", "DPBoost", "PARA", "SEQ", "DPBoost, logistic", "PARA, logistic"):
-            own = pick(values, data=name, method=method)
-            if not own:
-                continue
+    for name in present(rows):
+        for method in dict.fromkeys(row.method for row in rows):
+            own = pick(rows, data=name, method=method)
             line = [f"{name}: {method}"]
             for first, last in pairs:
-                before, after = (numbers(pick(own, stage=stage)) for stage in (first, last))
+                before, after = (values(of_stage(own, stage)) for stage in (first, last))
                 line.append(
                     f"{summarise([a - b for a, b in zip(before, after, strict=True)]):4}"
                     if before and after
                     else ""
                 )
-            body.append(line)
+            if any(line[1:]):
+                body.append(line)
     return [
         "## What later trees bring",
         "",
@@ -364,41 +372,27 @@ def _gains(values: Sequence[Value], n_trees: int) -> list[str]:
     ]
 
 
-def draw_3(values: Sequence[Value], plan: Plan) -> bytes:
+def panels_3(rows: Sequence[Result]) -> list[Panel]:
     """Return the panels of figure 3."""
-    found = errors(values)
-    return draw(found, _panels(found), x_of=_stage, x_label="trees")
+    return panels(_by_stage(rows), "trees")
 
 
 # --- figure 4 -----------------------------------------------------------------------------------
 
 
-def page_4(values: Sequence[Value], plan: Plan) -> list[str]:
+ORDERINGS_4 = _against("DPBoost", "DPBoost without leaf clipping")
+
+
+def page_4(rows: Sequence[Result]) -> list[str]:
     """Return orderings and tables of figure 4."""
-    found = errors(values)
-    orderings = _against("DPBoost", "DPBoost without leaf clipping")
+    found = errors(rows)
     parts = [
-        "## What the paper claims",
+        "The paper says that geometric leaf clipping always helps, and much on the large sets. "
+        "Without it leaves are clipped at g*/(1 + lambda) alone, noise has that scale in all "
+        "trees, and rows are divided as before. Both are private.",
         "",
-        "That geometric leaf clipping always helps, and much on the large sets. Without it leaves "
-        "are clipped at g*/(1 + lambda) alone, noise has that scale in all trees, and rows are "
-        "divided as before. Both are private.",
-        "",
-        *judged.lines(judged.judged(found, orderings)),
-        "",
+        *sections(judge_all(judged.claims(found, ORDERINGS_4), found)),
     ]
-    for name in _present(found):
-        own = pick(found, data=name)
-        epsilons = sorted({v.job.epsilon for v in own if v.job.epsilon is not None})
-        parts += [
-            f"## {name}",
-            "",
-            f"Mean {own[0].measure} of {_folds(own)}; {_draws(own)}.",
-            "",
-            *error_table(own, epsilons),
-            "",
-        ]
+    for name in present(found):
+        parts += _section(name, pick(found, data=name))
     return parts
-
-
-draw_4 = draw_2

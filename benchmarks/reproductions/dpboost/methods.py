@@ -15,10 +15,10 @@ import lightgbm
 import numpy as np
 
 import dpboost
-from benchmarks.dpboost_paper import published
-from benchmarks.dpboost_paper.sets import Data
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems.problem import take
+from benchmarks.reproductions.dpboost import published
+from benchmarks.reproductions.dpboost.sets import Data
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import EnsembleOfEnsembles
 from dpboost.data.table import read_table

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold
 
-from benchmarks.dpboost_paper.methods import METHODS, Method
-from benchmarks.dpboost_paper.rows import Job
-from benchmarks.dpboost_paper.sets import CLASSIFICATION, SETS, PaperSet
+from benchmarks.harness.run import digest as of_settings
+from benchmarks.reproductions.dpboost.methods import METHODS, TREES_PER_ENSEMBLE, Method
+from benchmarks.reproductions.dpboost.rows import Job
+from benchmarks.reproductions.dpboost.sets import CLASSIFICATION, SETS, PaperSet
 
 N_FOLDS = 5
 #: Held-out rows over training rows: the correction of verdicts for folds that share rows.
@@ -45,6 +44,8 @@ class Plan:
         Sets and methods that are not run together.
     stages : tuple of int
         Numbers of trees at which errors are taken, beside the whole model.
+    trees_per_ensemble : int
+        Of DPBoost.
     """
 
     sets: tuple[str, ...]
@@ -56,6 +57,7 @@ class Plan:
     draws: int = 5
     too_slow: frozenset[tuple[str, str]] = frozenset()
     stages: tuple[int, ...] = ()
+    trees_per_ensemble: int = TREES_PER_ENSEMBLE
 
     def jobs(self, name: str) -> Iterator[Job]:
         """Yield the fits on a set."""
@@ -83,6 +85,7 @@ class Plan:
                             n_trees=n_trees,
                             fold=fold,
                             draw=draw,
+                            trees_per_ensemble=self.trees_per_ensemble,
                         )
 
     def stages_of(self, job: Job) -> list[int]:
@@ -97,7 +100,7 @@ def fold_rows(n_rows: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
     return train, test
 
 
-def digest(job: Job, own: PaperSet, data: Mapping[str, Any], more: Mapping[str, Any]) -> str:
+def settings_of(job: Job, own: PaperSet, data: Mapping[str, Any], more: Mapping[str, Any]) -> str:
     """Return what tells one state of everything a value depends on from another.
 
     Parameters
@@ -113,9 +116,8 @@ def digest(job: Job, own: PaperSet, data: Mapping[str, Any], more: Mapping[str, 
     settings = {
         "data": dict(data),
         "rows": [own.n_rows, own.sampled, own.max_bin, own.bounds],
-        "method": [method.kind, method.loss, dict(method.settings)],
+        "method": [method.kind, method.loss, dict(method.settings), job.trees_per_ensemble],
         "versions": method.versions(),
         **more,
     }
-    text = json.dumps(settings, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return of_settings(settings)

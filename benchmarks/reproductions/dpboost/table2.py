@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from benchmarks.dpboost_paper.methods import METHODS, fit_model
-from benchmarks.dpboost_paper.plan import Plan, fold_rows
-from benchmarks.dpboost_paper.rows import Job, Value, numbers, pick
-from benchmarks.dpboost_paper.sets import SETS, Data
-from benchmarks.report import machine_load
+from benchmarks.harness.results import Result, pick, values
+from benchmarks.reproductions.dpboost.methods import METHODS, fit_model
+from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
+from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
+from benchmarks.reproductions.dpboost.sets import SETS, Data
 from benchmarks.summary import table
 
 SECONDS_A_TREE = "seconds a tree"
@@ -30,7 +30,7 @@ PUBLISHED = {
 _PAPERS_NAME = {"covtype, 92,962 rows": "covtype", "news20 for real-sim": "real-sim"}
 
 
-def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
+def measure(job: Job, data: Data, plan: Plan) -> list[Result]:
     """Fit once and return the wall time of the fit over the number of trees."""
     train, _ = fold_rows(len(data.y), job.fold)
     _, seconds = fit_model(
@@ -41,17 +41,15 @@ def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
         n_trees=job.n_trees,
         seed=job.fold,
     )
-    return {(job.n_trees, SECONDS_A_TREE): seconds / job.n_trees}
+    return [job.result(SECONDS_A_TREE, seconds / job.n_trees)]
 
 
-def page(values: Sequence[Value], plan: Plan) -> list[str]:
+def page(rows: Sequence[Result]) -> list[str]:
     """Return medians, their ratio, and the paper's."""
     body = []
-    for name in dict.fromkeys(value.job.data for value in values):
-        mine = pick(values, data=name)
-        ours, np_ = (
-            statistics.median(numbers(pick(mine, method=method))) for method in ("DPBoost", "NP")
-        )
+    for name in present(rows):
+        mine = pick(rows, data=name)
+        ours, np_ = (statistics.median(values(mine, method=method)) for method in ("DPBoost", "NP"))
         theirs = PUBLISHED.get(_PAPERS_NAME.get(name, name))
         body.append(
             [
@@ -66,15 +64,13 @@ def page(values: Sequence[Value], plan: Plan) -> list[str]:
     faster = sum(float(line[3]) <= float(line[6]) for line in body)
     notes = [f"* {name}: {SETS[name].note}." for name in (line[0] for line in body)]
     return [
-        f"Seconds a tree: median wall time of a fit of {plan.n_trees[0]} trees, bins included, on "
+        f"Seconds a tree: median wall time of a fit of {n_trees_of(rows)} trees, bins included, on "
         "the training rows of a fold, over the number of trees; DPBoost and LightGBM in turn in "
         "one process with one thread each, squared loss, same depth and bins. The paper has ten "
         "cores and larger sets, so compare ratios. "
         f"Ours is at most the paper's on {faster} of {len(body)} sets.",
         "",
         *table(header, body),
-        "",
-        f"Load: {machine_load()}.",
         "",
         *(note for note in notes if not note.endswith(": .")),
     ]

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.dpboost_paper.methods import METHODS, fit_model, staged_scores
-from benchmarks.dpboost_paper.plan import Plan, fold_rows
-from benchmarks.dpboost_paper.rows import Job, Value, numbers, pick
-from benchmarks.dpboost_paper.sets import SETS, Data
+from benchmarks.harness.results import Result, pick, values
 from benchmarks.problems.problem import take
+from benchmarks.reproductions.dpboost.methods import METHODS, fit_model, staged_scores
+from benchmarks.reproductions.dpboost.plan import Plan, fold_rows
+from benchmarks.reproductions.dpboost.rows import Job, n_trees_of, present
+from benchmarks.reproductions.dpboost.sets import SETS, Data
 from benchmarks.summary import table
 
 ROWS = "training rows"
@@ -27,7 +28,7 @@ FROM_MEAN = "share filtered from the exact mean"
 PUBLISHED = {"abalone": 0.0144, "YearPredictionMSD": 0.0806, "synthetic_reg": 0.0}
 
 
-def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
+def measure(job: Job, data: Data, plan: Plan) -> list[Result]:
     """Fit once and return how many training rows have a gradient beyond the bound, tree by tree."""
     train, _ = fold_rows(len(data.y), job.fold)
     model, _ = fit_model(
@@ -46,36 +47,41 @@ def measure(job: Job, data: Data, plan: Plan) -> dict[tuple[int, str], float]:
     dropped = [
         np.abs(found - labels) > half_width for found in (starting, *(scores[t] for t in before))
     ]
-    shares = {(tree + 1, FILTERED): float(np.mean(rows)) for tree, rows in enumerate(dropped)}
-    return shares | {
-        (0, ROWS): float(len(train)),
-        (0, EVER): float(np.mean(np.any(dropped, axis=0))),
-        (0, FROM_MEAN): float(np.mean(np.abs(labels.mean() - labels) > half_width)),
-    }
+    shares = [
+        job.result(FILTERED, np.mean(rows), stage=tree)
+        for tree, rows in enumerate(dropped, start=1)
+    ]
+    return [
+        *shares,
+        job.result(ROWS, len(train)),
+        job.result(EVER, np.mean(np.any(dropped, axis=0))),
+        job.result(FROM_MEAN, np.mean(np.abs(labels.mean() - labels) > half_width)),
+    ]
 
 
-def page(values: Sequence[Value], plan: Plan) -> list[str]:
+def page(rows: Sequence[Result]) -> list[str]:
     """Return shares by set and budget."""
     body = []
-    for name in dict.fromkeys(value.job.data for value in values):
-        mine = pick(values, data=name)
-        for epsilon in sorted({value.job.epsilon for value in mine}, reverse=True):
+    for name in present(rows):
+        mine = pick(rows, data=name)
+        for epsilon in sorted(
+            {row.epsilon for row in mine if row.epsilon is not None}, reverse=True
+        ):
             own = pick(mine, epsilon=epsilon)
-            trees = sorted({value.stage for value in pick(own, measure=FILTERED)})
+            trees = sorted({int(row.x) for row in pick(own, measure=FILTERED)})
             mean = {
-                tree: statistics.fmean(numbers(pick(own, measure=FILTERED, stage=tree)))
-                for tree in trees
+                tree: statistics.fmean(values(own, measure=FILTERED, x=str(tree))) for tree in trees
             }
             theirs = PUBLISHED.get(name, math.nan)
             body.append(
                 [
                     f"{name}, " + ("no noise" if math.isinf(epsilon) else f"epsilon {epsilon:g}"),
-                    f"{statistics.fmean(numbers(pick(own, measure=ROWS))):,.0f}",
+                    f"{statistics.fmean(values(own, measure=ROWS)):,.0f}",
                     f"{mean[trees[0]]:.2%}",
                     f"{statistics.fmean(mean.values()):.2%}",
                     f"{max(mean.values()):.2%}",
                     *(
-                        f"{statistics.fmean(numbers(pick(own, measure=measure))):.2%}"
+                        f"{statistics.fmean(values(own, measure=measure)):.2%}"
                         for measure in (EVER, FROM_MEAN)
                     ),
                     "" if math.isnan(theirs) else f"{theirs:.2%}",
@@ -98,7 +104,7 @@ def page(values: Sequence[Value], plan: Plan) -> list[str]:
         "models without noise (and, to show what noise does, of private models).",
         "",
         "Share of the training rows whose scaled gradient is beyond 1 before a tree of "
-        f"{plan.n_trees[0]} trees, means over folds. *From the mean*: rows whose label is further "
+        f"{n_trees_of(rows)} trees, means over folds. *From the mean*: rows whose label is further "
         "than 1 from the exact mean label, where the paper's code starts.",
         "",
         *table(header, body),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.reproductions.measure import Claim, Measured
-from benchmarks.reproductions.mixture import Mixture
-from benchmarks.reproductions.places import accuracy_of, fit_places
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import Result
+from benchmarks.reproductions.federated_trees.mixture import Mixture
+from benchmarks.reproductions.federated_trees.places import accuracy_of, fit_places
+from benchmarks.reproductions.federated_trees.published import published
+from benchmarks.reproductions.fits import Paper, Piece, measured
 from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.histogram_saving import SavedHistograms
 from dpboost.privacy.neighbours import Neighbours
@@ -23,6 +27,7 @@ from dpboost.rows.site_queries import ImpurityBounds
 
 N_PARTIES = 5
 N_TEST = 2000
+_SMALL = 1.2
 SETTINGS = {"max_bin": 10, "least_rows": 10}
 
 PLAIN = "histograms"
@@ -92,6 +97,11 @@ QUICK = Size(
 )
 
 
+def panel(correlation: float, n_features: int, depth: int) -> str:
+    """Return the name of a panel."""
+    return f"rho {correlation:g}, p {n_features}, depth {depth}"
+
+
 def parties(X: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Divide rows in random order among the parties."""
     return list(zip(np.array_split(X, N_PARTIES), np.array_split(y, N_PARTIES), strict=True))
@@ -103,27 +113,18 @@ def cart(X: np.ndarray, y: np.ndarray, test: tuple[np.ndarray, np.ndarray], dept
     return float(tree.score(*test))
 
 
-def curves(n_rows: int, figure: str, size: Size) -> Iterator[Measured]:
-    """Measure accuracy against epsilon on tables of so many rows."""
-    for correlation in size.correlations:
-        for n_features in size.features:
-            mixture = Mixture(n_features=n_features, correlation=correlation)
-            for depth, repeats in size.repeats.items():
-                data = f"rho {correlation:g}, p {n_features}, depth {depth}"
-                for repeat in range(repeats):
-                    yield from _repeat(mixture, n_rows, depth, repeat, figure, data, size)
-
-
-def _repeat(
-    mixture: Mixture,
+def curves(
+    n_features: int,
+    correlation: float,
     n_rows: int,
     depth: int,
     repeat: int,
     figure: str,
-    data: str,
     size: Size,
-) -> Iterator[Measured]:
-    """Measure all methods on the rows of one repeat."""
+) -> Iterator[Result]:
+    """Accuracy against epsilon: measure all methods on the rows of one repeat."""
+    mixture = Mixture(n_features=n_features, correlation=correlation)
+    data = panel(correlation, n_features, depth)
     random = np.random.default_rng([repeat, n_rows, mixture.n_features, depth])
     X, y = mixture.sample(n_rows, random)
     test = mixture.sample(N_TEST, random)
@@ -159,51 +160,49 @@ def _repeat(
             for method, (recipe, rows) in methods.items()
         }
         for method, accuracy in {**found, **bare}.items():
-            yield Measured(
+            yield measured(
                 figure=figure, data=data, x=epsilon, method=method, repeat=repeat, accuracy=accuracy
             )
 
 
-def shares(size: Size) -> Iterator[Measured]:
+def shares(epsilon: float, repeat: int, size: Size) -> Iterator[Result]:
     """Figure 2: how the budget is divided; 300 rows of 10 features, 7 levels."""
     mixture = Mixture(n_features=10, correlation=0.3)
-    for epsilon in size.share_epsilons:
-        for repeat in range(size.share_repeats):
-            random = np.random.default_rng([repeat, 300])
-            tables, test = parties(*mixture.sample(300, random)), mixture.sample(N_TEST, random)
-            for share in size.shares:
-                methods: dict[str, dict[str, Any]] = {PLAIN: {"recipe": "histograms"}}
-                methods |= {
-                    f"saving, {part:g} for the bounds": {
-                        "recipe": "histograms_saving",
-                        "bounds_share": part,
-                    }
-                    for part in size.bounds_shares
-                }
-                for method, own in methods.items():
-                    fitted = fit_places(
-                        tables,
-                        epsilon=epsilon,
-                        schema=mixture.schema(),
-                        max_depth=7,
-                        leaf_share=share,
-                        **own,
-                        **SETTINGS,
-                    )
-                    yield Measured(
-                        figure="figure 2",
-                        data=f"epsilon {epsilon:g}",
-                        x=share,
-                        method=method,
-                        repeat=repeat,
-                        accuracy=accuracy_of(fitted, *test),
-                    )
+    random = np.random.default_rng([repeat, 300])
+    tables, test = parties(*mixture.sample(300, random)), mixture.sample(N_TEST, random)
+    for share in size.shares:
+        methods: dict[str, dict[str, Any]] = {PLAIN: {"recipe": "histograms"}}
+        methods |= {
+            f"saving, {part:g} for the bounds": {
+                "recipe": "histograms_saving",
+                "bounds_share": part,
+            }
+            for part in size.bounds_shares
+        }
+        for method, own in methods.items():
+            fitted = fit_places(
+                tables,
+                epsilon=epsilon,
+                schema=mixture.schema(),
+                max_depth=7,
+                leaf_share=share,
+                **own,
+                **SETTINGS,
+            )
+            yield measured(
+                figure="figure 2",
+                data=f"epsilon {epsilon:g}",
+                x=share,
+                method=method,
+                repeat=repeat,
+                accuracy=accuracy_of(fitted, *test),
+            )
 
 
 def _share_claims() -> list[Claim]:
     return [
         Claim(
-            figure="figure 2",
+            part="figure 2",
             text=f"leaf shares of .3 to .8 above those outside, epsilon {epsilon:g}",
             above=PLAIN,
             below=PLAIN,
@@ -217,80 +216,87 @@ def _share_claims() -> list[Claim]:
 
 
 def _curve_claims(figure: str) -> list[Claim]:
+    """Return the orderings over all panels of a depth; what we charge is compared as ours."""
     pairs = [
-        (SAVING, PLAIN, "saving above no saving"),
-        (PRINTED, PLAIN, "saving as printed, over budget, above no saving"),
-        (SAVING, LOCAL, "saving above one party's tree"),
-        (PLAIN, LOCAL, "no saving above one party's tree"),
+        (PRINTED, PLAIN, "saving as printed, over budget, above no saving", False),
+        (PRINTED, LOCAL, "saving as printed, over budget, above one party's tree", False),
+        (PLAIN, LOCAL, "no saving above one party's tree", False),
+        (SAVING, PLAIN, "saving, charged, above no saving", True),
+        (SAVING, LOCAL, "saving, charged, above one party's tree", True),
+        (DOUBLED, PLAIN, "2n rows above n rows, no saving", True),
     ]
-    found = []
-    for above, below, text in pairs:
-        for depth in FULL.repeats:
-            if above == PRINTED and depth not in FULL.printed_depths:
-                continue
-            ends = [f"p {p}, depth {depth}" for p in FULL.features]
-            for end in (f"depth {depth}", *ends):
-                for low, high in ((0.0, 1.0), (1.5, 10.0)):
-                    found.append(
-                        Claim(
-                            figure=figure,
-                            text=f"{text}, {end}, epsilon {'2 to 10' if low else 'up to 1'}",
-                            above=above,
-                            below=below,
-                            where=lambda data, x, end=end, low=low, high=high: (
-                                data.endswith(end) and low <= x <= high
-                            ),
-                        )
+    return [
+        Claim(
+            part=figure,
+            text=f"{text}, depth {depth}, epsilon {'above' if low else 'up to'} {_SMALL:g}",
+            above=above,
+            below=below,
+            where=lambda data, place, end=f"depth {depth}", low=low: (
+                data.endswith(end) and (place > _SMALL if low else place <= _SMALL)
+            ),
+            ours=ours,
+        )
+        for above, below, text, ours in pairs
+        for depth in FULL.repeats
+        for low in (False, True)
+    ]
+
+
+def pieces(
+    n_rows: int, figure: str, with_shares: bool, quick: bool, repeats: int | None
+) -> Iterator[Piece]:
+    """Yield what is measured: the shares, then all panels repeat by repeat."""
+    size = QUICK if quick else FULL
+    for epsilon in size.share_epsilons if with_shares else ():
+        for repeat in range(repeats or size.share_repeats):
+            yield Piece(
+                name=f"figure 2, epsilon {epsilon:g}, {repeat}",
+                measure=shares,
+                arguments=(epsilon, repeat, size),
+            )
+    for depth, n_repeats in size.repeats.items():
+        for repeat in range(repeats or n_repeats):
+            for correlation in size.correlations:
+                for n_features in size.features:
+                    yield Piece(
+                        name=f"{figure}, {panel(correlation, n_features, depth)}, {repeat}",
+                        measure=curves,
+                        arguments=(n_features, correlation, n_rows, depth, repeat, figure, size),
                     )
-    return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """A figure, or two, as one page of results."""
-
-    NAME: str
-    TITLE: str
-    figure: str
-    n_rows: int
-    with_shares: bool = False
-
-    @property
-    def AXES(self) -> dict[str, str]:  # noqa: N802 - as the modules of other papers
-        """Quantities on the horizontal axes."""
-        first = {"figure 2": "share of the budget for the leaves"} if self.with_shares else {}
-        return {**first, self.figure: "epsilon"}
-
-    def measure(self, *, quick: bool) -> Iterator[Measured]:
-        """Measure the figures."""
-        size = QUICK if quick else FULL
-        if self.with_shares:
-            yield from shares(size)
-        yield from curves(self.n_rows, self.figure, size)
-
-    def claims(self) -> list[Claim]:
-        """Return what the paper reports."""
-        return [*(_share_claims() if self.with_shares else []), *_curve_claims(self.figure)]
+def _paper(name: str, title: str, figure: str, n_rows: int, *, with_shares: bool = False) -> Paper:
+    """Return a figure, or two, as one page of results."""
+    first = {"figure 2": "share of the budget for the leaves"} if with_shares else {}
+    return Paper(
+        name=name,
+        title=title,
+        axes={**first, figure: "epsilon"},
+        pieces=partial(pieces, n_rows, figure, with_shares),
+        claims=lambda: [*(_share_claims() if with_shares else []), *_curve_claims(figure)],
+        published=partial(published, figure, n_rows),
+        logarithmic=(figure,),
+    )
 
 
-PAGES = (
-    Page(
-        NAME="federated-histograms-250",
-        TITLE="Gubler 2023, figures 2 and 3, 250 rows at five parties",
-        figure="figure 3",
-        n_rows=250,
+PAPERS = (
+    _paper(
+        "federated-histograms-250",
+        "Gubler 2023, figures 2 and 3, 250 rows at five parties",
+        "figure 3",
+        250,
         with_shares=True,
     ),
-    Page(
-        NAME="federated-histograms-1000",
-        TITLE="Gubler 2023, figure 4, 1,000 rows at five parties",
-        figure="figure 4",
-        n_rows=1000,
+    _paper(
+        "federated-histograms-1000",
+        "Gubler 2023, figure 4, 1,000 rows at five parties",
+        "figure 4",
+        1000,
     ),
-    Page(
-        NAME="federated-histograms-100",
-        TITLE="Gubler 2023, figure 5, 100 rows at five parties",
-        figure="figure 5",
-        n_rows=100,
+    _paper(
+        "federated-histograms-100",
+        "Gubler 2023, figure 5, 100 rows at five parties",
+        "figure 5",
+        100,
     ),
 )

@@ -2,134 +2,122 @@
 
 from __future__ import annotations
 
-from benchmarks.reproductions.measure import Claim
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from benchmarks.harness.claims import Claim
 
 #: Ending of the methods that have the constants of the paper; DiffPC4.5 has n + 1 draws besides.
 PAPER = ", paper's constants"
 PRUNED = f"{PAPER}, pruned"
+DRAWS = ", n + 1 draws"
 
+#: The trees that figures 6 and 7 show; the text tells of other shapes.
+TREES = "random trees"
+
+_GAIN = "information gain"
 # Held-out rows over training rows of ten folds.
-_NINTH = 1 / 9
+_ADULT: dict[str, Any] = {"part": "figure 8", "overlap": 1 / 9}
+
+
+def _few(data: str, n_rows: float) -> bool:
+    return data == TREES and n_rows <= 5000
+
+
+def _many(data: str, n_rows: float) -> bool:
+    return data == TREES and n_rows == 50_000
+
+
+def _up_to(most: float, data: str, place: float) -> bool:
+    return place <= most
+
+
+def _from(least: float, data: str, place: float) -> bool:
+    return place >= least
+
+
+def _of(suffix: str, terms: str) -> list[Claim]:
+    """Return the claims on the three scores with the noise of a suffix."""
+    gain, gini, most = f"InfoGain{suffix}", f"Gini{suffix}", f"Max{suffix}"
+    splits = [
+        Claim(part=figure, text=text, above=above, below=below)
+        for figure in ("figure 3", "figure 4")
+        for text, above, below in (
+            ("Max above Gini", most, gini),
+            (f"Gini above {_GAIN}", gini, gain),
+        )
+    ]
+    trees = [
+        Claim(part=figure, text=text, above=above, below=below, where=where)
+        for figure in ("figure 6", "figure 7")
+        for text, above, below, where in (
+            (f"few rows: Max above {_GAIN}", most, gain, _few),
+            (f"50,000 rows at limited depth: {_GAIN} above Max", gain, most, _many),
+        )
+    ]
+    binned, numeric = f"Max, 10 bins{suffix}", f"Max, numeric{suffix}"
+    bins = [
+        Claim(
+            part="figure 5",
+            text="few rows: 10 bins above numeric splits",
+            above=binned,
+            below=numeric,
+            where=partial(_up_to, 1000),
+        ),
+        Claim(
+            part="figure 5",
+            text="5,000 rows: numeric splits above 10 bins",
+            above=numeric,
+            below=binned,
+            where=partial(_from, 5000),
+        ),
+    ]
+    found = [*splits, *trees, *bins, *_on_adult(suffix)]
+    return [replace(claim, text=f"{claim.text}, {terms}") for claim in found]
+
+
+def _on_adult(suffix: str) -> list[Claim]:
+    return [
+        Claim(text=text, above=above, below=below, where=partial(_up_to, 4.0), **_ADULT)
+        for text, above, below in (
+            ("Max above Gini", f"Max{suffix}", f"Gini{suffix}"),
+            (f"Gini above {_GAIN}", f"Gini{suffix}", f"InfoGain{suffix}"),
+        )
+    ]
 
 
 def claims() -> list[Claim]:
-    """Return what the paper reports."""
-    found = []
-    for suffix in (PAPER, ""):
-        terms = "with the paper's constants" if suffix else "with ours"
-        for figure in ("figure 3", "figure 4"):
-            found += [
-                Claim(
-                    figure=figure,
-                    text=f"Max above Gini, {terms}",
-                    above="Max" + suffix,
-                    below="Gini" + suffix,
-                ),
-                Claim(
-                    figure=figure,
-                    text=f"Gini above information gain, {terms}",
-                    above="Gini" + suffix,
-                    below="InfoGain" + suffix,
-                ),
-            ]
-        for figure in ("figure 6", "figure 7"):
-            found += [
-                Claim(
-                    figure=figure,
-                    text=f"few rows: Max above information gain, {terms}",
-                    above="Max" + suffix,
-                    below="InfoGain" + suffix,
-                    where=lambda data, x: x <= 5000,
-                ),
-                Claim(
-                    figure=figure,
-                    text=f"50,000 rows at limited depth: information gain above Max, {terms}",
-                    above="InfoGain" + suffix,
-                    below="Max" + suffix,
-                    where=lambda data, x: x == 50_000,
-                ),
-            ]
-        found += [
-            Claim(
-                figure="figure 8",
-                text=f"Max above Gini, {terms}",
-                above="Max" + suffix,
-                below="Gini" + suffix,
-                where=lambda data, x: x <= 4,
-                overlap=_NINTH,
-            ),
-            Claim(
-                figure="figure 8",
-                text=f"Gini above information gain, {terms}",
-                above="Gini" + suffix,
-                below="InfoGain" + suffix,
-                where=lambda data, x: x <= 4,
-                overlap=_NINTH,
-            ),
-        ]
-    found += [
+    """Return what the paper reports, with its constants, and the same with ours."""
+    sulq = [
+        Claim(text="SuLQ far below", above=f"InfoGain{PAPER}", below="SuLQ", **_ADULT),
         Claim(
-            figure="figure 8",
-            text="Max above Gini, with n + 1 draws",
-            above="Max, n + 1 draws",
-            below="Gini, n + 1 draws",
-            where=lambda data, x: x <= 4,
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="Gini above information gain, with n + 1 draws",
-            above="Gini, n + 1 draws",
-            below="InfoGain, n + 1 draws",
-            where=lambda data, x: x <= 4,
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="one draw above n + 1 draws (ours)",
-            above="Max",
-            below="Max, n + 1 draws",
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 8",
-            text="SuLQ far below",
-            above=f"InfoGain{PAPER}",
-            below="SuLQ",
-            overlap=_NINTH,
-        ),
-        Claim(
-            figure="figure 3",
+            part="figure 3",
             text="SuLQ far below",
             above=f"Max{PAPER}",
             below="SuLQ",
-            where=lambda data, x: x >= 1500,
+            where=partial(_from, 1500),
         ),
-        Claim(
-            figure="figure 6",
-            text="SuLQ far below",
-            above=f"InfoGain{PAPER}",
-            below="SuLQ",
-        ),
+        Claim(part="figure 6", text="SuLQ far below", above=f"InfoGain{PAPER}", below="SuLQ"),
+    ]
+    ours = [
+        *_of("", "with our constants"),
+        *(replace(claim, text=f"{claim.text}{DRAWS}") for claim in _on_adult(DRAWS)),
+        Claim(text="one draw above n + 1 draws", above="Max", below=f"Max{DRAWS}", **_ADULT),
         *(
-            claim
-            for suffix, terms in ((PAPER, "with the paper's constants"), ("", "with ours"))
-            for claim in (
-                Claim(
-                    figure="figure 5",
-                    text=f"few rows: 10 bins above numeric splits, {terms}",
-                    above=f"Max, 10 bins{suffix}",
-                    below=f"Max, numeric{suffix}",
-                    where=lambda data, x: x <= 1000,
-                ),
-                Claim(
-                    figure="figure 5",
-                    text=f"5,000 rows: numeric splits above 10 bins, {terms}",
-                    above=f"Max, numeric{suffix}",
-                    below=f"Max, 10 bins{suffix}",
-                    where=lambda data, x: x == 5000,
-                ),
+            Claim(
+                part=figure,
+                text=f"{score}: pruned above not pruned",
+                above=f"{score}{PRUNED}",
+                below=f"{score}{PAPER}",
+                overlap=overlap,
             )
+            for figure, overlap in (("figure 7", 0.0), ("figure 8", 1 / 9))
+            for score in ("Max", "Gini", "InfoGain")
         ),
     ]
-    return found
+    return [
+        *_of(PAPER, "with the paper's constants"),
+        *sulq,
+        *(replace(claim, ours=True) for claim in ours),
+    ]

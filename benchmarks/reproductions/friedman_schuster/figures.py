@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.harness.results import Result
 from benchmarks.problems import PROBLEMS
-from benchmarks.reproductions.friedman_schuster_claims import PAPER, PRUNED, claims
-from benchmarks.reproductions.measure import Measured, accuracy
-from benchmarks.reproductions.synthetic import (
+from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
+from benchmarks.reproductions.friedman_schuster.claims import DRAWS, PAPER, PRUNED, TREES, claims
+from benchmarks.reproductions.friedman_schuster.synthetic import (
     Concept,
     Domain,
     random_concept,
@@ -29,12 +31,8 @@ from dpboost.recipes.single_tree import friedman_schuster as ours
 from dpboost.rows.class_statistics import ClassStatistics
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
-
-__all__ = ["AXES", "NAME", "TITLE", "claims", "measure"]
-
-NAME = "friedman-schuster"
-TITLE = "Friedman and Schuster 2010, figures 3 to 8"
 
 INFINITE = float("inf")
 N_TEST = 10_000
@@ -135,15 +133,15 @@ class Size:
     budgets: tuple[float, ...]
 
 
-# Half of the paper's 200 runs of a split, a quarter of its 20 runs of a tree and half of its ten
-# cross-validations: the intervals are then a percent or two wide, and all of it takes an hour.
+# A quarter of the paper's 200 runs of a split, two of its 20 runs of each tree and half of its ten
+# cross-validations: the intervals are then a percent or two wide, and all of it takes half an hour.
 FULL = Size(
-    runs=100,
+    runs=50,
     trees=10,
-    runs_of_a_tree=5,
+    runs_of_a_tree=2,
     rows=(100, 300, 600, 1000, 1500, 2000, 3000, 4000, 5000),
-    many_rows=(1000, 2000, 5000, 10_000, 20_000, 35_000, 50_000),
-    shape_runs=2,
+    many_rows=(1000, 2000, 5000, 20_000, 50_000),
+    shape_runs=1,
     shape_rows=(1000, 5000, 50_000),
     shapes=tuple((d, v) for d in (3, 5, 10) for v in (2, 3, 5) if (d, v) != (5, 2)),
     repeats=5,
@@ -189,7 +187,7 @@ def _c45_methods(n_rows: int, **more: Any) -> Methods:
     for name, criterion in SCORES.items():
         methods[name] = {"recipe": "diffp_c45", "criterion": criterion}
         draws = {"criterion": criterion, "threshold_draws": "per_feature"}
-        methods[f"{name}, n + 1 draws"] = {"recipe": "diffp_c45", **draws}
+        methods[f"{name}{DRAWS}"] = {"recipe": "diffp_c45", **draws}
         methods[f"{name}{PAPER}"] = {"recipe": paper, **draws}
         methods[f"{name}{PRUNED}"] = {"recipe": paper, **draws, "prune": True}
     return {name: {**more, **settings} for name, settings in methods.items()}
@@ -206,25 +204,25 @@ def _points(
     *,
     p_noise: float,
     baseline_depth: int | None = None,
-) -> Iterator[Measured]:
+) -> Iterator[Result]:
     """Fit all methods on one training set."""
     random = np.random.default_rng([n_rows, repeat])
     train = sample(concept, domain, n_rows, random, p_noise=p_noise)
     test = sample(concept, domain, N_TEST, random)
     for method, settings in methods.items():
         found = accuracy(train, test, schema=domain.schema(), **settings)
-        yield Measured(
+        yield measured(
             figure=figure, data=data, x=n_rows, method=method, repeat=repeat, accuracy=found
         )
     if baseline_depth is not None:
         cart = DecisionTreeClassifier(max_depth=baseline_depth, random_state=0).fit(*train)
         found = float(np.mean(cart.predict(test[0]) == test[1]))
-        yield Measured(
+        yield measured(
             figure=figure, data=data, x=n_rows, method="CART", repeat=repeat, accuracy=found
         )
 
 
-def single_nodes(size: Size) -> Iterator[Measured]:
+def single_nodes(n_rows: int, run: int) -> Iterator[Result]:
     """Figures 3, 4 and 5: one split is to be found."""
     nominal = Domain()
     mixed = Domain(n_nominal=7, n_numeric=3)
@@ -240,122 +238,142 @@ def single_nodes(size: Size) -> Iterator[Measured]:
         both[f"{name}, 10 bins"] = {"recipe": "diffp_id3", **common}
         both[f"{name}, numeric{PAPER}"] = {"recipe": papers[0], **draws}
         both[f"{name}, 10 bins{PAPER}"] = {"recipe": papers[1], **common}
-    for n_rows in size.rows:
-        for run in range(size.runs):
-            yield from _points(
-                "figure 3", "nominal split", split, nominal, n_rows, run, ids, p_noise=0.1
-            )
-            yield from _points(
-                "figure 4",
-                "numeric split",
-                numeric,
-                mixed,
-                n_rows,
-                run,
-                c45s,
-                p_noise=0.1,
-                baseline_depth=1,
-            )
-            yield from _points(
-                "figure 5", "numeric split", numeric, mixed, n_rows, run, both, p_noise=0.0
-            )
+    yield from _points("figure 3", "nominal split", split, nominal, n_rows, run, ids, p_noise=0.1)
+    yield from _points(
+        "figure 4",
+        "numeric split",
+        numeric,
+        mixed,
+        n_rows,
+        run,
+        c45s,
+        p_noise=0.1,
+        baseline_depth=1,
+    )
+    yield from _points("figure 5", "numeric split", numeric, mixed, n_rows, run, both, p_noise=0.0)
 
 
-def whole_trees(size: Size) -> Iterator[Measured]:
+def _whole(figure: str) -> tuple[Domain, Methods, int | None]:
+    """Return attributes, methods and depth of the tree without privacy of figures 6 and 7."""
+    if figure == "figure 6":
+        return Domain(), _id3_methods(50_000, max_depth=5, epsilon=1.0), None
+    return Domain(n_nominal=7, n_numeric=3), _c45_methods(50_000, max_depth=5, epsilon=1.0), 5
+
+
+def whole_trees(figure: str, tree: int, repeat: int, size: Size) -> Iterator[Result]:
     """Figures 6 and 7: a tree of depth 5 is to be found."""
-    for figure, domain, methods in (
-        ("figure 6", Domain(), _id3_methods(50_000, max_depth=5, epsilon=1.0)),
-        (
-            "figure 7",
-            Domain(n_nominal=7, n_numeric=3),
-            _c45_methods(50_000, max_depth=5, epsilon=1.0),
-        ),
-    ):
-        baseline = 5 if figure == "figure 7" else None
-        for tree in range(size.trees):
-            concept = random_concept(domain, 5, np.random.default_rng([6, tree]))
-            for run in range(size.runs_of_a_tree):
-                for n_rows in size.many_rows:
-                    repeat = tree * size.runs_of_a_tree + run
-                    yield from _points(
-                        figure,
-                        "random trees",
-                        concept,
-                        domain,
-                        n_rows,
-                        repeat,
-                        methods,
-                        p_noise=0.1,
-                        baseline_depth=baseline,
-                    )
+    domain, methods, baseline = _whole(figure)
+    concept = random_concept(domain, 5, np.random.default_rng([6, tree]))
+    for n_rows in size.many_rows:
+        yield from _points(
+            figure,
+            TREES,
+            concept,
+            domain,
+            n_rows,
+            repeat,
+            methods,
+            p_noise=0.1,
+            baseline_depth=baseline,
+        )
 
 
-def other_shapes(size: Size) -> Iterator[Measured]:
+def other_shapes(depth: int, n_values: int, tree: int, repeat: int, size: Size) -> Iterator[Result]:
     """Trees of other depths, and attributes and classes of more values, as the text tells of."""
-    for depth, n_values in size.shapes:
-        domain = Domain(n_values=n_values, n_classes=n_values)
-        methods = {
-            name: settings
-            for name, settings in _id3_methods(50_000, max_depth=depth, epsilon=1.0).items()
-            if name == "ID3" or name.endswith(PAPER)
-        }
-        for tree in range(size.trees):
-            concept = random_concept(domain, depth, np.random.default_rng([6, tree]))
-            for run in range(size.shape_runs):
-                for n_rows in size.shape_rows:
-                    yield from _points(
-                        "figure 6",
-                        f"depth {depth}, {n_values} values",
-                        concept,
-                        domain,
-                        n_rows,
-                        tree * size.shape_runs + run,
-                        methods,
-                        p_noise=0.1,
-                    )
+    domain = Domain(n_values=n_values, n_classes=n_values)
+    methods = {
+        name: settings
+        for name, settings in _id3_methods(50_000, max_depth=depth, epsilon=1.0).items()
+        if name == "ID3" or name.endswith(PAPER)
+    }
+    concept = random_concept(domain, depth, np.random.default_rng([6, tree]))
+    data = f"depth {depth}, {n_values} values"
+    for n_rows in size.shape_rows:
+        yield from _points("figure 6", data, concept, domain, n_rows, repeat, methods, p_noise=0.1)
 
 
-def adult(size: Size) -> Iterator[Measured]:
-    """Figure 8: Adult without rows of missing values, cross-validated."""
+@lru_cache(maxsize=1)
+def _complete_adult() -> tuple[pd.DataFrame, NDArray[np.int64], Any]:
+    """Return Adult without rows of missing values, and what is declared of it."""
     problem = PROBLEMS["adult"]
     X, y = problem.load()
     complete = X.notna().all(axis=1).to_numpy()
-    X, y = X[complete].reset_index(drop=True), y[complete]
-    schema = problem.dictionary.schema()
+    return X[complete].reset_index(drop=True), y[complete], problem.dictionary.schema()
+
+
+def adult(repeat: int, fold: int, size: Size) -> Iterator[Result]:
+    """Figure 8: Adult without rows of missing values, one fold of a cross-validation."""
+    X, y, schema = _complete_adult()
     methods = _c45_methods(50_000, max_depth=5)
     methods["SuLQ"] = {"recipe": "sulq_id3", "criterion": "entropy", "max_depth": 5}
     methods["our best tree, depth 4"] = {"recipe": "best", "max_depth": 4}
-    for repeat in range(size.repeats):
-        folds = KFold(size.folds, shuffle=True, random_state=repeat)
-        for number, (train, test) in enumerate(folds.split(X)):
-            if number == size.used_folds:
-                break
-            parts = (X.iloc[train], y[train]), (X.iloc[test], y[test])
-            key = repeat * size.folds + number
-            bare = accuracy(
-                *parts, schema=schema, recipe="diffp_c45", criterion="entropy", max_depth=5,
-                epsilon=INFINITE,
-            )  # fmt: skip
-            for epsilon in size.budgets:
-                found = {
-                    name: accuracy(*parts, schema=schema, epsilon=epsilon, **settings)
-                    for name, settings in methods.items()
-                }
-                for name, value in {**found, "C4.5 without noise": bare}.items():
-                    yield Measured(
-                        figure="figure 8",
-                        data="Adult, 45,222 rows",
-                        x=epsilon,
-                        method=name,
-                        repeat=key,
-                        accuracy=value,
-                    )
+    folds = KFold(size.folds, shuffle=True, random_state=repeat)
+    train, test = list(folds.split(X))[fold]
+    parts = (X.iloc[train], y[train]), (X.iloc[test], y[test])
+    bare = accuracy(
+        *parts, schema=schema, recipe="diffp_c45", criterion="entropy", max_depth=5,
+        epsilon=INFINITE,
+    )  # fmt: skip
+    for epsilon in size.budgets:
+        found = {
+            name: accuracy(*parts, schema=schema, epsilon=epsilon, **settings)
+            for name, settings in methods.items()
+        }
+        for name, value in {**found, "C4.5 without noise": bare}.items():
+            yield measured(
+                figure="figure 8",
+                data="Adult, 45,222 rows",
+                x=epsilon,
+                method=name,
+                repeat=repeat * size.folds + fold,
+                accuracy=value,
+            )
 
 
-def measure(*, quick: bool) -> Iterator[Measured]:
-    """Measure all figures."""
+def pieces(quick: bool, repeats: int | None) -> Iterator[Piece]:
+    """Yield what is measured; ``repeats`` limits the runs and cross-validations of a point."""
     size = QUICK if quick else FULL
-    yield from single_nodes(size)
-    yield from whole_trees(size)
-    yield from other_shapes(size)
-    yield from adult(size)
+    least = repeats or max(size.runs, size.repeats)
+    for n_rows in size.rows:
+        for run in range(min(size.runs, least)):
+            yield Piece(
+                name=f"figures 3 to 5, {n_rows} rows, {run}",
+                measure=single_nodes,
+                arguments=(n_rows, run),
+            )
+    for tree in range(size.trees):
+        for figure in ("figure 6", "figure 7"):
+            for run in range(min(size.runs_of_a_tree, least)):
+                repeat = tree * size.runs_of_a_tree + run
+                yield Piece(
+                    name=f"{figure}, tree {tree}, {run}",
+                    measure=whole_trees,
+                    arguments=(figure, tree, repeat, size),
+                )
+        for depth, n_values in size.shapes:
+            for run in range(min(size.shape_runs, least)):
+                repeat = tree * size.shape_runs + run
+                yield Piece(
+                    name=f"depth {depth}, {n_values} values, tree {tree}, {run}",
+                    measure=other_shapes,
+                    arguments=(depth, n_values, tree, repeat, size),
+                )
+    for repeat in range(min(size.repeats, least)):
+        for fold in range(size.used_folds):
+            yield Piece(
+                name=f"figure 8, {repeat}, fold {fold}",
+                measure=adult,
+                arguments=(repeat, fold, size),
+            )
+
+
+PAPERS = (
+    Paper(
+        name="friedman-schuster",
+        title="Friedman and Schuster 2010, figures 3 to 8",
+        axes=AXES,
+        pieces=pieces,
+        claims=claims,
+        logarithmic=("figure 6", "figure 7"),
+    ),
+)

@@ -1,1 +1,1 @@
-"""Experiments on local privacy with public data: the tables and figures of the LPDT paper."""
+"""Decision Tree for Locally Private Estimation with Public Data (LPDT), NeurIPS 2023."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.local.baselines import (
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import Result, pick
+from benchmarks.harness.style import Panel
+from benchmarks.reproductions.lpdt.baselines import (
     Scale,
     deconvolution_predictions,
     deconvolution_rows,
     histogram_predictions,
 )
-from benchmarks.local.plots import figure_of, line
-from benchmarks.local.rows import LocalRow, mean_of
-from benchmarks.local.synthetic import MECHANISMS, fitted
-from benchmarks.local.synthetic import draw as draw_rows
-from benchmarks.local.trees import RULES
+from benchmarks.reproductions.lpdt.rows import MSE, mean_of
+from benchmarks.reproductions.lpdt.synthetic import MECHANISMS, fitted
+from benchmarks.reproductions.lpdt.synthetic import draw as draw_rows
+from benchmarks.reproductions.lpdt.trees import RULES
 from benchmarks.summary import table
 
 _DEPTHS = (1, 2, 3, 4, 5, 6)
@@ -29,51 +31,51 @@ _SIDES = 8
 _BANDWIDTH = 0.1
 
 
-def measure(repeats: int) -> list[LocalRow]:
+def measure(repeat: int) -> list[Result]:
     """Return errors over depth, leaf size and epsilon: 6,000 private, 2,000 public, 2,000 test."""
     rows = []
-    for repeat in range(repeats):
-        X, y = draw_rows(6_000, repeat)
-        public = draw_rows(2_000, 90_000 + repeat)
-        X_test, y_test = draw_rows(2_000, 50_000 + repeat)
+    X, y = draw_rows(6_000, repeat)
+    public = draw_rows(2_000, 90_000 + repeat)
+    X_test, y_test = draw_rows(2_000, 50_000 + repeat)
 
-        def note(
-            panel: str,
-            method: str,
-            epsilon: float,
-            setting: object,
-            predicted: np.ndarray,
-            *,
-            repeat: int = repeat,
-            y_test: np.ndarray = y_test,
-        ) -> None:
-            rows.append(
-                LocalRow(
-                    problem=panel,
-                    method=method,
-                    epsilon=epsilon,
-                    setting=str(setting),
-                    repeat=repeat,
-                    value=float(np.mean((predicted - y_test[: len(predicted)]) ** 2)),
-                )
+    def note(
+        panel: str,
+        method: str,
+        epsilon: float,
+        setting: object,
+        predicted: np.ndarray,
+        *,
+        repeat: int = repeat,
+        y_test: np.ndarray = y_test,
+    ) -> None:
+        rows.append(
+            Result(
+                data=panel,
+                method=method,
+                epsilon=epsilon,
+                x=str(setting),
+                repeat=repeat,
+                measure=MSE,
+                value=float(np.mean((predicted - y_test[: len(predicted)]) ** 2)),
             )
+        )
 
-        for mechanism, label in MECHANISMS.items():
-            for epsilon in _EPSILONS:
-                shared = {"epsilon": epsilon, "mechanism": mechanism}
-                for depth in _DEPTHS:
-                    predict = fitted(X, y, public, **shared, max_depth=depth, min_samples_leaf=15)
-                    note("depth", label, epsilon, depth, predict(X_test))
-                for leaf in _LEAVES:
-                    predict = fitted(X, y, public, **shared, max_depth=6, min_samples_leaf=leaf)
-                    note("leaf size", label, epsilon, leaf, predict(X_test))
-            for epsilon, method in itertools.product(_SWEEP, RULES):
-                shared = {"epsilon": epsilon, "mechanism": mechanism}
-                predict = fitted(X, y, public, **shared, rule=RULES[method])
-                predicted = predict(X_test)
-                note("epsilon", f"{method}, {label}", epsilon, "", predicted)
-        for method, epsilon, predicted in _baselines(X, y, public, X_test, repeat):
-            note("epsilon", method, epsilon, "", predicted)
+    for mechanism, label in MECHANISMS.items():
+        for epsilon in _EPSILONS:
+            shared = {"epsilon": epsilon, "mechanism": mechanism}
+            for depth in _DEPTHS:
+                predict = fitted(X, y, public, **shared, max_depth=depth, min_samples_leaf=15)
+                note("depth", label, epsilon, depth, predict(X_test))
+            for leaf in _LEAVES:
+                predict = fitted(X, y, public, **shared, max_depth=6, min_samples_leaf=leaf)
+                note("leaf size", label, epsilon, leaf, predict(X_test))
+        for epsilon, method in itertools.product(_SWEEP, RULES):
+            shared = {"epsilon": epsilon, "mechanism": mechanism}
+            predict = fitted(X, y, public, **shared, rule=RULES[method])
+            predicted = predict(X_test)
+            note("epsilon", f"{method}, {label}", epsilon, "", predicted)
+    for method, epsilon, predicted in _baselines(X, y, public, X_test, repeat):
+        note("epsilon", method, epsilon, "", predicted)
     return rows
 
 
@@ -109,7 +111,7 @@ def _baselines(
     return found
 
 
-def page(rows: Sequence[LocalRow]) -> list[str]:
+def page(rows: Sequence[Result]) -> list[str]:
     """Return a table for each panel."""
     lines = [
         "Mean squared error for y = sin(16 x) + N(0, 1), x from N(0.5, 0.025), with 6,000 private, "
@@ -144,35 +146,44 @@ def _methods() -> list[str]:
     return [*(f"{method}, {label}" for label, method in pairs), "PHIST", "APHIST", "DECONV"]
 
 
-def _mean(rows: Sequence[LocalRow], panel: str, method: str, epsilon: float, setting: str) -> float:
-    found = mean_of(rows, problem=panel, method=method, epsilon=epsilon, setting=setting)
+def _mean(rows: Sequence[Result], panel: str, method: str, epsilon: float, setting: str) -> float:
+    found = mean_of(rows, data=panel, method=method, epsilon=epsilon, x=setting)
     assert found is not None
     return found.mean
 
 
-def draw(rows: Sequence[LocalRow]) -> bytes:
+def claims(rows: Sequence[Result]) -> list[Claim]:
+    """Return that LPDT is ahead of the private histograms at every budget."""
+    return [
+        Claim(
+            text=f"{rule}, {label}, below {kind}",
+            above=f"{rule}, {label}",
+            below=kind,
+            data="epsilon",
+            lower_is_better=True,
+            ours=mechanism != "ratio",
+        )
+        for mechanism, label in MECHANISMS.items()
+        for rule in RULES
+        for kind in ("PHIST", "APHIST")
+    ]
+
+
+def panels(rows: Sequence[Result]) -> list[Panel]:
     """Return a panel for depth, leaf size and epsilon, a row for each mechanism."""
-
-    def fill(panels: Any) -> None:
-        for place, label in enumerate(MECHANISMS.values()):
-            for panel, name, settings in (
-                (panels[place][0], "depth", _DEPTHS),
-                (panels[place][1], "leaf size", _LEAVES),
-            ):
-                for epsilon in _EPSILONS:
-                    wanted = {"problem": name, "method": label, "epsilon": epsilon}
-                    means = [mean_of(rows, **wanted, setting=str(value)) for value in settings]
-                    line(panel, settings, means, f"epsilon {epsilon:g}")
-                panel.set(title=label, xlabel=name, ylabel="mean squared error")
-                panel.legend(fontsize=8)
-            last = panels[place][2]
-            for method in [f"{rule}, {label}" for rule in RULES] + ["PHIST", "APHIST"]:
-                means = [
-                    mean_of(rows, problem="epsilon", method=method, epsilon=epsilon)
-                    for epsilon in _SWEEP
-                ]
-                line(last, _SWEEP, means, method.split(",")[0])
-            last.set(title=label, xlabel="epsilon", ylim=(0.95, 1.8))
-            last.legend(fontsize=8)
-
-    return figure_of(len(MECHANISMS), 3, fill)
+    found = []
+    for label in MECHANISMS.values():
+        for data, axis in (("depth", "depth"), ("leaf size", "public rows of a leaf")):
+            mine = [
+                replace(row, method=f"{label}, epsilon {row.epsilon:g}", epsilon=None)
+                for row in pick(rows, data=data, method=label)
+            ]
+            found.append(
+                Panel(title=label, x_label=axis, y_label=MSE, rows=mine, limits=(0.95, 1.8))
+            )
+        methods = [*(f"{rule}, {label}" for rule in RULES), "PHIST", "APHIST", "DECONV"]
+        mine = [row for row in pick(rows, data="epsilon") if row.method in methods]
+        found.append(
+            Panel(title=label, x_label="epsilon", y_label=MSE, rows=mine, limits=(0.95, 1.8))
+        )
+    return found

@@ -4,63 +4,67 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.local.plots import figure_of, line
-from benchmarks.local.rows import LocalRow, mean_of
-from benchmarks.local.synthetic import MECHANISMS
-from benchmarks.local.trees import Sizes, Split
-from benchmarks.local.wine import EPSILONS, division
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import Result, pick
+from benchmarks.harness.style import Panel
+from benchmarks.reproductions.lpdt.rows import MSE, mean_of
+from benchmarks.reproductions.lpdt.synthetic import MECHANISMS
+from benchmarks.reproductions.lpdt.trees import Sizes, Split
+from benchmarks.reproductions.lpdt.wine import EPSILONS, division
 from benchmarks.summary import table
 
 #: Shares of public rows among those that shape the tree; the rest are private rows.
+#: Test rows over private ones.
+OVERLAP = 1 / 4
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
-def measure(repeats: int) -> list[LocalRow]:
+def measure(repeat: int) -> list[Result]:
     """Return errors when private rows join the public ones that shape the tree."""
     rows = []
-    for repeat in range(repeats):
-        split = division(repeat)
-        random = np.random.default_rng(repeat)
-        for share in SHARES:
-            # As many rows shape the tree at every share.
-            n_rows = len(split.y_public)
-            n_public = round(share * n_rows)
-            mine = random.permutation(n_rows)[:n_public]
-            theirs = random.permutation(len(split.y))[: n_rows - n_public]
-            mixed = Split(
-                np.vstack([split.X_public[mine], split.X[theirs]]),
-                np.concatenate([split.y_public[mine], split.y[theirs]]),
-                split.X,
-                split.y,
-                split.X_test,
-                split.y_test,
-            )
-            for mechanism, epsilon in itertools.product(MECHANISMS, EPSILONS):
-                error = mixed.lpdt_error("LPDT-M", mechanism, epsilon, Sizes())
-                rows.append(
-                    LocalRow(
-                        problem="wine",
-                        method=MECHANISMS[mechanism],
-                        epsilon=epsilon,
-                        setting=str(share),
-                        repeat=repeat,
-                        value=error,
-                    )
+    split = division(repeat)
+    random = np.random.default_rng(repeat)
+    for share in SHARES:
+        # As many rows shape the tree at every share.
+        n_rows = len(split.y_public)
+        n_public = round(share * n_rows)
+        mine = random.permutation(n_rows)[:n_public]
+        theirs = random.permutation(len(split.y))[: n_rows - n_public]
+        mixed = Split(
+            np.vstack([split.X_public[mine], split.X[theirs]]),
+            np.concatenate([split.y_public[mine], split.y[theirs]]),
+            split.X,
+            split.y,
+            split.X_test,
+            split.y_test,
+        )
+        for mechanism, epsilon in itertools.product(MECHANISMS, EPSILONS):
+            error = mixed.lpdt_error("LPDT-M", mechanism, epsilon, Sizes())
+            rows.append(
+                Result(
+                    data="wine",
+                    method=MECHANISMS[mechanism],
+                    epsilon=epsilon,
+                    x=str(share),
+                    repeat=repeat,
+                    measure=MSE,
+                    value=error,
                 )
+            )
     return rows
 
 
-def page(rows: Sequence[LocalRow]) -> list[str]:
+def page(rows: Sequence[Result]) -> list[str]:
     """Return one line a mechanism and epsilon."""
     body = [
         [
             f"{label}, {epsilon:g}",
             *(
-                f"{mean_of(rows, method=label, epsilon=epsilon, setting=str(share)):3}"
+                f"{mean_of(rows, method=label, epsilon=epsilon, x=str(share)):3}"
                 for share in SHARES
             ),
         ]
@@ -74,18 +78,34 @@ def page(rows: Sequence[LocalRow]) -> list[str]:
     return [note, "", *table(["mechanism, epsilon", *map(str, SHARES)], body)]
 
 
-def draw(rows: Sequence[LocalRow]) -> bytes:
+def claims(rows: Sequence[Result]) -> list[Claim]:
+    """Return that few public rows of another distribution are better than many."""
+    return [
+        Claim(
+            text=f"{label}: a share of {SHARES[0]:g} below one of {SHARES[-1]:g}",
+            above=label,
+            below=label,
+            where=lambda data, place: place == SHARES[0],
+            below_where=lambda data, place: place == SHARES[-1],
+            lower_is_better=True,
+            overlap=OVERLAP,
+            ours=mechanism != "ratio",
+        )
+        for mechanism, label in MECHANISMS.items()
+    ]
+
+
+def panels(rows: Sequence[Result]) -> list[Panel]:
     """Return a panel for each mechanism."""
-
-    def fill(panels: Any) -> None:
-        for panel, label in zip(panels[0], MECHANISMS.values(), strict=True):
-            for epsilon in EPSILONS:
-                means = [
-                    mean_of(rows, method=label, epsilon=epsilon, setting=str(share))
-                    for share in SHARES
-                ]
-                line(panel, SHARES, means, f"epsilon {epsilon:g}")
-            panel.set(title=label, xlabel="share of public rows", ylabel="mean squared error")
-            panel.legend(fontsize=8)
-
-    return figure_of(1, len(MECHANISMS), fill)
+    return [
+        Panel(
+            title=label,
+            x_label="share of public rows",
+            y_label=MSE,
+            rows=[
+                replace(row, method=f"epsilon {row.epsilon:g}", epsilon=None)
+                for row in pick(rows, method=label)
+            ],
+        )
+        for label in MECHANISMS.values()
+    ]

@@ -1,67 +1,162 @@
-"""Running an experiment on local privacy, and its page.
-
-The generic runner divides tables in two and repeats a few times; these experiments have public,
-private and test rows, tuned sizes, many repeats and a signed-rank test: a kind of their own.
-"""
+"""The tables and figures of the LPDT paper as runs."""
 
 from __future__ import annotations
 
-import csv
-import importlib
-import io
-from collections.abc import Sequence
-from pathlib import Path
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import Any
 
-from benchmarks.files import write_atomically
-from benchmarks.local.catalogue import LocalRun
-from benchmarks.local.rows import LocalRow
-from benchmarks.report import machine_class
-from benchmarks.versions import versions
-
-NOTES = Path(__file__).parents[1] / "notes"
+from benchmarks.harness.claims import judged, sections
+from benchmarks.harness.results import Result, Results
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.harness.style import draw
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.reproductions.lpdt import figure1, figure2, figure4, speed, table2, table3
+from benchmarks.reproductions.lpdt.problems import LOCAL_PROBLEMS
+from dpboost.local.registry import MECHANISMS
 
 _NOISE = (
     "Divisions of the rows have fixed seeds. The noise of the reports is fresh entropy of the "
     "operating system, as in use: a second run gives other figures."
 )
+_TUNING_DIVISIONS = 3
+
+Arguments = tuple[Any, ...]
 
 
-def run_local(
-    run: LocalRun, folder: Path, *, quick: bool = False, repeats: int | None = None
-) -> str:
-    """Run, write the result files into ``folder`` and return the Markdown one."""
-    module = importlib.import_module(f"benchmarks.local.{run.module}")
-    name = f"{run.name}-quick" if quick else run.name
-    options = " --quick" if quick else "" if repeats is None else f" --repeats {repeats}"
-    if repeats is None:
-        repeats = run.quick_repeats if quick else run.repeats
-    rows = module.measure(repeats)
-    lines = [f"# {name}", "", run.description, "", *module.page(rows), ""]
-    if hasattr(module, "draw"):
-        write_atomically(folder / f"{name}.png", module.draw(rows))
-        lines += [f"![{name}]({name}.png)", ""]
-    notes = NOTES / f"{run.name}.md"
-    if notes.is_file():
-        lines += [notes.read_text(encoding="utf-8").strip(), ""]
-    used = ", ".join(f"{package} {version}" for package, version in versions().items())
-    lines += [
-        f"{repeats} repeats. {_NOISE}",
-        "",
-        f"Command: `python -m benchmarks run {run.name}{options}`",
-        "",
-        f"Versions: {used}. Machine: {machine_class()}.",
-        "",
-    ]
-    page = "\n".join(lines)
-    write_atomically(folder / f"{name}.csv", to_csv(rows).encode())
-    write_atomically(folder / f"{name}.md", page.encode())
-    return page
+def _by_repeat(repeats: int) -> Iterator[Arguments]:
+    yield from ((repeat,) for repeat in range(repeats))
 
 
-def to_csv(rows: Sequence[LocalRow]) -> str:
-    """Return the rows as comma-separated text with a header."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fieldnames=list(LocalRow.__annotations__), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(vars(row) for row in rows)
-    return stream.getvalue()
+def _by_table(repeats: int) -> Iterator[Arguments]:
+    for name in LOCAL_PROBLEMS:
+        yield from ((name, repeat, min(repeats, _TUNING_DIVISIONS)) for repeat in range(repeats))
+
+
+def _by_mechanism(repeats: int) -> Iterator[Arguments]:
+    yield from ((name, repeat) for repeat in range(repeats) for name in MECHANISMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalPaper:
+    """A table or figure.
+
+    Attributes
+    ----------
+    name, description : str
+    module : module
+        With ``measure(*arguments)``, ``page(rows)`` and perhaps ``claims(rows)`` and
+        ``panels(rows)``.
+    repeats, quick_repeats : int
+        In full and in the short form.
+    arguments : callable
+        From the number of repeats to the arguments of every unit.
+    columns : int
+        Panels beside each other.
+    timed : bool
+    """
+
+    name: str
+    description: str
+    module: ModuleType
+    repeats: int
+    quick_repeats: int
+    arguments: Callable[[int], Iterator[Arguments]] = _by_repeat
+    columns: int = 2
+    timed: bool = False
+
+    def run(self) -> Run:
+        """Return the run."""
+        return Run(
+            name=self.name,
+            description=self.description,
+            plan=self._plan,
+            body=self._body,
+            draw=self._draw if hasattr(self.module, "panels") else None,
+            noise=_NOISE,
+            timed=self.timed,
+        )
+
+    def _plan(self, request: Request) -> Plan:
+        repeats = request.repeats or (self.quick_repeats if request.quick else self.repeats)
+        code = hashlib.sha256(inspect.getsource(self.module).encode()).hexdigest()[:12]
+        stated = {"run": self.name, "code": code, "versions": dpboost_recipes.versions()}
+        units = [
+            Unit(
+                name=", ".join(map(str, own)),
+                settings=digest(stated),
+                measure=partial(self.module.measure, *own),
+            )
+            for own in self.arguments(repeats)
+        ]
+        return Plan(units=units, facts={"repeats": str(repeats)})
+
+    def _body(self, results: Results) -> list[str]:
+        rows = results.rows
+        lines = list(self.module.page(rows))
+        if hasattr(self.module, "claims"):
+            lines = [*_verdicts(self.module, rows), *lines]
+        return [f"{results.facts['repeats']} repeats.", "", *lines]
+
+    def _draw(self, results: Results) -> bytes:
+        return draw(self.module.panels(results.rows), columns=self.columns)
+
+
+def _verdicts(module: ModuleType, rows: Sequence[Result]) -> list[str]:
+    return sections(judged(module.claims(rows), rows))
+
+
+PAPERS = (
+    LocalPaper(
+        name="lpdt-table2",
+        description="Table 2 of the LPDT paper: public rows like the private ones.",
+        module=table2,
+        repeats=50,
+        quick_repeats=3,
+        arguments=_by_table,
+    ),
+    LocalPaper(
+        name="lpdt-table3",
+        description="Table 3 of the LPDT paper, on wine instead of taxi trips: red wines are "
+        "public, white ones private.",
+        module=table3,
+        repeats=20,
+        quick_repeats=3,
+    ),
+    LocalPaper(
+        name="lpdt-figure1",
+        description="Figure 1 of the LPDT paper: the same model with and without public rows.",
+        module=figure1,
+        repeats=50,
+        quick_repeats=3,
+    ),
+    LocalPaper(
+        name="lpdt-figure2",
+        description="Figure 2 of the LPDT paper: error against depth, leaf size and epsilon.",
+        module=figure2,
+        repeats=20,
+        quick_repeats=2,
+        columns=3,
+    ),
+    LocalPaper(
+        name="lpdt-figure4",
+        description="Figure 4 of the LPDT paper, wine: error against the share of public rows of "
+        "another distribution.",
+        module=figure4,
+        repeats=20,
+        quick_repeats=2,
+    ),
+    LocalPaper(
+        name="lpdt-speed",
+        description="A million reports, encoded and added up on one thread.",
+        module=speed,
+        repeats=3,
+        quick_repeats=1,
+        arguments=_by_mechanism,
+        timed=True,
+    ),
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.local.trees import Predict, collected, drawn_by
+from benchmarks.reproductions.lpdt.trees import Predict, collected, drawn_by
 from dpboost import LPDTPartition
 
 MECHANISMS = {
@@ -54,7 +54,7 @@ def fitted(
         Public rows.
     epsilon : float
     mechanism : str
-        As in `benchmarks.local.trees.collected`.
+        As in `benchmarks.reproductions.lpdt.trees.collected`.
     rule : {"max_edge", "variance"}
     **sizes
         ``max_depth`` and ``min_samples_leaf``; by default they are chosen on public rows.

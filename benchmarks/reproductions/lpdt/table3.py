@@ -4,64 +4,99 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from benchmarks.local.baselines import Scale, histogram_predictions, tree_predictions
-from benchmarks.local.rows import LocalRow, mean_of
-from benchmarks.local.synthetic import MECHANISMS
-from benchmarks.local.trees import RULES, Sizes
-from benchmarks.local.wine import EPSILONS, division
+from benchmarks.harness.claims import Claim
+from benchmarks.harness.results import Result
+from benchmarks.reproductions.lpdt.baselines import Scale, histogram_predictions, tree_predictions
+from benchmarks.reproductions.lpdt.figure4 import OVERLAP
+from benchmarks.reproductions.lpdt.rows import MSE, mean_of
+from benchmarks.reproductions.lpdt.synthetic import MECHANISMS
+from benchmarks.reproductions.lpdt.trees import RULES, Sizes
+from benchmarks.reproductions.lpdt.wine import EPSILONS, division
 from benchmarks.summary import table
 
 
-def measure(repeats: int) -> list[LocalRow]:
+def measure(repeat: int) -> list[Result]:
     """Return errors of trees on public and on private rows, of LPDT and of the histograms."""
-    rows = []
-    for repeat in range(repeats):
-        split = division(repeat)
-        found = [
-            ("DT, public", 0.0, tree_predictions(split.X_public, split.y_public, split.X_test)),
-            ("DT, private", 0.0, tree_predictions(split.X, split.y, split.X_test)),
-            ("constant", 0.0, np.full(len(split.y_test), split.y.mean())),
-        ]
-        scale = Scale.of(split.X_public, split.y_public)
-        for epsilon, kind in itertools.product(EPSILONS, ("PHIST", "APHIST")):
-            predicted = histogram_predictions(
-                split.X,
-                split.y,
-                split.X_test,
-                scale,
-                epsilon=epsilon,
-                n_sides=2,
-                adjusted=kind == "APHIST",
-                random=np.random.default_rng(repeat),
-            )
-            found.append((kind, epsilon, predicted))
-        errors = [(method, epsilon, split.error(values)) for method, epsilon, values in found]
-        for method, epsilon, mechanism in itertools.product(RULES, EPSILONS, MECHANISMS):
-            error = split.lpdt_error(method, mechanism, epsilon, Sizes())
-            errors.append((f"{method}, {MECHANISMS[mechanism]}", epsilon, error))
-        rows += [
-            LocalRow(
-                problem="wine",
-                method=method,
-                epsilon=epsilon,
-                setting="",
-                repeat=repeat,
-                value=value,
-            )
-            for method, epsilon, value in errors
-        ]
-    return rows
+    split = division(repeat)
+    found: list[tuple[str, float | None, np.ndarray]] = [
+        ("DT, public", None, tree_predictions(split.X_public, split.y_public, split.X_test)),
+        ("DT, private", None, tree_predictions(split.X, split.y, split.X_test)),
+        ("constant", None, np.full(len(split.y_test), split.y.mean())),
+    ]
+    scale = Scale.of(split.X_public, split.y_public)
+    for epsilon, kind in itertools.product(EPSILONS, ("PHIST", "APHIST")):
+        predicted = histogram_predictions(
+            split.X,
+            split.y,
+            split.X_test,
+            scale,
+            epsilon=epsilon,
+            n_sides=2,
+            adjusted=kind == "APHIST",
+            random=np.random.default_rng(repeat),
+        )
+        found.append((kind, epsilon, predicted))
+    errors = [(method, epsilon, split.error(values)) for method, epsilon, values in found]
+    for method, epsilon, mechanism in itertools.product(RULES, EPSILONS, MECHANISMS):
+        error = split.lpdt_error(method, mechanism, epsilon, Sizes())
+        errors.append((f"{method}, {MECHANISMS[mechanism]}", epsilon, error))
+    return [
+        Result(
+            data="wine",
+            method=method,
+            epsilon=epsilon,
+            x="",
+            repeat=repeat,
+            measure=MSE,
+            value=value,
+        )
+        for method, epsilon, value in errors
+    ]
 
 
-def page(rows: Sequence[LocalRow]) -> list[str]:
+def claims(rows: Sequence[Result]) -> list[Claim]:
+    """Return what the paper reports of its pair of unlike tables."""
+    found = []
+    for mechanism, label in MECHANISMS.items():
+        shared: dict[str, Any] = {
+            "lower_is_better": True,
+            "overlap": OVERLAP,
+            "ours": mechanism != "ratio",
+        }
+        for epsilon in EPSILONS:
+            found.append(
+                Claim(
+                    text=f"LPDT-M, {label}, below a tree on public rows, epsilon {epsilon:g}",
+                    above=f"LPDT-M, {label}",
+                    below="DT, public",
+                    where=lambda data, place, own=epsilon: place == own,
+                    **shared,
+                )
+            )
+        for kind in ("PHIST", "APHIST"):
+            found.append(
+                Claim(
+                    text=f"LPDT-M, {label}, at epsilon 4 below {kind} at 8",
+                    above=f"LPDT-M, {label}",
+                    below=kind,
+                    where=lambda data, place: place == EPSILONS[0],
+                    below_where=lambda data, place: place == EPSILONS[-1],
+                    **shared,
+                )
+            )
+    return found
+
+
+def page(rows: Sequence[Result]) -> list[str]:
     """Return one line a method."""
     methods = list(dict.fromkeys(row.method for row in rows))
     body = []
     for method in methods:
-        plain = mean_of(rows, method=method, epsilon=0.0)
+        plain = mean_of(rows, method=method, epsilon=None)
         line = [
             f"{mean_of(rows, method=method, epsilon=epsilon) if plain is None else plain:3}"
             for epsilon in EPSILONS

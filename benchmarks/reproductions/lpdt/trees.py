@@ -10,7 +10,6 @@ import numpy as np
 
 from dpboost import LPDTAggregator, LPDTPartition
 from dpboost.local.collection import ReportPlan
-from dpboost.local.shrunken_cells import raw_scores
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -38,13 +37,9 @@ def collected(
         Private rows.
     """
     drawn = drawn_by(mechanism)
-    server = LPDTAggregator(partition, epsilon, mechanism=drawn)
+    estimate = "paper" if mechanism == "ratio" else "shrunken"
+    server = LPDTAggregator(partition, epsilon, mechanism=drawn, estimate=estimate)
     server.add_many(ReportPlan.of(partition, epsilon, drawn).encode(X, y))
-    if mechanism == "ratio":
-        estimates = server.estimates()
-        positive = np.maximum(estimates.counts, 1.0)[:, np.newaxis]
-        leaves = raw_scores(estimates.sums / positive, partition.labels)[:, 0]
-        return lambda rows: leaves[partition.cells(partition.read(rows))]
     ensemble = server.to_ensemble()
     return lambda rows: ensemble.predict(partition.read(rows))
 

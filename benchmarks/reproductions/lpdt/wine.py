@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.local.problems import LOCAL_PROBLEMS
-from benchmarks.local.trees import Split
+from benchmarks.reproductions.lpdt.problems import LOCAL_PROBLEMS
+from benchmarks.reproductions.lpdt.trees import Split
 
 EPSILONS = (4.0, 6.0, 8.0)
 

@@ -1,0 +1,79 @@
+"""The page of a run: what it shows, its tables, what is kept beside them, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+#: Between the items of a fact that is a list.
+SEPARATOR = " | "
+
+NOISE = (
+    "Divisions of the rows and public randomness have fixed seeds. The noise of the private "
+    "methods is fresh entropy of the operating system in each fit, as in use: a second run gives "
+    "other figures, off by about as much as the standard errors say."
+)
+_SHORT = "This is the short form of the run: fewer repeats, points or tables than in full."
+
+
+def markdown(
+    *,
+    name: str,
+    description: str,
+    figure: bool,
+    body: Sequence[str],
+    notes: str,
+    facts: Mapping[str, str],
+    noise: str,
+    timed: bool,
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    name, description : str
+        Of the run.
+    figure : bool
+        Whether there is an image of its name.
+    body : sequence of str
+        Lines of Markdown.
+    notes : str
+        What is kept beside the figures.
+    facts : mapping of str to str
+        Of the results.
+    noise : str
+        What is fixed and what is fresh.
+    timed : bool
+        Whether the load of the machine is told.
+    """
+    lines = [f"# {name}", "", description, ""]
+    if facts.get("form") == "quick":
+        lines += [_SHORT, ""]
+    if figure:
+        lines += [f"![{name}]({name}.png)", ""]
+    lines += [*body, ""]
+    if facts.get("not run"):
+        lines += [
+            "## Not run",
+            "",
+            *(f"* {item}" for item in facts["not run"].split(SEPARATOR)),
+            "",
+        ]
+    if notes.strip():
+        lines += [notes.strip(), ""]
+    lines += ["## How", "", *_how(facts, noise, timed)]
+    # Sections leave an empty line behind; two of them are one.
+    tidy = [line for place, line in enumerate(lines) if line or (place and lines[place - 1])]
+    return "\n".join(tidy) + "\n"
+
+
+def _how(facts: Mapping[str, str], noise: str, timed: bool) -> Iterator[str]:
+    if "command" in facts:
+        yield f"* Command: `{facts['command']}`"
+    if "versions" in facts:
+        yield f"* Versions: {facts['versions']}"
+    if "machine" in facts:
+        load = f"; load: {facts['load']}" if timed and "load" in facts else ""
+        yield f"* Machine: {facts['machine']}{load}"
+    yield f"* Seeds: {noise}"
+    if facts.get("other files"):
+        yield f"* Files that are not the publisher's: {facts['other files']}"

@@ -1,0 +1,38 @@
+"""Every run by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from benchmarks.harness.run import Run
+
+
+@cache
+def runs() -> dict[str, Run]:
+    """Return the runs in the order in which they are listed.
+
+    They are imported when they are asked for: some need built kernels and optional packages.
+    """
+    from benchmarks.catalogue import EXPERIMENTS
+    from benchmarks.cluster.runs import CLUSTER_RUNS
+    from benchmarks.federated.accuracy import FEDERATED_ACCURACY
+    from benchmarks.federated.traffic import FEDERATED_TRAFFIC
+    from benchmarks.guarantees.runs import AUDIT
+    from benchmarks.labels import LABELS
+    from benchmarks.memory import MEMORY
+    from benchmarks.reproductions.papers import PAPER_RUNS
+    from benchmarks.runner import as_run
+    from benchmarks.timing.runs import TIMED_RUNS
+
+    found = [
+        *map(as_run, EXPERIMENTS.values()),
+        AUDIT,
+        *PAPER_RUNS,
+        FEDERATED_ACCURACY,
+        FEDERATED_TRAFFIC,
+        *CLUSTER_RUNS,
+        *TIMED_RUNS,
+        LABELS,
+        MEMORY,
+    ]
+    return {run.name: run for run in found}

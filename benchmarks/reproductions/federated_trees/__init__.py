@@ -1,0 +1,1 @@
+"""Gubler, "Secure and Interpretable: Federated Differentially Private Decision Trees", 2023."""

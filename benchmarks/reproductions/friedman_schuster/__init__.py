@@ -1,0 +1,1 @@
+"""Friedman and Schuster, "Data Mining with Differential Privacy", KDD 2010."""

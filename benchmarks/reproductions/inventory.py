@@ -1,0 +1,250 @@
+"""Every figure and table of the five papers, and what there is of it here.
+
+The state of an item is read from the files of results: it is *full* when its run is there in its
+full form on what the paper used, a *stand-in* when the data or the sizes are others, a *quick form*
+when only that is there. What cannot be had is named once, here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.harness.results import read
+from benchmarks.harness.run import QUICK
+
+DPBOOST = "DPBoost (Li, Wu, Wen, He; AAAI 2020)"
+LPDT = "LPDT (NeurIPS 2023)"
+TOPDOWN = "DP-TopDown (Wang, Dick, Balcan; 2020)"
+FEDERATED = "Federated trees (Gubler; 2023)"
+FRIEDMAN = "Friedman and Schuster (KDD 2010)"
+
+#: What no publisher offers in a form or size that can be had here, and why.
+MISSING = {
+    "real-sim": "its publisher's file is not at hand; news20 stands in",
+    "the full covtype": "its publisher's file is not at hand; a random sixth of its rows stands in",
+    "SUSY": "its publisher's file of 2.4 GB is not at hand",
+    "YearPredictionMSD": "its publisher's file is not at hand",
+    "taxi trips": "the challenge that handed them out has ended; the wines stand in",
+    "Avazu": "its publisher asks for a login",
+}
+
+_DIAGRAM = "a drawing, nothing is measured in it"
+_SETS = "stand-ins or smaller sets for real-sim, covtype, SUSY, YearPredictionMSD and synthetic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A figure or table.
+
+    Attributes
+    ----------
+    paper, name : str
+    shows : str
+        In a few words.
+    run : str
+        Name of the run; empty without one.
+    stand_in : str
+        What is other than in the paper.
+    nothing : str
+        Why there is nothing.
+    part : str
+        Part of the results that it is, where the run has several figures.
+    """
+
+    paper: str
+    name: str
+    shows: str
+    run: str = ""
+    stand_in: str = ""
+    nothing: str = ""
+    part: str = ""
+
+    def file(self, folder: Path) -> Path | None:
+        """Return the file of its results: the full form, or else the short one."""
+        for ending in ("", QUICK):
+            path = folder / f"{self.run}{ending}.csv"
+            if self.run and path.is_file() and self._is_in(path):
+                return path
+        return None
+
+    def _is_in(self, path: Path) -> bool:
+        try:
+            rows = read(path).rows
+        except BenchmarkError:
+            return False
+        return not self.part or any(row.part == self.part for row in rows)
+
+    def state(self, folder: Path) -> str:
+        """Return what there is of it."""
+        if self.nothing:
+            return self.nothing
+        path = self.file(folder)
+        if path is None:
+            return f"not measured yet: `python -m benchmarks run {self.run}`"
+        kind = "quick form" if path.stem.endswith(QUICK) else "full"
+        if self.stand_in:
+            kind = "stand-in" if kind == "full" else f"{kind}, stand-in"
+            return f"{kind}: {self.stand_in}"
+        return kind
+
+
+def _dpboost(name: str, shows: str, run: str = "", **more: str) -> Item:
+    return Item(paper=DPBOOST, name=name, shows=shows, run=run, **more)
+
+
+def _topdown(number: int, shows: str, *, stand_in: str = "", nothing: str = "") -> Item:
+    return Item(
+        paper=TOPDOWN,
+        name=f"figure {number}",
+        shows=shows,
+        run="" if nothing else "dp-topdown",
+        stand_in=stand_in,
+        nothing=nothing,
+        part="" if nothing else f"figure {number}",
+    )
+
+
+def _friedman(number: int, shows: str, stand_in: str = "") -> Item:
+    return Item(
+        paper=FRIEDMAN,
+        name=f"figure {number}",
+        shows=shows,
+        run="friedman-schuster",
+        stand_in=stand_in,
+        part=f"figure {number}",
+    )
+
+
+_RUNS = "fewer repeats than the paper's 50"
+ITEMS = (
+    _dpboost("figure 1", "the two levels of boosting", nothing=f"cannot be had: {_DIAGRAM}"),
+    _dpboost("table 1", "the data sets", nothing="cannot be had: a list of data, nothing measured"),
+    _dpboost("figure 2", "errors against epsilon, 50 trees", "figure2", stand_in=_SETS),
+    _dpboost("figure 3", "convergence to 1,000 trees", "figure3", stand_in=_SETS),
+    _dpboost("figure 4", "leaf clipping", "figure4", stand_in=_SETS),
+    _dpboost(
+        "figure 5",
+        "errors against epsilon, 20 trees",
+        "figure2",
+        stand_in="the three small sets",
+        part="20 trees",
+    ),
+    _dpboost(
+        "figure 6",
+        "errors against epsilon, 40 trees",
+        "figure2",
+        stand_in="the three small sets",
+        part="40 trees",
+    ),
+    _dpboost("figure 7", "1,000 trees, 20 in an ensemble", "figure7", stand_in=_SETS),
+    _dpboost("figure 8", "1,000 trees, 40 in an ensemble", "figure8", stand_in=_SETS),
+    _dpboost("table 2", "time of a tree", "table2", stand_in="100 trees, one thread; " + _SETS),
+    _dpboost("table 3", "rows that the filter drops", "table3", stand_in=_SETS),
+    Item(
+        paper=LPDT,
+        name="table 1",
+        shows="complexities",
+        nothing="cannot be had: formulas, nothing is measured in it",
+    ),
+    Item(paper=LPDT, name="figure 1", shows="with and without public rows", run="lpdt-figure1"),
+    Item(paper=LPDT, name="figure 2", shows="depth, leaf size and epsilon", run="lpdt-figure2"),
+    Item(
+        paper=LPDT,
+        name="table 2",
+        shows="errors on real tables",
+        run="lpdt-table2",
+        stand_in="11 of its 14 tables; the others are not at hand",
+    ),
+    Item(
+        paper=LPDT,
+        name="table 3",
+        shows="public rows unlike private ones",
+        run="lpdt-table3",
+        stand_in="wines in the place of taxi trips",
+    ),
+    Item(
+        paper=LPDT,
+        name="figure 3",
+        shows="fares in and out of a zone",
+        nothing="cannot be had: it shows taxi trips, which are not at hand",
+    ),
+    Item(paper=LPDT, name="figure 4 (a)", shows="share of public rows, wine", run="lpdt-figure4"),
+    Item(
+        paper=LPDT,
+        name="figure 4 (b)",
+        shows="share of public rows, taxi trips",
+        nothing="cannot be had: the taxi trips are not at hand",
+    ),
+    _topdown(1, "share of the leaves, Adult and Bank"),
+    _topdown(
+        2, "accuracy against alpha", stand_in="Avazu and the credit card clients are left out"
+    ),
+    _topdown(3, "sizes of the training set", stand_in="Adult and Bank"),
+    _topdown(
+        4,
+        "share of the leaves, other sets",
+        nothing="not measured: figure 1 has the same on two sets",
+    ),
+    _topdown(5, "training accuracy and size of trees", nothing="not measured yet"),
+    _topdown(6, "training accuracy of figure 3", nothing="not measured yet"),
+    Item(
+        paper=FEDERATED,
+        name="figure 1",
+        shows="an example of a tree",
+        nothing=f"cannot be had: {_DIAGRAM}",
+    ),
+    Item(
+        paper=FEDERATED,
+        name="figure 2",
+        shows="how the budget is divided",
+        run="federated-histograms-250",
+        stand_in=_RUNS,
+        part="figure 2",
+    ),
+    *(
+        Item(
+            paper=FEDERATED,
+            name=f"figure {number}",
+            shows=f"accuracy against epsilon, {n_rows} rows",
+            run=f"federated-histograms-{n_rows}",
+            stand_in=_RUNS,
+        )
+        for number, n_rows in ((3, 250), (4, 1000), (5, 100))
+    ),
+    Item(
+        paper=FRIEDMAN,
+        name="figure 1",
+        shows="access to private data",
+        nothing=f"cannot be had: {_DIAGRAM}",
+    ),
+    Item(
+        paper=FRIEDMAN,
+        name="figure 2",
+        shows="a Pareto frontier",
+        nothing="cannot be had: an example with made-up algorithms",
+    ),
+    Item(
+        paper=FRIEDMAN,
+        name="table 1",
+        shows="accuracy and deviations of figure 3",
+        run="friedman-schuster",
+        part="figure 3",
+    ),
+    _friedman(3, "a nominal split"),
+    _friedman(4, "a numeric split", "CART in the place of J48"),
+    _friedman(5, "numeric splits or ten bins"),
+    _friedman(6, "trees of nominal attributes"),
+    _friedman(7, "trees of mixed attributes", "CART in the place of J48"),
+    _friedman(8, "Adult"),
+)
+
+
+def lines(folder: Path) -> Iterator[str]:
+    """Yield a line for every figure and table, then one for everything that cannot be had."""
+    for item in ITEMS:
+        yield f"{item.paper}, {item.name} ({item.shows}): {item.state(folder)}"
+    for name, why in MISSING.items():
+        yield f"cannot be had here: {name}: {why}"

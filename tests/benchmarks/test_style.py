@@ -1,0 +1,57 @@
+"""The one way of drawing."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.harness.results import Result
+from benchmarks.harness.style import Panel, colour, draw, line_style, panels_of, spread
+
+
+def rows(method="m", values=(0.1, 0.2), x="1"):
+    return [
+        Result(data="d", method=method, x=x, repeat=repeat, measure="m", value=value)
+        for repeat, value in enumerate(values)
+    ]
+
+
+def test_a_method_has_one_colour_and_its_variants_too():
+    assert colour("DPBoost") == colour("DPBoost, logistic") == colour("DPBoost*")
+    assert colour("Max") != colour("Gini")
+    assert colour("nobody knows") == colour("nobody knows, at all")
+    assert [line_style(name) for name in ("Max", "Max, pruned", "CART, not private")] == [
+        "-", "--", ":"
+    ]  # fmt: skip
+
+
+def test_names_stand_apart_and_stay_near():
+    assert spread([0.2, 0.8], 0.1) == pytest.approx([0.2, 0.8])
+    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    for shares in ([0.0, 0.0, 0.0], [1.0, 1.0], [0.1, 0.11, 0.5, 0.52, 0.9]):
+        found = spread(shares, 0.1)
+        assert min(found) >= -1e-9
+        assert max(found) <= 1 + 1e-9
+        assert all(b - a >= 0.1 - 1e-9 for a, b in zip(found, found[1:], strict=False))
+    assert spread([], 0.1) == []
+
+
+def test_an_image_is_a_thousand_pixels_wide_and_small():
+    pytest.importorskip("matplotlib")
+    published = Result(data="d", method="m", x="1", measure="published m", value=0.15)
+    panels = [
+        Panel(
+            title="t",
+            x_label="x",
+            y_label="y",
+            rows=[*rows(), *rows(x="2"), *rows("far", (9.0, 9.5)), *rows("flat", x="")],
+            published=[published],
+            limits=(0.0, 1.0),
+            ticks=True,
+        ),
+        *panels_of(rows(), "x", "y", log_x=True),
+        Panel(title="nothing", x_label="x", y_label="y", rows=[]),
+    ]
+    image = draw(panels)
+    assert image.startswith(b"\x89PNG")
+    assert int.from_bytes(image[16:20], "big") == 1000
+    assert len(image) < 200_000
