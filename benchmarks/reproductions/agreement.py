@@ -89,7 +89,7 @@ def _dpboost(shelf: Shelf) -> Sentences:
             if text.endswith("all epsilons"):
                 yield f"{text}: {counts(own)}, of {len(own)} sets ({link})."
         yield _near_np(main, link)
-    for run in ("figure3", "figure7", "figure8"):
+    for run in ("figure3", "figure3-code", "figure7", "figure8"):
         found = shelf.find(run)
         if found is not None:
             yield from _later_trees(run, errors(found[0].rows), found[1])
@@ -126,7 +126,7 @@ def _later_trees(run: str, rows: Sequence[Result], link: str) -> Sentences:
         return
     parts = []
     for name in present(rows):
-        for method in ("DPBoost", "PARA", "DPBoost, logistic"):
+        for method in dict.fromkeys(row.method for row in rows if row.x):
             first, last = (
                 mean_of(rows, data=name, method=method, x=str(stage)) for stage in (50, stages[-1])
             )

@@ -12,6 +12,7 @@ from benchmarks.reproductions.dpboost.methods import METHODS
 from benchmarks.reproductions.dpboost.published import (
     CODE,
     FROZEN,
+    LOGISTIC,
     TEXT,
     Borders,
     Grower,
@@ -150,3 +151,20 @@ def test_bins_of_the_rows_and_public_ones():
     assert borders.feature_of.tolist() == [0, 0, 1]
     equal = Borders.equal([(0.0, 4.0)], 4)
     assert equal.cells(np.array([[0.5], [1.0], [3.5]])).ravel().tolist() == [0, 0, 3]
+
+
+def test_the_logistic_branch_takes_hessians_and_understates_what_a_row_moves():
+    boosted = boosting(LOGISTIC, n_bins=254)
+    scores, labels = np.array([0.0, 2.0]), np.array([1.0, -1.0])
+    gradients, hessians = boosted._derivatives(scores, labels)
+    share = 1 / (1 + np.exp(-2.0))
+    assert gradients == pytest.approx([-0.5, share])
+    assert hessians == pytest.approx([0.25, share * (1 - share)])
+    # Two rows of one leaf: the exact leaf values differ by more than the stated sensitivity.
+    one = -gradients[0] / (hessians[0] + published.REG_LAMBDA)
+    assert one > 1 / (1 + published.REG_LAMBDA)
+    X, y = rows(2_000)
+    signs = np.where(y > 0, 1.0, -1.0)
+    held_out, truth = rows(200, seed=1)
+    found = last(boosted, X, signs, held_out)
+    assert np.mean(np.sign(found) == np.sign(truth)) > 0.98

@@ -48,6 +48,7 @@ _LOGISTIC = (
     "DPBoost, logistic",
     "best",
     "best, pure epsilon",
+    "DPBoost, the released code's, logistic (not private)",
 )
 
 
@@ -301,6 +302,11 @@ _PAIRS_3 = (
     ("DPBoost, logistic", "DPBoost", True),
     ("best", "DPBoost", True),
     ("best", "DPBoost, logistic", True),
+    (
+        "DPBoost, the released code's, logistic (not private)",
+        "DPBoost, the released code's (not private)",
+        True,
+    ),
 )
 
 

@@ -113,7 +113,12 @@ def _without_clipping(setting: Setting) -> BoostingLoop:
 UNCLIPPED = replace(DPBOOST, name="dpboost without leaf clipping", build=_without_clipping)
 RECIPES: Mapping[str, Any] = MappingProxyType({"without leaf clipping": UNCLIPPED})
 READINGS = MappingProxyType(
-    {"text": published.TEXT, "code": published.CODE, "frozen": published.FROZEN}
+    {
+        "text": published.TEXT,
+        "code": published.CODE,
+        "frozen": published.FROZEN,
+        "logistic": published.LOGISTIC,
+    }
 )
 
 _FEW_SETS = ("adult", "cod-rna", "abalone")
@@ -147,6 +152,14 @@ FROZEN = Method(
     honest=False,
     sets=_FEW_SETS,
 )
+CODE_LOGISTIC = Method(
+    name="DPBoost, the released code's, logistic (not private)",
+    kind="published",
+    loss="logistic",
+    settings={"reading": "logistic"},
+    honest=False,
+    sets=_FEW_SETS,
+)
 UNCLIPPED_METHOD = Method(
     name="DPBoost without leaf clipping",
     kind="recipe",
@@ -175,6 +188,7 @@ METHODS: MappingProxyType[str, Method] = MappingProxyType(
             TEXT,
             CODE,
             FROZEN,
+            CODE_LOGISTIC,
             UNCLIPPED_METHOD,
             *(logistic(method) for method in (NP, SEQ, PARA, OURS)),
         )
@@ -217,7 +231,9 @@ def fit(
         mean = float(np.mean(data.numbers[train]))
         return Outcome(scores={n_trees: np.full(len(test), mean)}, seconds=0.0, n_trees=0)
     if method.kind == "published":
-        return _published(method, data, train, test, epsilon, n_trees, stages, seed)
+        return _published(
+            method, data, train, test, epsilon, n_trees, stages, seed, trees_per_ensemble
+        )
     model, seconds = fit_model(
         method,
         data,
@@ -337,6 +353,7 @@ def _published(
     n_trees: int,
     stages: list[int],
     seed: int,
+    trees_per_ensemble: int,
 ) -> Outcome:
     assert epsilon is not None
     X, bounds = data.matrix()
@@ -346,7 +363,7 @@ def _published(
         n_bins=data.set.max_bin,
         epsilon=epsilon,
         n_trees=n_trees,
-        trees_per_ensemble=min(TREES_PER_ENSEMBLE, n_trees),
+        trees_per_ensemble=min(trees_per_ensemble, n_trees),
         start_from_mean=not data.is_classes,
         seed=seed,
     )
