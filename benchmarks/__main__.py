@@ -11,7 +11,7 @@ from benchmarks._compat import import_pandas
 from benchmarks.budgets import DESCRIPTION as BUDGET_DESCRIPTION
 from benchmarks.budgets import NAME as BUDGET
 from benchmarks.errors import BenchmarkError
-from benchmarks.files import DATA_VARIABLE
+from benchmarks.files import DATA_VARIABLE, PublishedFile
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, Request, carry_out, draw_again, write_page
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.registry import runs
@@ -23,7 +23,7 @@ def list_all(folder: Path) -> Iterator[str]:
     """Yield data sets, runs, and every figure and table of the papers with its state."""
     yield "data:"
     for problem in ALL_PROBLEMS.values():
-        paths = ", ".join(file.path for file in problem.files) or problem.made_by
+        paths = ", ".join(map(_where, problem.files)) or problem.made_by
         yield f"  {problem.name:18} {problem.task}; {paths}; {problem.source}"
     yield "runs:"
     for run in runs().values():
@@ -31,6 +31,15 @@ def list_all(folder: Path) -> Iterator[str]:
     yield f"  {BUDGET:25} {BUDGET_DESCRIPTION}"
     yield "figures and tables of the papers:"
     yield from (f"  {line}" for line in papers(folder))
+
+
+def _where(file: PublishedFile) -> str:
+    """Return the path of a file, and how an outsider gets it where that is not a download."""
+    if file.url is not None:
+        return file.path
+    if file.original is not None:
+        return f"{file.path} (converted from {file.original.url}, untried)"
+    return f"{file.path} (not offered for download in this form)"
 
 
 def write_pages(folder: Path, *, figures: bool) -> None:

@@ -20,6 +20,27 @@ Fetch = Callable[[str], bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Original:
+    """What a publisher offers in another form.
+
+    Attributes
+    ----------
+    url : str
+        Address, https only.
+    convert : callable
+        From the publisher's bytes to those that are read here. Neither it nor the address has
+        been tried, so no digest is recorded: that of the first conversion is kept.
+    """
+
+    url: str
+    convert: Callable[[bytes], bytes]
+
+    def __post_init__(self) -> None:
+        """Refuse a source that could be altered on its way."""
+        _check_https(self.url, self.url)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PublishedFile:
     """One file of a public data set.
 
@@ -36,17 +57,25 @@ class PublishedFile:
         one is refused from then on.
     page : str, optional
         Where the publisher offers the file to those who log in; for messages.
+    original : Original, optional
+        What the publisher offers instead of these bytes, where ``url`` is ``None``.
     """
 
     path: str
     url: str | None
     sha256: str | None
     page: str | None = None
+    original: Original | None = None
 
     def __post_init__(self) -> None:
         """Refuse a source that could be altered on its way."""
-        if self.url is not None and not self.url.startswith("https://"):
-            raise ValueError(f"The source of {self.path} must be an https address.")
+        if self.url is not None:
+            _check_https(self.url, self.path)
+
+
+def _check_https(url: str, what: str) -> None:
+    if not url.startswith("https://"):
+        raise ValueError(f"The source of {what} must be an https address.")
 
 
 def sha256_of(path: Path) -> str:
@@ -109,19 +138,43 @@ def locate(
             raise _unavailable(file, Path(folder), f"{DATA_VARIABLE} is set to a folder without it")
         return path
     path = cache_folder(environment) / file.path
-    if file.url is None:
+    if file.url is None and file.original is None:
         raise _unavailable(file, None, "it is not offered for download in this form")
     if path.is_file():
-        expected = file.sha256 or _first_digest(path)
+        # The recorded digest is of the copy that was read here, not of what a converter makes.
+        expected = (file.sha256 if file.url is not None else None) or _first_digest(path)
         if sha256_of(path) != expected:
             raise DataFileError(
-                f"{path} is not the file published at {file.url}: its SHA-256 digest differs from "
-                f"{expected}. Delete it to download it again, or set {DATA_VARIABLE} to use a "
+                f"{path} is not the file published at {_address(file)}: its SHA-256 digest differs "
+                f"from {expected}. Delete it to download it again, or set {DATA_VARIABLE} to use a "
                 "folder of your own."
             )
         return path
-    _download(file, path, fetch)
+    if file.url is not None:
+        _download(file, path, fetch)
+    else:
+        _convert(file, path, fetch)
     return path
+
+
+def _address(file: PublishedFile) -> str | None:
+    return file.original.url if file.url is None and file.original is not None else file.url
+
+
+def _convert(file: PublishedFile, path: Path, fetch: Fetch) -> None:
+    """Download what the publisher offers and keep it in the form that is read here."""
+    folder = path.parents[len(Path(file.path).parts) - 1]
+    assert file.original is not None
+    try:
+        content = file.original.convert(fetch(file.original.url))
+    except OSError as error:
+        raise _unavailable(file, folder, f"the download failed ({error})") from error
+    except (KeyError, ValueError, ImportError) as error:
+        reason = f"what {file.original.url} offers does not convert ({error}); it was never tried"
+        raise _unavailable(file, folder, reason) from error
+    digest = hashlib.sha256(content).hexdigest()
+    write_atomically(_digest_path(path), f"{digest}\n".encode())
+    write_atomically(path, content)
 
 
 def _download(file: PublishedFile, path: Path, fetch: Fetch) -> None:
@@ -174,6 +227,8 @@ def _unavailable(file: PublishedFile, folder: Path | None, reason: str) -> DataF
     if file.url is not None:
         where = file.path if folder is None else folder / file.path
         advice = f"Download {file.url} and put it at {where}, or {variable}"
+    elif file.original is not None:
+        advice = f"Convert {file.original.url} by hand, or {variable}"
     elif file.page is not None:
         advice = f"Get it from {file.page} and put it at " + (
             f"{folder / file.path}."

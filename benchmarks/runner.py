@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import figure, peer_page, report
 from benchmarks.alone import fit_alone
-from benchmarks.errors import PeerUnavailableError
+from benchmarks.errors import BenchmarkError, DataFileError, PeerUnavailableError
 from benchmarks.experiments import Experiment, Method
 from benchmarks.guarantees.marks import marks
 from benchmarks.guarantees.readings import releases
@@ -124,7 +124,15 @@ def _plan(experiment: Experiment, bench: Bench, request: Request) -> Plan:
         experiment = dataclasses.replace(experiment, splits=experiment.splits[: request.repeats])
     experiment, missing = without_missing_peers(experiment, bench)
     libraries = {name: bench.load_library(name) for name in _library_names(experiment)}
-    data = {name: bench.problems[name].local_digests() for name in experiment.problems}
+    data, gone = {}, {}
+    for name in experiment.problems:
+        try:
+            data[name] = bench.problems[name].local_digests()
+        except DataFileError as error:
+            gone[name] = str(error)
+    if not data:
+        raise BenchmarkError(" ".join(gone.values()))
+    experiment = dataclasses.replace(experiment, problems=tuple(data))
     load = functools.lru_cache(maxsize=1)(lambda name: bench.problems[name].load())
 
     def measure(cell: Cell, method: Method) -> list[Result]:
@@ -148,8 +156,10 @@ def _plan(experiment: Experiment, bench: Bench, request: Request) -> Plan:
         for (problem, method), reason in experiment.omitted.items()
         if problem in experiment.problems and method in names
     ]
+    # Where files were looked for is a matter of this machine.
+    absent = [f"{name}: its file is not at hand" for name in gone]
     facts = {
-        "not run": SEPARATOR.join([*missing.values(), *omitted]),
+        "not run": SEPARATOR.join([*missing.values(), *absent, *omitted]),
         "other files": ", ".join(others),
     }
     if experiment.alone:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import declared_frame, numbers, read_table, same_bounds
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _FILE = PublishedFile(
     path="blog_feedback/BlogFeedback.zip",
     url=None,
+    original=ORIGINALS["blog_feedback/BlogFeedback.zip"],
     sha256="f0fef7c16080b5e48ea589ede8d3f0448fe820d82a9aa7c7e66d331b1e028ae0",
 )
 _MEMBER = "blogData_train.csv"

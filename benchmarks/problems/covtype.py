@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import (
     array_frame,
@@ -77,6 +78,7 @@ COVTYPE_7 = _scaled_problem("covtype_7", {number: number - 1 for number in range
 _RAW_FILE = PublishedFile(
     path="covtype_odds_cover/cover.npz",
     url=None,
+    original=ORIGINALS["covtype_odds_cover/cover.npz"],
     sha256="04a4672ee029d5d6824c03ac68e208db23412eb8275d6017d2471c5af9af1d20",
 )
 RAW_BOUNDS = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import declared_frame, numbers, read_table
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _FILE = PublishedFile(
     path="diamonds/diamonds.csv",
     url=None,
+    original=ORIGINALS["diamonds/diamonds.csv"],
     sha256="0e7164799468299f8dc09b006cf396c43717c3dc71f947f0a32cc6e199895b46",
 )
 _DICTIONARY = DataDictionary(

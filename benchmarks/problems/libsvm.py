@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem, SplitProtocol, StratifiedSplit
 from benchmarks.problems.tables import array_frame, class_numbers, read_svmlight, same_bounds
 
@@ -60,6 +61,7 @@ COD_RNA = _binary_problem(
         PublishedFile(
             path="cod_rna/cod-rna.reconstructed.libsvm.gz",
             url=None,
+            original=ORIGINALS["cod_rna/cod-rna.reconstructed.libsvm.gz"],
             sha256="77bdda703b6efd4c64c3a003741cc24866381d9f4a62cbe696c8d118dead4b51",
         ),
     ),
@@ -98,6 +100,7 @@ W8A = _binary_problem(
 _IJCNN1_FILE = PublishedFile(
     path="ijcnn1/ijcnn1.mat",
     url=None,
+    original=ORIGINALS["ijcnn1/ijcnn1.mat"],
     sha256="d6c45434ac100a448e177a78473f875edef43aa6caf64909dc5e185d268a0aaa",
 )
 # The collection's page: ten indicators, then values scaled into [-1, 1].

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.errors import DataFileError
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import array_frame, class_numbers, same_bounds
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FILE = PublishedFile(
     path="mnist/mnist_reconstructed.npz",
     url=None,
+    original=ORIGINALS["mnist/mnist_reconstructed.npz"],
     sha256="abc9d5fccaee8d058d315a3542f6b8b9fd8d05efc4f3675db0bba790f5334c96",
 )
 _NAMES = tuple(f"pixel{number}" for number in range(784))

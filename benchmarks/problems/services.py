@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import class_numbers, declared_frame, numbers, read_table, words
 
@@ -105,6 +106,7 @@ KC_HOUSE = Problem(
 _CREDIT_FILE = PublishedFile(
     path="default_credit/UCI_Credit_Card.csv",
     url=None,
+    original=ORIGINALS["default_credit/UCI_Credit_Card.csv"],
     sha256="1dbd482cde20ce8b78b5721cf125646d318cef4f1ad30fe5803807447de13686",
 )
 _MONTHS = range(1, 7)
@@ -145,6 +147,7 @@ DEFAULT_CREDIT = Problem(
 _TELCO_FILE = PublishedFile(
     path="telco_churn/Telco_Customer_Churn.csv",
     url=None,
+    original=ORIGINALS["telco_churn/Telco_Customer_Churn.csv"],
     sha256="88be4b93fbe0cc83421af1c503794c97c342eca914c1576db7c276e61d61358a",
 )
 _YES_OR_NO = ("No", "Yes")

@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks._compat import import_pandas
 from benchmarks.files import PublishedFile
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.problem import DataDictionary, Problem
 from benchmarks.problems.tables import class_numbers, declared_frame, numbers, read_table
 
@@ -46,11 +47,13 @@ _WINE_FILES = {
     "red": PublishedFile(
         path="wine_quality/winequality-red.csv",
         url=None,
+        original=ORIGINALS["wine_quality/winequality-red.csv"],
         sha256="e5679c6181ed6747ea3b3bcd822abe4442ce96955a064721fce6d4e28397cdc5",
     ),
     "white": PublishedFile(
         path="wine_quality/winequality-white.csv",
         url=None,
+        original=ORIGINALS["wine_quality/winequality-white.csv"],
         sha256="9be11c4ba67fb9f1bcbca4222ef939bc80b05cd3e3650136058d91efd2215078",
     ),
 }
@@ -95,6 +98,7 @@ WINE = Problem(
 _CCPP_FILE = PublishedFile(
     path="ccpp/Folds5x2_pp.csv",
     url=None,
+    original=ORIGINALS["ccpp/Folds5x2_pp.csv"],
     sha256="36d15df96523b0b53476026bd380fa6c99db6773522f0b64ae90daace03980f0",
 )
 _CCPP = DataDictionary(
@@ -184,6 +188,7 @@ MUSHROOM = Problem(
 _AIR_FILE = PublishedFile(
     path="air_quality/AirQualityUCI.csv",
     url=None,
+    original=ORIGINALS["air_quality/AirQualityUCI.csv"],
     sha256="aab959c9d3e500e5449fc4463b2453167ec8ab311e07482457c1daab6164cdd3",
 )
 _AIR_LABEL = "C6H6(GT)"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.catalogue import EXPERIMENTS
-from benchmarks.errors import PeerUnavailableError
+from benchmarks.errors import BenchmarkError, DataFileError, PeerUnavailableError
 from benchmarks.experiments import Comparison, Target
 from benchmarks.harness.results import Results
 from benchmarks.harness.run import Request
@@ -80,6 +80,22 @@ def test_what_is_not_run_is_a_fact(experiment, bench):
     gaps = dataclasses.replace(experiment, omitted={("ramp", "shifted"): "it is too large"})
     assert plan_of(gaps, bench).facts["not run"] == "shifted on ramp: it is too large"
     assert names(experiment, bench, repeats=1).keys() == names(experiment, bench, quick=True).keys()
+
+
+def test_a_table_that_is_not_at_hand_is_skipped_and_named(experiment, bench, problem):
+    gone = dataclasses.replace(problem, name="gone")
+
+    def missing():
+        raise DataFileError("It is not here.")
+
+    object.__setattr__(gone, "local_digests", missing)
+    problems = {"ramp": problem, "gone": gone}
+    more = dataclasses.replace(bench, problems=problems)
+    plan = plan_of(dataclasses.replace(experiment, problems=("gone", "ramp")), more)
+    assert len(plan.units) == 6
+    assert plan.facts["not run"] == "gone: its file is not at hand"
+    with pytest.raises(BenchmarkError, match="It is not here"):
+        plan_of(dataclasses.replace(experiment, problems=("gone",)), more)
 
 
 def test_a_page_is_of_what_was_measured(experiment, bench):

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.files import PublishedFile, locate
 from benchmarks.problems import PROBLEMS
+from benchmarks.problems.originals import ORIGINALS
 from benchmarks.problems.tables import read_table
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -42,7 +43,7 @@ class LocalProblem:
 
 def _last_column(name: str, path: str, sha256: str, n_columns: int, **options: Any) -> LocalProblem:
     """Return a problem over one delimited file whose last column is the label."""
-    file = PublishedFile(path=path, url=None, sha256=sha256)
+    file = PublishedFile(path=path, url=None, sha256=sha256, original=ORIGINALS[path])
 
     def read(paths: Mapping[str, Path]) -> Rows:
         table = read_table(paths[path], n_columns, **options).to_numpy(dtype=np.float64)
