@@ -63,6 +63,8 @@ _PUBLISHED = "#8a8a8a"
 _STYLES = ("-", "--", "-.")
 _WIDTH = 10.0
 _DPI = 100
+#: Of the axis above and below the lines, as a part of their range.
+_ROOM = 0.4
 
 
 def colour(method: str) -> str:
@@ -168,7 +170,9 @@ def _fill(axes: Any, panel: Panel) -> None:
         _line(axes, method, points, spots, panel, ends)
     if panel.limits is not None:
         axes.set_ylim(*panel.limits)
-    axes.set_title(panel.title, fontsize=9)
+    elif not panel.log_y:
+        _look_at_the_lines(axes, [*panel.rows, *panel.published])
+    axes.set_title(panel.title, fontsize=9, loc="left")
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)
     axes.tick_params(labelsize=7)
@@ -177,6 +181,15 @@ def _fill(axes: Any, panel: Panel) -> None:
         axes.minorticks_off()
     axes.grid(alpha=0.25)
     _name(axes, ends)
+
+
+def _look_at_the_lines(axes: Any, rows: Sequence[Result]) -> None:
+    """Cut off wide bands of few repeats, which would leave the lines flat."""
+    means = [float(np.mean(own)) for _, points in curves(rows) for own in points.values()]
+    low, high = axes.get_ylim()
+    room = _ROOM * (max(means) - min(means))
+    if room > 0:
+        axes.set_ylim(max(low, min(means) - room), min(high, max(means) + room))
 
 
 def _line(

@@ -161,8 +161,9 @@ def panels(figures: Sequence[Figure]) -> list[Panel]:
                 x_label=sweep.name,
                 y_label="seconds of a fit",
                 rows=rows,
-                log_x=True,
+                log_x=sweep.name != "threads",
                 log_y=True,
+                ticks=sweep.name == "threads",
             )
         )
     return found

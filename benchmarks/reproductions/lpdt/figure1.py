@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,10 @@ def panels(rows: Sequence[Result]) -> list[Panel]:
             (f"{label}, {_WITHOUT}", str(best), f"without public rows, depth {best}"),
             (f"{label}, {_WITH}", "", "with public rows"),
         ):
-            curve = pick(rows, part=_CURVE, method=method, data=depth)
+            curve = [
+                replace(row, method="LPDT-M")
+                for row in pick(rows, part=_CURVE, method=method, data=depth)
+            ]
             plain = [
                 Result(method="truth", x=f"{x:g}", measure="truth", value=float(height))
                 for x, height in zip(_GRID[:, 0], truth(_GRID), strict=True)

@@ -175,14 +175,18 @@ def panels(rows: Sequence[Result]) -> list[Panel]:
     for label in MECHANISMS.values():
         for data, axis in (("depth", "depth"), ("leaf size", "public rows of a leaf")):
             mine = [
-                replace(row, method=f"{label}, epsilon {row.epsilon:g}", epsilon=None)
+                replace(row, method=f"epsilon {row.epsilon:g}", epsilon=None)
                 for row in pick(rows, data=data, method=label)
             ]
             found.append(
                 Panel(title=label, x_label=axis, y_label=MSE, rows=mine, limits=(0.95, 1.8))
             )
         methods = [*(f"{rule}, {label}" for rule in RULES), "PHIST", "APHIST", "DECONV"]
-        mine = [row for row in pick(rows, data="epsilon") if row.method in methods]
+        mine = [
+            replace(row, method=row.method.removesuffix(f", {label}"))
+            for row in pick(rows, data="epsilon")
+            if row.method in methods
+        ]
         found.append(
             Panel(title=label, x_label="epsilon", y_label=MSE, rows=mine, limits=(0.95, 1.8))
         )
