@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -365,3 +366,27 @@ def test_a_table_for_each_split_is_the_same_tree_without_noise(small_table):
         nodes=np.zeros(1, dtype=np.int32), n_candidates=159, n_classes=2
     )
     assert question.bounds(Neighbours.ADD_REMOVE)[0].constant == 159
+
+
+def test_noise_of_every_holder_is_more_than_that_of_one(small_table, monkeypatch):
+    """As printed, four holders add the noise of the sum four times over."""
+    train, test = small_table.parts(0)
+    settings = {"epsilon": float("inf"), "schema": small_table.schema, "max_bin": 11}
+    literal = accuracy(train, test, recipe=data_holders.LITERAL, **settings)
+    assert literal == accuracy(train, test, recipe=data_holders.AS_PRINTED, **settings)
+    seen = []
+
+    def gains(measure, left, right):
+        seen.append(np.concatenate([left.ravel(), right.ravel()]))
+        return np.zeros(left.shape[:2])
+
+    monkeypatch.setattr(data_holders, "split_gain", gains)
+    spread = {}
+    for recipe in (data_holders.AS_PRINTED, data_holders.LITERAL):
+        seen.clear()
+        model = {"recipe": recipe, "epsilon": 1.0, "max_depth": 1, "n_jobs": 1, "max_bin": 11}
+        for _ in range(10):
+            dpboost.DPTreeClassifier(schema=small_table.schema, **model).fit(*train)
+        spread[recipe.name] = np.concatenate(seen).max()
+    first, second = spread.values()
+    assert second > 1.2 * first

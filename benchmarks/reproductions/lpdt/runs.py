@@ -10,7 +10,10 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from benchmarks.errors import DataFileError
+from benchmarks.files import locate
 from benchmarks.harness.claims import judged, sections
+from benchmarks.harness.page import SEPARATOR
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.harness.style import draw
@@ -32,8 +35,21 @@ def _by_repeat(repeats: int) -> Iterator[Arguments]:
     yield from ((repeat,) for repeat in range(repeats))
 
 
+def _missing() -> list[str]:
+    """Return the tables whose files are not at hand."""
+    found = []
+    for name, problem in LOCAL_PROBLEMS.items():
+        try:
+            for file in problem.files:
+                locate(file)
+        except DataFileError:
+            found.append(name)
+    return found
+
+
 def _by_table(repeats: int) -> Iterator[Arguments]:
-    for name in LOCAL_PROBLEMS:
+    missing = _missing()
+    for name in (name for name in LOCAL_PROBLEMS if name not in missing):
         yield from ((name, repeat, min(repeats, _TUNING_DIVISIONS)) for repeat in range(repeats))
 
 
@@ -93,7 +109,10 @@ class LocalPaper:
             )
             for own in self.arguments(repeats)
         ]
-        return Plan(units=units, facts={"repeats": str(repeats)})
+        gone: list[str] = []
+        if self.arguments is _by_table:
+            gone = [f"{name}: its file is not at hand" for name in _missing()]
+        return Plan(units=units, facts={"repeats": str(repeats), "not run": SEPARATOR.join(gone)})
 
     def _body(self, results: Results) -> list[str]:
         rows = results.rows

@@ -185,7 +185,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
     found = []
     for label, mechanism, _ in VARIANTS:
         for rule, kind, epsilon in itertools.product(RULES, ("PHIST", "APHIST"), EPSILONS):
-            for name in LOCAL_PROBLEMS:
+            for name in at_hand(rows):
                 found.append(
                     Claim(
                         text=f"{rule}, {label}, below {kind}, epsilon {epsilon:g}",
@@ -201,6 +201,12 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
     return found
 
 
+def at_hand(rows: Sequence[Result]) -> list[str]:
+    """Return the tables that were measured, in their order."""
+    found = {row.data for row in rows}
+    return [name for name in PUBLISHED if name in found]
+
+
 def below_published(rows: Sequence[Result]) -> dict[str, tuple[int, int]]:
     """Return in how many cells each variant is below the paper's figure: in all, at epsilon 2."""
     groups = by_method(rows)
@@ -208,7 +214,7 @@ def below_published(rows: Sequence[Result]) -> dict[str, tuple[int, int]]:
     for label, *_ in VARIANTS:
         cells = [
             (epsilon, statistics.fmean(own) < PUBLISHED[name][2 * place + rank])
-            for name in LOCAL_PROBLEMS
+            for name in at_hand(rows)
             for place, epsilon in enumerate(EPSILONS)
             for rank, rule in enumerate(RULES)
             if (own := groups.get((name, f"{rule}, {label}", epsilon)))
@@ -219,7 +225,8 @@ def below_published(rows: Sequence[Result]) -> dict[str, tuple[int, int]]:
 
 
 def _beside_published(rows: Sequence[Result]) -> list[str]:
-    n_cells = len(LOCAL_PROBLEMS) * len(EPSILONS) * len(RULES)
+    n_tables = len(at_hand(rows))
+    n_cells = n_tables * len(EPSILONS) * len(RULES)
     lines = [
         f"* {label}: below the published figure in {every} of {n_cells} cells, in {least} of "
         f"{n_cells // len(EPSILONS)} at epsilon {EPSILONS[0]:g}."
@@ -228,7 +235,7 @@ def _beside_published(rows: Sequence[Result]) -> list[str]:
     return [
         "## Beside the published figures",
         "",
-        f"On {len(LOCAL_PROBLEMS)} of the paper's 14 tables.",
+        f"On {n_tables} of the paper's 14 tables.",
         "",
         *lines,
         "",
@@ -261,7 +268,7 @@ def _table(groups: Groups, epsilon: float, place: int) -> list[str]:
         header += [f"{method} published", *(f"{method}, {label}" for label, *_ in VARIANTS)]
     header += ["PHIST", "APHIST", "DECONV"]
     lines = []
-    for name in LOCAL_PROBLEMS:
+    for name in dict.fromkeys(name for name, *_ in groups):
         line = [name]
         for column in header[1:]:
             if column.endswith(" published"):
@@ -299,7 +306,7 @@ def _factors(groups: Groups) -> list[str]:
     for epsilon, method in itertools.product(EPSILONS, RULES):
         header += [f"{method}, {epsilon:g}: published", "tuned", "default"]
     body = []
-    for name in LOCAL_PROBLEMS:
+    for name in dict.fromkeys(name for name, *_ in groups):
         line = [name]
         for (place, epsilon), (rank, method) in itertools.product(
             enumerate(EPSILONS), enumerate(RULES)
