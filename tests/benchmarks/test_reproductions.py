@@ -32,6 +32,7 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
+from dpboost.trees.constraints import Constraints  # noqa: E402
 
 MIXED = Domain(n_nominal=3, n_numeric=2, n_values=3, n_classes=4)
 
@@ -281,6 +282,7 @@ def test_the_printed_saving_spends_more_than_its_budget():
         hyper=SavingParameters(max_depth=2, least_rows=1),
         binner=SimpleNamespace(n_bins=np.array([3]), is_categorical=np.zeros(1, dtype=np.uint8)),
         facts=SimpleNamespace(n_classes=2),
+        constraints=Constraints(),
         weighted=False,
     )
     learner = federated_histograms.AS_PRINTED.build(setting).learner
