@@ -23,6 +23,7 @@ from dpboost.data.table import Table, read_table
 from dpboost.estimators.batched_input import earlier_scores, open_batches
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.stock import StockModel
 from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.compat import LightGBMAttributes
@@ -74,7 +75,7 @@ PRIVACY_PARAMETERS = (
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class PrivateEstimator(ModelPage, ExplainedModel, LightGBMAttributes, BaseEstimator):
+class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes, BaseEstimator):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str

@@ -13,7 +13,13 @@ import lightgbm
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import RefusedError
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
-from dpboost.lightgbm.model_text.footer import REPORT_KEY, find_report, insert_report
+from dpboost.lightgbm.model_text.footer import (
+    REPORT_KEY,
+    find_report,
+    insert_report,
+    keep_report,
+    without_kept,
+)
 from dpboost.lightgbm.model_text.validation import check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.report import PrivacyReport
@@ -207,7 +213,23 @@ class Booster(LoadedBooster):
             The report speaks of the whole model, also where the text holds a part of it.
         """
         text: str = super().model_to_string(num_iteration, start_iteration, importance_type)
-        return insert_report(text, self._report_line)
+        return insert_report(without_kept(text), self._report_line)
+
+    def to_lightgbm(self) -> lightgbm.Booster:
+        """Return the model as LightGBM's own Booster, for tools that ask for its type.
+
+        Returns
+        -------
+        lightgbm.Booster
+            Predicts the same doubles. It keeps the privacy report among its parameters: a
+            ``dpboost.Booster`` of its text, after it was saved, loaded or pickled, has it again.
+            It can be trained on rows like any other, and the report is then no longer true.
+        """
+        text = super().model_to_string(num_iteration=-1)
+        stock = lightgbm.Booster(model_str=keep_report(text, self._report_line))
+        stock.best_iteration, stock.best_score = self.best_iteration, self.best_score
+        stock.pandas_categorical = self.pandas_categorical
+        return stock
 
     def save_model(
         self,

@@ -74,9 +74,9 @@ class EarlierModel:
             classes = getattr(init_model, "classes_", None)
         if isinstance(found, lightgbm.Booster):
             text = found.model_to_string(num_iteration=-1)
-            report = getattr(found, "_report_line", None)
             booster = Booster(model_str=text)
-            booster._report_line = report
+            if isinstance(found, Booster):
+                booster._report_line = found._report_line
         elif isinstance(found, (str, os.PathLike)) and Path(found).is_file():
             booster = Booster(model_file=Path(found))
         else:

@@ -70,6 +70,7 @@ SURFACE = (
     Row("booster_.update", "refused", "would read rows without accounting"),
     Row("booster_.refit", "refused", "would read rows without accounting"),
     Row("feature_importances_", "same", "from released trees; gains less their noise"),
+    Row("to_lightgbm()", "same", "not in LightGBM: its own estimator or Booster, report kept"),
     Row("n_features_in_", "same", ""),
     Row("feature_names_in_", "same", ""),
     Row("best_iteration_", "public", "by callbacks, from evaluation sets"),

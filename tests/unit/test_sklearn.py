@@ -11,6 +11,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -467,3 +468,31 @@ def test_recipes_of_released_values_alone_rank_features_by_them(recipe):
     gains = model.feature_importances_
     assert gains[0] > gains[1] > 5 * gains[2:].max()
     assert model.ensemble_.n_rows is None
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_lightgbms_own_estimator_predicts_the_same_doubles(n_classes):
+    X, y = informative(500)
+    kind, schema = DPBoostRegressor, INFORMATIVE
+    if n_classes:
+        y = np.array(["a", "b", "c"])[np.digitize(y, [0.0, 1.0][: n_classes - 1])]
+        kind, schema = DPBoostClassifier, {**INFORMATIVE, "classes": sorted(set(y))}
+        del schema["label_bounds"]
+    model = kind(schema=schema, importance_type="gain", **FAST).fit(X, y)
+    stock = pickle.loads(pickle.dumps(model.to_lightgbm()))
+    assert type(stock) is (lightgbm.LGBMClassifier if n_classes else lightgbm.LGBMRegressor)
+    np.testing.assert_array_equal(stock.predict(X), model.predict(X))
+    if n_classes:
+        np.testing.assert_array_equal(stock.predict_proba(X), model.predict_proba(X))
+        assert list(stock.classes_) == list(model.classes_)
+    np.testing.assert_array_equal(stock.feature_importances_, model.feature_importances_)
+    report = Booster(model_str=stock.booster_.model_to_string()).privacy_report
+    assert report.to_dict() == model.privacy_report_.to_dict()
+    # What goes on from it adds up the budgets, as from our own.
+    more = kind(schema=schema, **FAST).fit(X, y, init_model=stock)
+    assert more.privacy_report_.private
+
+
+def test_what_is_not_fitted_has_no_model():
+    with pytest.raises(NotFittedError):
+        DPBoostRegressor().to_lightgbm()

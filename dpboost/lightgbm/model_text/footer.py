@@ -13,6 +13,9 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 
 REPORT_KEY = "dpboost:"
 PANDAS_KEY = "pandas_categorical:"
+# LightGBM keeps the lines of the parameters block when it loads a text, and writes them when it
+# saves one. What it reads of this line is a parameter without a value, which it passes over.
+KEPT_KEY = "[dpboost: ]:"
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
 # Signs of features, or lists of their positions.
 _NUMBERS = re.compile(r"-?\d+(,-?\d+)*|\[\d+(,\d+)*\](,\[\d+(,\d+)*\])*")
@@ -131,6 +134,11 @@ def _plain(value: Any) -> Any:
 
 def find_report(text: str) -> str | None:
     """Return the report line of a model text, without its line end, or None."""
+    first, last = text.rfind("\nparameters:"), text.rfind("\nend of parameters")
+    if 0 <= first < last:
+        for line in text[first:last].split("\n"):
+            if line.startswith(KEPT_KEY):
+                return REPORT_KEY + line[len(KEPT_KEY) :].rstrip("\r")
     for end in ("\nend of parameters", "\nend of trees"):
         place = text.rfind(end)
         if place >= 0:
@@ -138,6 +146,30 @@ def find_report(text: str) -> str | None:
             found = [line.rstrip("\r") for line in lines if line.startswith(REPORT_KEY)]
             return found[0] if found else None
     return None
+
+
+def without_kept(text: str) -> str:
+    """Return the text without the report among its parameters."""
+    start = text.find("\n" + KEPT_KEY)
+    if start < 0:
+        return text
+    return text[:start] + text[text.index("\n", start + 1) :]
+
+
+def keep_report(text: str, line: str | None) -> str:
+    """Put the report line among the parameters, where LightGBM itself keeps it.
+
+    Parameters
+    ----------
+    text : str
+        A model text as LightGBM writes it, without the report.
+    line : str or None
+        From `report_line`.
+    """
+    if line is None:
+        return text
+    head, key, tail = without_kept(text).rpartition("\nend of parameters")
+    return f"{head}\n{KEPT_KEY}{line[len(REPORT_KEY) :]}{key}{tail}"
 
 
 def insert_report(text: str, line: str | None) -> str:

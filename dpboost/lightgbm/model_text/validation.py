@@ -12,7 +12,12 @@ import math
 import re
 from dataclasses import dataclass
 
-from dpboost.lightgbm.model_text.footer import PANDAS_KEY, PARAMETER_LINE, REPORT_KEY
+from dpboost.lightgbm.model_text.footer import (
+    KEPT_KEY,
+    PANDAS_KEY,
+    PARAMETER_LINE,
+    REPORT_KEY,
+)
 from dpboost.lightgbm.model_text.parser import TreeBlock, check_tree
 from dpboost.lightgbm.model_text.syntax import FLOAT, INTEGER, Entries, ModelTextError
 
@@ -319,7 +324,13 @@ def _check_last_line(lines: _Lines, categories: str) -> None:
 
 
 def _check_parameters(lines: _Lines) -> None:
+    report_seen = False
     while (line := lines.take()) != "end of parameters":
+        if line.startswith(KEPT_KEY) and not report_seen:
+            report_seen = True
+            if not isinstance(_json(lines, line[len(KEPT_KEY) :], REPORT_KEY), dict):
+                raise lines.error("the privacy report is no JSON object")
+            continue
         parameter = PARAMETER_LINE.fullmatch(line)
         if line and not parameter:
             raise lines.error("a parameter is a line '[key: value]'")

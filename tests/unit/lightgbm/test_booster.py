@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 
 import lightgbm
 import numpy as np
@@ -279,3 +280,46 @@ def test_nothing_is_printed(text, tmp_path, capfd):
 
 def test_dump_model_is_json(booster):
     assert json.loads(json.dumps(booster.dump_model()))["max_feature_idx"] == 5
+
+
+def kept(tmp_path, booster, how):
+    """Return LightGBM's own Booster of a model, after it was saved and loaded by LightGBM."""
+    stock = booster.to_lightgbm()
+    if how == "pickled":
+        return pickle.loads(pickle.dumps(stock))
+    if how == "copied":
+        return copy.deepcopy(stock)
+    if how == "saved":
+        stock.save_model(tmp_path / "stock.txt")
+        return lightgbm.Booster(model_file=tmp_path / "stock.txt")
+    return stock
+
+
+@pytest.mark.parametrize("how", ["as it is", "pickled", "copied", "saved"])
+def test_lightgbms_own_booster_keeps_the_report(tools, tmp_path, capfd, how):
+    ensemble = tools.ensemble(3)
+    booster = Booster.of_ensemble(ensemble, parameters={"num_iterations": 10, "max_depth": 3})
+    stock = kept(tmp_path, booster, how)
+    assert type(stock) is lightgbm.Booster
+    X = tools.rows(np.random.default_rng(0), ensemble.binner, 50)
+    np.testing.assert_array_equal(stock.predict(X), booster.predict(X))
+    again = Booster(model_str=stock.model_to_string())
+    assert again.model_to_string() == booster.model_to_string()
+    assert again._report_line == booster._report_line is not None
+    assert again.params == booster.params
+    assert "".join(capfd.readouterr()) == ""
+
+
+def test_a_kept_report_that_is_none_is_refused(tools):
+    text = Booster.of_ensemble(tools.ensemble(3)).to_lightgbm().model_to_string()
+    assert text.count("[dpboost: ]:{") == 1
+    for wrong in ("[dpboost: ]:[1]", "[dpboost: ]:{"):
+        with pytest.raises(ModelTextError, match="report|JSON"):
+            Booster(model_str=re.sub(r"\[dpboost: \]:.*", wrong, text))
+
+
+def test_a_model_without_report_has_none_to_keep(tools):
+    stock = lightgbm.Booster(model_str=Booster.of_ensemble(tools.ensemble(3)).model_to_string())
+    plain = Booster(model_str=stock.model_to_string())
+    assert plain._report_line is None
+    assert "dpboost" not in plain.to_lightgbm().model_to_string()

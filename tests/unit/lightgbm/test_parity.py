@@ -343,6 +343,11 @@ def raw_scores():
     np.testing.assert_allclose(1 / (1 + np.exp(-raw)), model.predict_proba(X)[:, 1])
 
 
+def of_lightgbm():
+    model = fitted()
+    np.testing.assert_array_equal(model.to_lightgbm().predict(X), model.predict(X))
+
+
 def importances():
     model = fitted()
     frame = model.booster_.trees_to_dataframe()
@@ -392,6 +397,7 @@ TESTS = {
     "booster_.update": lambda: is_refused(lambda: fitted().booster_.update(), "accounting"),
     "booster_.refit": lambda: is_refused(lambda: fitted().booster_.refit(X, Y), "accounting"),
     "feature_importances_": importances,
+    "to_lightgbm()": of_lightgbm,
     "n_features_in_": lambda: np.testing.assert_equal(fitted().n_features_in_, 3),
     "feature_names_in_": named_columns,
     "best_iteration_": lambda: np.testing.assert_equal(fitted().best_iteration_, 0),

@@ -1,0 +1,67 @@
+"""A fitted estimator of ours as one of LightGBM's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+# What LightGBM's own `fit` sets, and its methods read.
+_FITTED = (
+    "_n_features",
+    "_n_features_in",
+    "_objective",
+    "_evals_result",
+    "_best_iteration",
+    "_best_score",
+    "_fitted_with_feature_names",
+    "_le",
+    "_classes",
+    "_class_map",
+    "_n_classes",
+    "fitted_",
+)
+
+
+class StockModel:
+    """What turns an estimator of ours into one of LightGBM's; comes first in the bases."""
+
+    def to_lightgbm(self) -> Any:
+        """Return the model as LightGBM's own estimator, for tools that ask for its type.
+
+        Returns
+        -------
+        lightgbm.LGBMRegressor or lightgbm.LGBMClassifier
+            Fitted. Predicts the same doubles of the rows that LightGBM takes; its ``booster_`` is
+            that of :meth:`dpboost.Booster.to_lightgbm`, which keeps the privacy report.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+
+        Privacy
+        -------
+        Holds released values alone. Its ``fit`` is LightGBM's own and protects nobody.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import dpboost
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = dpboost.DPBoostClassifier(schema=dict(classes=[0, 1]), verbosity=0)
+        >>> stock = model.set_params(n_estimators=2).fit(X, y).to_lightgbm()
+        >>> bool((stock.predict_proba(X) == model.predict_proba(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        own: Any = self
+        kind = lightgbm.LGBMClassifier if is_classifier(self) else lightgbm.LGBMRegressor
+        stock = kind(importance_type=own.importance_type, n_jobs=own.n_jobs)
+        for name in _FITTED:
+            if name in vars(self):
+                setattr(stock, name, getattr(self, name))
+        stock._Booster = own.booster_.to_lightgbm()
+        return stock
