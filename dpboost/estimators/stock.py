@@ -8,21 +8,7 @@ import lightgbm
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-# What LightGBM's own `fit` sets, and its methods read.
-_FITTED = (
-    "_n_features",
-    "_n_features_in",
-    "_objective",
-    "_evals_result",
-    "_best_iteration",
-    "_best_score",
-    "_fitted_with_feature_names",
-    "_le",
-    "_classes",
-    "_class_map",
-    "_n_classes",
-    "fitted_",
-)
+from dpboost.lightgbm.compat import with_fit_of
 
 
 class StockModel:
@@ -60,8 +46,4 @@ class StockModel:
         own: Any = self
         kind = lightgbm.LGBMClassifier if is_classifier(self) else lightgbm.LGBMRegressor
         stock = kind(importance_type=own.importance_type, n_jobs=own.n_jobs)
-        for name in _FITTED:
-            if name in vars(self):
-                setattr(stock, name, getattr(self, name))
-        stock._Booster = own.booster_.to_lightgbm()
-        return stock
+        return with_fit_of(stock, own, own.booster_.to_lightgbm())

@@ -267,3 +267,37 @@ class LightGBMAttributes:
     def _process_params(self, stage: str) -> dict[str, Any]:
         """Return what LightGBM's predictor may know: none of our parameters is one of its own."""
         return {"verbosity": -1}
+
+
+# What LightGBM's own ``fit`` sets, and its methods read.
+_FITTED = (
+    "_n_features",
+    "_n_features_in",
+    "_objective",
+    "_evals_result",
+    "_best_iteration",
+    "_best_score",
+    "_fitted_with_feature_names",
+    "_le",
+    "_classes",
+    "_class_map",
+    "_n_classes",
+    "fitted_",
+)
+
+
+def with_fit_of(stock: Any, model: Any, booster: lightgbm.Booster) -> Any:
+    """Return an estimator of LightGBM's with the fit of one of ours.
+
+    Parameters
+    ----------
+    stock : LGBMRegressor or LGBMClassifier
+        Of LightGBM, not fitted; changed in place.
+    model : object
+        Fitted.
+    booster : Booster
+        What it is to predict with.
+    """
+    vars(stock).update({name: value for name, value in vars(model).items() if name in _FITTED})
+    stock._Booster = booster
+    return stock
