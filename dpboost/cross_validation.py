@@ -73,7 +73,7 @@ class CVResults(dict[str, Any]):
 def cv(
     params: Mapping[str, Any],
     train_set: lightgbm.Dataset,
-    num_boost_round: int | None = 100,
+    num_boost_round: int | None = None,
     folds: None = None,
     nfold: int = 5,
     stratified: bool = True,

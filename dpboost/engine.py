@@ -34,7 +34,7 @@ _MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova"
 def train(
     params: Mapping[str, Any],
     train_set: lightgbm.Dataset,
-    num_boost_round: int | None = 100,
+    num_boost_round: int | None = None,
     valid_sets: Any = None,
     valid_names: Any = None,
     feval: Any = None,
@@ -56,8 +56,9 @@ def train(
         ``num_class - 1``; these labels are public.
     train_set : Dataset
         Of dpboost or of LightGBM, with its raw data.
-    num_boost_round : int, default=100
-        Number of rounds, unless ``params`` has one; None for the rule of the recipe.
+    num_boost_round : int, optional
+        Number of rounds, unless ``params`` has one; by the rule of the recipe where neither says
+        it. LightGBM takes 100 then, which is few where steps are shrunk by their noise.
     valid_sets : Dataset or list of Dataset, optional
         Rows on which each round is judged. They are taken as public.
     valid_names : str or list of str, optional

@@ -14,6 +14,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.encoded_rows import EncodeLabels
+from dpboost.training.carried_over import warn_of_settings
 from dpboost.training.conformal import calibrated
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.inputs import read
@@ -141,6 +142,8 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
         warn_of_start(seen, classes, privacy, ledger)
 
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
+    if n_rows is not None and not recipe.single:
+        warn_of_settings(facts, recipe)
     setting = Setting(
         hyper=recipe.settle(facts),
         loss=loss,

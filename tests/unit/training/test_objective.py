@@ -297,7 +297,8 @@ def test_weights_without_a_bound_warn_whatever_they_are(weights):
 def test_the_bound_that_class_weights_imply_is_named():
     X, y = unbalanced()
     schema = {"bounds": BOUNDS, "classes": [0, 1]}
-    model = DPBoostClassifier(class_weight={0: 1, 1: 6}, schema=schema, **QUICK)
+    few = QUICK | {"n_estimators": 10}
+    model = DPBoostClassifier(class_weight={0: 1, 1: 6}, schema=schema, **few)
     with pytest.warns(UnboundedWeightsWarning, match="above 6 count as 6"):
         model.fit(X, y, sample_weight=np.ones(N_ROWS))
     with warnings.catch_warnings():
