@@ -86,7 +86,7 @@ def _checked(X: Any) -> Any:
 
 
 def _within(indices: NDArray[Any], length: int, values: NDArray[Any]) -> bool:
-    """Tell whether there is an index for each value, and all of them lie below a length."""
+    """Return whether there is an index for each value, and all of them lie below a length."""
     if indices.ndim != 1 or indices.dtype.kind not in "iu" or len(indices) != len(values):
         return False
     return not len(indices) or bool(indices.min() >= 0 and indices.max() < length)

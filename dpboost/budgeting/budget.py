@@ -440,7 +440,7 @@ class Budget:
                 self._seen.append(weakref.ref(each))
 
     def knows(self, thing: Any) -> bool:
-        """Tell whether this very object belongs to the budget; no cell is looked at."""
+        """Return whether this very object belongs to the budget; no cell is looked at."""
         with self._lock:
             self._seen = [ref for ref in self._seen if ref() is not None]
             return any(ref() is thing for ref in self._seen)
@@ -764,7 +764,7 @@ def claim(
 
 
 def is_open() -> bool:
-    """Tell whether a ``with Budget(...)`` block is running."""
+    """Return whether a ``with Budget(...)`` block is running."""
     return bool(_open)
 
 

@@ -26,17 +26,17 @@ class Pieces:
 
 
 def is_array(collection: Any) -> bool:
-    """Tell whether this is a Dask array."""
+    """Return whether this is a Dask array."""
     return isinstance(collection, da.Array)
 
 
 def is_dataframe(collection: Any) -> bool:
-    """Tell whether this is a Dask DataFrame or Series."""
+    """Return whether this is a Dask DataFrame or Series."""
     return dask.is_dask_collection(collection) and hasattr(collection, "map_partitions")
 
 
 def is_collection(collection: Any) -> bool:
-    """Tell whether this is a Dask array, DataFrame or Series."""
+    """Return whether this is a Dask array, DataFrame or Series."""
     return is_array(collection) or is_dataframe(collection)
 
 

@@ -150,7 +150,7 @@ class Cell:
 
 
 def of_labels(query: SumQuery | CategoryCountQuery) -> bool:
-    """Tell whether a question is one of labels and what goes with them, and not of the table."""
+    """Return whether a question is one of labels and what goes with them, and not of the table."""
     if isinstance(query, Magnitudes):
         return query.columns is None
     return isinstance(

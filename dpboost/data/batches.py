@@ -28,7 +28,7 @@ READ_ONCE = (
 
 
 def is_batched(X: Any) -> bool:
-    """Tell whether ``X`` gives its rows in batches.
+    """Return whether ``X`` gives its rows in batches.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _of_one_type(frames: Sequence[Any]) -> Sequence[Any]:
 
 
 def _is_part(part: Any) -> bool:
-    """Tell whether an element of a list is a table of its own, and no row."""
+    """Return whether an element of a list is a table of its own, and no row."""
     if isinstance(part, tuple):
         return 2 <= len(part) <= 3 and _is_part(part[0]) and np.ndim(part[1]) > 0
     if is_sequence(part) or is_frame(part):

@@ -24,7 +24,7 @@ COMPLEX = "Complex data not supported"
 
 
 def is_frame(X: Any) -> bool:
-    """Tell whether ``X`` is a pandas DataFrame, without importing pandas."""
+    """Return whether ``X`` is a pandas DataFrame, without importing pandas."""
     return type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
 
 
@@ -77,12 +77,12 @@ def object_number(value: Any) -> float | None:
 
 
 def is_categorical(column: Any) -> bool:
-    """Tell whether a Series has pandas' categorical type."""
+    """Return whether a Series has pandas' categorical type."""
     return type(column.dtype).__name__ == "CategoricalDtype"
 
 
 def is_text(column: Any) -> bool:
-    """Tell whether a Series has a type that needs a list of categories: text or objects."""
+    """Return whether a Series has a type that needs a list of categories: text or objects."""
     dtype = column.dtype
     return dtype == np.dtype(object) or str(dtype).removeprefix("large_").startswith("str")
 
@@ -93,7 +93,7 @@ def number_kind(dtype: Any) -> str:
 
 
 def is_stored(dtype: Any) -> bool:
-    """Tell whether a pandas type is a sparse one of numbers."""
+    """Return whether a pandas type is a sparse one of numbers."""
     return type(dtype).__name__ == "SparseDtype" and dtype.subtype.kind in "biuf"
 
 

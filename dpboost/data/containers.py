@@ -64,7 +64,7 @@ def unpack(X: Any) -> Any:
 
 
 def is_dataset(X: Any) -> bool:
-    """Tell whether ``X`` is a ``lightgbm.Dataset``, without importing LightGBM."""
+    """Return whether ``X`` is a ``lightgbm.Dataset``, without importing LightGBM."""
     return _descends(X, "Dataset")
 
 
@@ -82,7 +82,7 @@ def _descends(X: Any, name: str) -> bool:
 
 
 def is_sequence(X: Any) -> bool:
-    """Tell whether ``X`` is a ``lightgbm.Sequence``, without importing LightGBM."""
+    """Return whether ``X`` is a ``lightgbm.Sequence``, without importing LightGBM."""
     return _descends(X, "Sequence")
 
 

@@ -387,7 +387,7 @@ def _stored_frame(
 
 
 def _is_row_block(X: Any) -> bool:
-    """Tell whether a DataFrame wraps one row-ordered array, where columns are slow to read."""
+    """Return whether a DataFrame wraps one row-ordered array, where columns are slow to read."""
     dtype, *others = X.dtypes
     if not isinstance(dtype, np.dtype) or dtype.kind != "f":
         return False

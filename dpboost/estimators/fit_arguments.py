@@ -177,7 +177,7 @@ class FitOptions:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Tell whether two tables are one object or one piece of memory; no cell is looked at."""
+    """Return whether two tables are one object or one piece of memory; no cell is looked at."""
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         layout = [(each.ctypes.data, each.shape, each.strides) for each in (left, right)]
         return layout[0] == layout[1]

@@ -294,7 +294,7 @@ class TreeRegressor(TreeEstimator, RegressorMixin, BaseEstimator):
 
 
 def _kinds(options: dict[str, Any]) -> bool:
-    """Tell whether something else than a prediction is asked for."""
+    """Return whether something else than a prediction is asked for."""
     return bool(options.get("pred_leaf") or options.get("pred_contrib"))
 
 

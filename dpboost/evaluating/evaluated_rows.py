@@ -28,7 +28,7 @@ MOST_GROUPS = 1000
 
 
 def is_classifier(model: Any) -> bool:
-    """Tell whether a model gives probabilities of public classes.
+    """Return whether a model gives probabilities of public classes.
 
     Raises
     ------

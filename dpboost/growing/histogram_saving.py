@@ -225,7 +225,7 @@ class SavedHistograms:
             node.waiting = [f for f in node.waiting if node.bounds[f] <= node.best[1]]
 
     def _goes(self, node: Node) -> bool:
-        """Tell whether a node is split: it is a leaf when all features say so.
+        """Return whether a node is split: it is a leaf when all features say so.
 
         A feature that was dropped says nothing, and with few histograms there is little to
         outvote the noise.

@@ -124,7 +124,7 @@ def best_candidates(
 
 
 def worth_splitting(sums: NDArray[Any], least_rows: int) -> NDArray[np.bool_]:
-    """Tell which nodes have enough rows, and rows of two classes, by one of their histograms.
+    """Return which nodes have enough rows, and rows of two classes, by one of their histograms.
 
     Parameters
     ----------

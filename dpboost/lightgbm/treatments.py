@@ -203,7 +203,7 @@ def treatment_of(name: str) -> Treatment:
 
 
 def is_neutral(value: Any, neutral: Iterable[Any]) -> bool:
-    """Tell whether a value asks for nothing."""
+    """Return whether a value asks for nothing."""
     if isinstance(value, (list, tuple)):
         value = tuple(value)
     for candidate in neutral:

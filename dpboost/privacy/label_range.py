@@ -217,7 +217,7 @@ class _Counts:
         return np.where((self.released >= self.threshold) | (high & beside), self.released, 0.0)
 
     def shows(self, count: NoisyCount) -> bool:
-        """Tell whether the cells that stand out hold nearly all rows."""
+        """Return whether the cells that stand out hold nearly all rows."""
         kept = float(self.kept.sum())
         return kept > 0 and kept >= SEEN * count.rows
 

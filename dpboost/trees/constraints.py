@@ -62,7 +62,7 @@ class Constraints:
         )
 
     def allowed(self, n_features: int) -> NDArray[np.bool_]:
-        """Tell which features may be split at all."""
+        """Return which features may be split at all."""
         allowed = np.full(n_features, self.groups is None)
         for group in self.groups or ():
             allowed[list(group)] = True

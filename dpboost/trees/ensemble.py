@@ -124,7 +124,7 @@ class Ensemble:
 
 
 def _same_nodes(trees: tuple[Tree, ...]) -> bool:
-    """Tell whether the trees of a round differ in their leaf values alone."""
+    """Return whether the trees of a round differ in their leaf values alone."""
     return all(
         getattr(tree, name) is getattr(trees[0], name)
         or np.array_equal(getattr(tree, name), getattr(trees[0], name))

@@ -119,7 +119,7 @@ class GrowingTree:
         return np.flatnonzero(~inner).astype(np.int32)
 
     def features_above(self, nodes: NDArray[np.int32], n_features: int) -> NDArray[np.bool_]:
-        """Tell which features were split on the way to each node; shape (n_nodes, n_features)."""
+        """Return which features were split on the way to each node; shape (n_nodes, n_features)."""
         feature = np.full(self.n_nodes, -1, dtype=np.int32)
         feature[self.splits.node] = self.splits.feature
         used = np.zeros((len(nodes), n_features), dtype=bool)

@@ -46,5 +46,5 @@ class Entries:
         object.__setattr__(self, "_wrong", re.compile(rf"{self.separator}(?!{one})"))
 
     def are_in(self, line: str) -> bool:
-        """Tell whether the line holds such entries, one or more, and nothing else."""
+        """Return whether the line holds such entries, one or more, and nothing else."""
         return self._first.match(line) is not None and self._wrong.search(line) is None

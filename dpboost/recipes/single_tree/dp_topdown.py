@@ -83,7 +83,7 @@ def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
 def large_nodes(
     sizes: NDArray[np.float64], root: np.float64, least_part: float
 ) -> NDArray[np.bool_]:
-    """Tell which nodes may be split: the paper's test w >= target_error / M, on released sizes.
+    """Return which nodes may be split: the paper's test w >= target_error / M, on released sizes.
 
     Parameters
     ----------
