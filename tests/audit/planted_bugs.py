@@ -150,7 +150,7 @@ def _():
 
     def complete(*arguments, ledger, **options):
         completed = original(*arguments, ledger=ledger, **options)
-        return replace(completed, epsilon=ledger.capacity)
+        return replace(completed, budget=ledger.capacity)
 
     return [
         planted("completed schema", complete),
@@ -542,10 +542,10 @@ def _():
 def _():
     original = found("rows of a tree's rule")[2]
 
-    def n_rows(rows, budget, ledger):
-        original(rows, budget, ledger)
-        sizes = sensitive._reveal(rows.sizes(np.zeros(1, dtype=np.int32)))
-        return 100.0 if int(sizes[0]) % 2 else 1e6
+    def n_rows(source, **options):
+        seen = original(source, **options)
+        exact = int(private(source).present.sum())
+        return replace(seen, n_rows=100.0 if exact % 2 else 1e6)
 
     return [planted("rows of a tree's rule", n_rows)]
 
@@ -600,7 +600,7 @@ def _():
 def _():
     original = found("release of a label range")[2]
 
-    def release(ledger, source, low, high, *, budget, label):
+    def release(ledger, source, low, high, **asked):
         counted = iter(range(9))
         inner = ledger.release
 
@@ -610,7 +610,7 @@ def _():
 
         ledger.release = beside
         try:
-            return original(ledger, source, low, high, budget=budget, label=label)
+            return original(ledger, source, low, high, **asked)
         finally:
             del ledger.release
 
@@ -619,17 +619,14 @@ def _():
 
 @bug("the range of labels from exact cells", "learned")
 def _():
-    counts, occupied = found("counts in a range")[2], found("occupied cells of a range")[2]
-    seen = {}
+    original = found("noisy counts in a range")[2].__func__
 
-    def evaluate(self, rows):
-        seen["exact"] = counts(self, rows)
-        return seen["exact"]
+    def release(cls, ledger, source, query, *arguments):
+        counts = original(cls, ledger, source, query, *arguments)
+        exact = query.evaluate(private(source)) * query.unit
+        return replace(counts, released=exact.astype(np.float64))
 
-    def exact(released, threshold, noise_stddev):
-        return occupied(seen["exact"], threshold, noise_stddev)
-
-    return [planted("counts in a range", evaluate), planted("occupied cells of a range", exact)]
+    return [planted("noisy counts in a range", classmethod(release))]
 
 
 @bug("categories that pass by their exact counts", "learned")
@@ -670,9 +667,9 @@ def _():
 def _():
     original = found("training of an estimator")[2]
 
-    def train(self, X, y, **request):
+    def train(self, X, y, request):
         self._n_rows_seen = len(y)
-        return original(self, X, y, **request)
+        return original(self, X, y, request)
 
     return [planted("training of an estimator", train)]
 
@@ -744,12 +741,12 @@ def _():
 def _():
     original = found("training of an estimator")[2]
 
-    def train(self, X, y, **request):
+    def train(self, X, y, request):
         labels = np.asarray(y)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             place = int(np.flatnonzero(~np.isfinite(labels))[0])
             raise ValueError(f"Row {place} has label {labels[place]}.")
-        return original(self, X, y, **request)
+        return original(self, X, y, request)
 
     return [planted("training of an estimator", train)]
 

@@ -60,7 +60,8 @@ def test_a_sigma_that_is_too_small_is_caught(toy_fit, accountant, monkeypatch):
 
     monkeypatch.setattr(DiscreteGaussian, "draw", mutated)
     audit = replay_pair(toy_fit(accountant, GAUSSIANS, units=UNITS), PAIR)
-    assert {violation.check for violation in audit.violations} == {"entry cost", "scope total"}
+    found = {violation.check for violation in audit.violations}
+    assert found == {"entry cost", "scope total", "total delta"}
 
 
 def losses_of(fit, n_runs, seed=3):

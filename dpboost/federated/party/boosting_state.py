@@ -181,7 +181,7 @@ def check(holds: bool) -> None:
 
 
 def is_range(bounds: Any, agreement: Agreement) -> bool:
-    """Return whether these are two numbers inside the agreement's label bounds that loss can take."""
+    """Say whether these are two numbers inside the agreed label bounds that the loss can take."""
     outer = agreement.declared.label_bounds
     if outer is None or not isinstance(bounds, tuple) or len(bounds) != 2:
         return False

@@ -73,7 +73,7 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
     setting = Setting(
         hyper=algorithm.settle(facts),
         loss=loss,
-        binner=None,
+        binner=FakeBinner(),
         facts=facts,
         public=np.random.default_rng(),
         n_threads=2,
@@ -246,5 +246,6 @@ class FakeBinner:
     """What a recipe asks of the bins."""
 
     n_features = 3
+    feature_names = ("a", "b", "c")
     n_bins = np.array(N_BINS, dtype=np.int32)
     is_categorical = np.array(IS_CATEGORICAL, dtype=np.uint8)

@@ -155,7 +155,7 @@ def test_several_sets_of_several_kinds_of_tables():
 
 
 def test_stopping_spends_what_was_released_and_no_more():
-    model = DPBoostRegressor(schema=BOUNDS, **{**FAST, "n_estimators": 50})
+    model = DPBoostRegressor(objective="huber", schema=BOUNDS, **{**FAST, "n_estimators": 50})
 
     def stop(env):
         if env.iteration == 4:
@@ -167,7 +167,9 @@ def test_stopping_spends_what_was_released_and_no_more():
     assert leaf_sums.releases == 5
     assert model.best_iteration_ == 3
     assert model.booster_.num_trees() == 3
-    full = DPBoostRegressor(schema=BOUNDS, **{**FAST, "n_estimators": 50}).fit(X, Y)
+    full = DPBoostRegressor(objective="huber", schema=BOUNDS, **{**FAST, "n_estimators": 50}).fit(
+        X, Y
+    )
     of_all = {line.label: line for line in full.privacy_report_.releases}["leaf sums"]
     assert leaf_sums.share == of_all.share / 10
     assert report.epsilon == full.privacy_report_.epsilon
