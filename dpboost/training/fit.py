@@ -120,7 +120,9 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
     with ledger.sequential("training" if recipe.single else "preparation"):
         loss, weighting, seen = start_loss(rows, loss, classes, request, for_start, ledger)
         if seen is not None:
-            share = share_to_start_again(request, loss, seen, completed.schema.max_rows)
+            share = share_to_start_again(
+                request, loss, seen, completed.schema.max_rows, inputs.columns.n_features
+            )
             if share:
                 again, budget = divide(budget, [share, 1 - share])
                 loss, weighting, seen = start_loss(

@@ -164,7 +164,7 @@ def start_loss(
 
 
 def share_to_start_again(
-    request: FitRequest, loss: Loss, seen: SeenRows, max_rows: int | None
+    request: FitRequest, loss: Loss, seen: SeenRows, max_rows: int | None, n_features: int
 ) -> Fraction:
     """Return the part of the budget of trees that the start value is worth once more; often 0.
 
@@ -178,7 +178,11 @@ def share_to_start_again(
     information = min(seen.n_rows, max_rows or math.inf) * request.privacy.row_epsilon
     if information >= FEW_ROWS:
         return Fraction(0)
-    return min(MOST_START_SHARE, Fraction(START_SHARE_OF_ONE / information))
+    # What is left to the trees must still be enough to be drawn exactly.
+    room = 1 - 2 * request.least_epsilon(n_features) / request.privacy.row_epsilon
+    return max(
+        Fraction(0), min(MOST_START_SHARE, Fraction(min(START_SHARE_OF_ONE / information, room)))
+    )
 
 
 def _factors(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> tuple[float, ...] | None:

@@ -75,9 +75,13 @@ def check_noise(
         )
         try:
             accountant.cost(noise, bound)
+            error = accountant.lattice_error(noise, bound, 1)
         except UnsupportedReleaseError:
             raise _refusal(privacy, given, owner) from None
-        if times * accountant.lattice_error(noise, bound, 1) > limit:
+        except InvalidParameterError:
+            # More noise than can be drawn: `FitRequest.check_epsilon` refuses that.
+            continue
+        if times * error > limit:
             raise _refusal(privacy, given, owner)
 
 

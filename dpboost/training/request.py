@@ -118,8 +118,8 @@ class FitRequest:
         privacy = replace(privacy, schema=objective.completed(privacy.schema))
         return replace(self, privacy=privacy.settled(recipe.accountant))
 
-    def check_epsilon(self, n_features: int) -> None:
-        """Raise where a release would get too little to be drawn exactly."""
+    def least_epsilon(self, n_features: int) -> float:
+        """Return the epsilon of a row below which a release could not be drawn exactly."""
         privacy = self.privacy
         accountant = self.recipe.accountant(privacy.epsilon, privacy.delta)
         terms = Terms(
@@ -130,7 +130,11 @@ class FitRequest:
             n_features=n_features,
             weighted=self.objective.sample_weight is not None,
         )
-        least = self.recipe.least_epsilon(self.given, terms)
+        return self.recipe.least_epsilon(self.given, terms)
+
+    def check_epsilon(self, n_features: int) -> None:
+        """Raise where a release would get too little to be drawn exactly."""
+        privacy, least = self.privacy, self.least_epsilon(n_features)
         if privacy.row_epsilon < least:
             what = "recipe and depth" if self.recipe.single else "recipe, depth and number of trees"
             raise privacy.refuse_epsilon(self.owner, least, what)

@@ -265,8 +265,8 @@ def test_nobodys_name_and_no_number_of_users_leaves():
     for n_users in (40, 60):
         X, y, users = rows(n_users=n_users)
         names = np.array([f"person-{user}" for user in users])
-        # A loss whose parameters follow no released range of labels.
-        model = DPBoostRegressor(objective="huber", schema=SCHEMA, rows_per_user=2, **FAST)
+        # A recipe that does not look at released numbers of rows and labels.
+        model = DPBoostRegressor(recipe="dpboost", schema=SCHEMA, rows_per_user=2, **FAST)
         model.fit(X, y, user_ids=names)
         left = pickle.dumps(model) + model.booster_.model_to_string().encode()
         assert b"person" not in left
