@@ -34,6 +34,8 @@ class Preference:
 class AllowedFeatures:
     """Public draws of the features that a tree may split, where it chooses among them itself.
 
+    Proof: docs/proofs/constraints.md.
+
     Parameters
     ----------
     groups : tuple of tuple of int
@@ -76,6 +78,8 @@ class AllowedFeatures:
 
 class FeatureQueue:
     """A shuffled list of features, refilled by what released leaves have shown.
+
+    Proof: docs/proofs/constraints.md.
 
     The first list visits every feature once. Each later one holds as many places as there are
     features, given out by systematic sampling in proportion to

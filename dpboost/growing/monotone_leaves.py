@@ -125,6 +125,8 @@ def ordered_leaves(
 ) -> NDArray[np.bool_]:
     """Return which leaf must not be above which: shape (n_leaves, n_leaves), without loops.
 
+    Proof: docs/proofs/constraints.md.
+
     Parameters
     ----------
     boxes : dict of int to ndarray of shape (n_leaves, n_bins + 1)
@@ -162,6 +164,8 @@ def projection(
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the isotonic regression of some values on a partial order.
+
+    Proof: docs/proofs/constraints.md.
 
     A block of values that are not in order is cut in two by a minimum cut: the upper set whose
     values exceed the block's mean by most. The regression of a block is that of its two parts

@@ -24,6 +24,8 @@ _TURNS = 10
 class PooledShapes:
     """Bring features that meet at most one other in a tree into order.
 
+    Proof: docs/proofs/constraints.md.
+
     While trees are released, one may fall where the noise of an earlier one has risen too far: were
     each tree in order by itself, noise could go up and never come down again. So the trees of such
     a feature are free, and their sum is brought into order once, when all are there:

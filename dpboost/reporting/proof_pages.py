@@ -22,6 +22,8 @@ OF_ALL = (
 
 #: A label may end in a star.
 PAGES: dict[str, tuple[str, ...]] = {
+    "conformal balance": ("conformal.md",),
+    "rows by bin": ("evaluation.md",),
     "categories": ("categories.md",),
     "cell sizes": ("counts.md",),
     "class counts": ("counts.md",),
@@ -31,7 +33,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "fine histograms": ("fine-histograms.md",),
     "impurity bounds": ("impurity-bounds.md",),
     "label bounds": ("learned-bounds.md",),
-    "label range": ("learned-bounds.md",),
+    "label range": ("label_range.md", "learned-bounds.md"),
     "leaf counts": ("counts.md",),
     "leaf sums": ("leaf-sums.md",),
     "leaf values": ("leaf-values.md",),

@@ -93,6 +93,8 @@ class PredictedRows:
 class ScoreCells:
     """Rows by their score in equal cells of a range, of each output; labels play no part.
 
+    Proof: docs/proofs/evaluation.md.
+
     Parameters
     ----------
     ranges : tuple of (float, float)
@@ -133,6 +135,8 @@ class ScoreCells:
 @dataclass(frozen=True, kw_only=True)
 class ScoreLabelCounts:
     """Rows by group, score bin and label, of each output; and by group, label and hit.
+
+    Proof: docs/proofs/evaluation.md.
 
     Parameters
     ----------
@@ -205,6 +209,8 @@ class ScoreLabelCounts:
 class ErrorCells:
     """Rows by the magnitude of their error, in cells that halve with every second one.
 
+    Proof: docs/proofs/evaluation.md.
+
     Parameters
     ----------
     width : float
@@ -245,6 +251,8 @@ class ErrorCells:
 @dataclass(frozen=True, kw_only=True)
 class ErrorSums:
     """Sums over the rows of each group: rows, errors, losses, labels.
+
+    Proof: docs/proofs/evaluation.md.
 
     Parameters
     ----------
@@ -323,6 +331,8 @@ class ErrorSums:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BinCounts:
     """Rows by bin of each feature, all features as one vector.
+
+    Proof: docs/proofs/evaluation.md.
 
     Parameters
     ----------

@@ -40,6 +40,8 @@ class HeldOutRows:
 class QuantileBalance:
     """Whether a threshold is above or below a quantile of the scores.
 
+    Proof: docs/proofs/conformal.md.
+
     The answer is ``(1 - level)`` for each row at or below the threshold less ``level`` for each
     above it: not below zero where at least this level of the rows is at or below.
 

@@ -44,6 +44,8 @@ class LabelHistograms:
 class LabelTotals:
     """Sums of labels and of weights of some nodes, which are disjoint, as one vector.
 
+    Proof: docs/proofs/leaf-sums.md.
+
     Parameters
     ----------
     nodes : ndarray of shape (n_nodes,), int32

@@ -68,7 +68,10 @@ class RowCount:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PresentRows:
-    """Number of rows that take part, whatever their weights."""
+    """Number of rows that take part, whatever their weights.
+
+    Proof: docs/proofs/counts.md.
+    """
 
     unit: ClassVar[float] = 1.0
 

@@ -29,6 +29,7 @@ HANDED_ON = {
     "ClassStatistics.release_parts": "whoever asks about parts names it",
     "Coordinator.release": "as the class statistics",
     "_Counts.release": "the schema names it, by way of release_label_range",
+    "Gate.release": "the figures of an evaluation name theirs",
     "_Gate.release": "the figures of an evaluation name theirs",
     "Party._release": "the coordinator has named it, and it was checked",
 }

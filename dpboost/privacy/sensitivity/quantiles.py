@@ -12,6 +12,8 @@ def quantile_balance(
 ) -> tuple[Sensitivity, Sensitivity]:
     r"""L1 and L2 sensitivity of :math:`b N_{\le c} - a N_{> c}`, a sum of one coordinate.
 
+    Proof: docs/proofs/conformal.md.
+
     Parameters
     ----------
     below, above : int
