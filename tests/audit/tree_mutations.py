@@ -28,6 +28,7 @@ from dpboost.privacy.mechanisms import (
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants, impurities
+from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.single_tree import (
     dp_topdown,
@@ -346,7 +347,8 @@ def rows_left_out_of_the_norm():
     """The sums of a leaf for the price of its labels alone."""
 
     def bounds(self, neighbours):
-        return constants.clipped_sum(self._reaches[0].l1, neighbours)
+        whole = neighbours.rows * self._reaches[0].l1
+        return tuple(Sensitivity(kind, whole, "its labels alone") for kind in ("l1", "l2"))
 
     return [(SumScale, "bounds", bounds)]
 
