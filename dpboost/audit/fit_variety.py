@@ -23,8 +23,8 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 Case = tuple[Witness, Fit]
 
-#: Row counts that keep a released start value where it is put.
-FORTY_ROWS = 40 * START_UNITS
+#: A row count that keeps a released start value where it is put: no second one is released.
+MANY_ROWS = 16384 * START_UNITS
 
 #: A class that looks certain, and one that looks next to impossible.
 SURE, RARE = 1 << 28, 1 << 18
@@ -35,7 +35,7 @@ def _squared(y: Any, s: Any) -> tuple[Any, Any]:
 
 
 #: Parameters of a regression, its label bounds, and the start value that makes gradients largest.
-_TOP, _MIDDLE = [FORTY_ROWS, FORTY_ROWS], [0, FORTY_ROWS]
+_TOP, _MIDDLE = [MANY_ROWS, MANY_ROWS], [0, MANY_ROWS]
 OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
     "quantile": ({"objective": "quantile", "alpha": 0.8}, (-1.0, 1.0), _MIDDLE),
     "regression_l1": ({"objective": "l1"}, (-1.0, 1.0), _MIDDLE),
@@ -252,7 +252,7 @@ def _label_ranges(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Ca
     for name, schema, y, ends, label in (
         ("label range", declared, narrow, (190.0, -190.0), "label range"),
         ("label range, beyond it", declared, narrow, (1e9, -1e9), "label range"),
-        ("far labels", one_column, 1940.0 + narrow, (2010.0, 1900.0), "label bounds"),
+        ("far labels", one_column, 1940.0 + narrow, (2010.0, -1900.0), "label bounds"),
     ):
         pair = pair_of(X, y, row, ends[0], neighbours, instead=(row, ends[1]))
         make = _maker(DPBoostRegressor, schema=schema, objective="l1", **common)

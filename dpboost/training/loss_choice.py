@@ -179,10 +179,8 @@ def share_to_start_again(
     if information >= FEW_ROWS:
         return Fraction(0)
     # What is left to the trees must still be enough to be drawn exactly.
-    room = 1 - 2 * request.least_epsilon(n_features) / request.privacy.row_epsilon
-    return max(
-        Fraction(0), min(MOST_START_SHARE, Fraction(min(START_SHARE_OF_ONE / information, room)))
-    )
+    room = 1 - request.least_part(n_features)
+    return max(Fraction(0), min(MOST_START_SHARE, Fraction(START_SHARE_OF_ONE / information), room))
 
 
 def _factors(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> tuple[float, ...] | None:

@@ -16,7 +16,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.losses import Loss
 from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.recipes.parameters import Given
@@ -131,6 +131,17 @@ class FitRequest:
             weighted=self.objective.sample_weight is not None,
         )
         return self.recipe.least_epsilon(self.given, terms)
+
+    def least_part(self, n_features: int) -> Fraction:
+        """Return the part of the budget that releases of trees need to be drawn exactly."""
+        privacy, least = self.privacy, self.least_epsilon(n_features)
+        accountant = self.recipe.accountant(privacy.epsilon, privacy.delta)
+        delta = as_fraction("delta", self.owner, privacy.delta)
+        whole, needed = (
+            number_of(accountant.capacity(epsilon_of(Fraction(epsilon)), delta))
+            for epsilon in (privacy.row_epsilon, least)
+        )
+        return min(Fraction(1), Fraction(needed) / Fraction(whole))
 
     def check_epsilon(self, n_features: int) -> None:
         """Raise where a release would get too little to be drawn exactly."""

@@ -17,10 +17,11 @@ from dpboost.audit.replay import replay_pair
 from dpboost.privacy.neighbours import Neighbours
 
 DELTA = 1e-6
-TEN_ROWS = 10 << 20
+# So many rows that the start value is not released a second time.
+MANY_ROWS = 1 << 32
 #: No start value but this one makes gradients of a log link as large as they can be.
-TOP = {("start value", 0): np.array([TEN_ROWS, TEN_ROWS])}
-MIDDLE = {("start value", 0): np.array([0, TEN_ROWS])}
+TOP = {("start value", 0): np.array([MANY_ROWS, MANY_ROWS])}
+MIDDLE = {("start value", 0): np.array([0, MANY_ROWS])}
 
 
 def squared(y, s):
@@ -33,8 +34,8 @@ CASES = {
     "regression_l1": ({"objective": "l1"}, None, MIDDLE),
     "fair": ({"objective": "fair", "fair_c": 0.05}, None, MIDDLE),
     "poisson": ({"objective": "poisson"}, None, TOP),
-    "gamma": ({"objective": "gamma"}, None, {("start value", 0): np.array([0, TEN_ROWS])}),
-    "tweedie": ({"objective": "tweedie"}, None, {("start value", 0): np.array([0, TEN_ROWS])}),
+    "gamma": ({"objective": "gamma"}, None, {("start value", 0): np.array([0, MANY_ROWS])}),
+    "tweedie": ({"objective": "tweedie"}, None, {("start value", 0): np.array([0, MANY_ROWS])}),
     "custom": ({"objective": squared, "gradient_bound": 1.0}, None, {}),
     "weights": ({"max_weight": 3.0}, "sample_weight", MIDDLE),
     "quantile with weights": (
