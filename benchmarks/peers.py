@@ -59,12 +59,12 @@ def encoded(X: pd.DataFrame, dictionary: DataDictionary) -> np.ndarray:
 def one_hot(codes: np.ndarray, X: pd.DataFrame, dictionary: DataDictionary) -> np.ndarray:
     """Return ``codes`` of `encoded` with a column of zeros and ones for each declared category."""
     columns = []
-    for place, name in enumerate(X.columns):
+    for position, name in enumerate(X.columns):
         if name in dictionary.categories:
             values = np.arange(len(dictionary.categories[name]))
-            columns += list((codes[:, place] == values[:, None]).astype(np.float64))
+            columns += list((codes[:, position] == values[:, None]).astype(np.float64))
         else:
-            columns.append(codes[:, place])
+            columns.append(codes[:, position])
     return np.column_stack(columns)
 
 

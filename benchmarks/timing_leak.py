@@ -85,8 +85,8 @@ def in_turn(first: Callable[[], Any], second: Callable[[], Any], repeats: int) -
     found: list[list[Any]] = [[], []]
     first(), second()  # what is loaded and compiled once
     for _ in range(repeats):
-        for place in random.permutation(2).tolist():
-            found[place].append((first, second)[place]())
+        for position in random.permutation(2).tolist():
+            found[position].append((first, second)[position]())
     return [np.array(values, dtype=np.float64) for values in found]
 
 

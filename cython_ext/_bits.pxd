@@ -2,7 +2,7 @@
 #
 # A coin exp(-p/q) follows Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential
 # Privacy" (2020), Algorithm 1: for p/q <= 1 the first failure of coins (p/q)/1, (p/q)/2,
-# (p/q)/3, ... falls on an odd place with probability exp(-p/q); larger exponents are that many
+# (p/q)/3, ... falls on an odd position with probability exp(-p/q); larger exponents are that many
 # coins exp(-1) and one for the fraction. Coins stop at the first failure, so that a hopeless
 # exponent costs little more than one random bit.
 
@@ -108,10 +108,10 @@ cdef inline bint bernoulli(bits_t *bits, word_t p, word_t q) noexcept nogil:
 
 cdef inline bint bernoulli_two_over_e(bits_t *bits) noexcept nogil:
     # The coin exp(-1) given that its first random bit, the coin 1/2, came up.
-    cdef word_t place = 3
-    while bernoulli(bits, 1, place):
-        place += 1
-    return place & 1
+    cdef word_t position = 3
+    while bernoulli(bits, 1, position):
+        position += 1
+    return position & 1
 
 
 cdef inline bint bernoulli_exp_one(bits_t *bits) noexcept nogil:
@@ -120,11 +120,11 @@ cdef inline bint bernoulli_exp_one(bits_t *bits) noexcept nogil:
 
 
 cdef inline bint bernoulli_exp_fraction(bits_t *bits, word_t p, word_t q) noexcept nogil:
-    # exp(-p/q) for p <= q. The coin (p/q)/place is two coins, so that nothing can overflow.
-    cdef word_t place = 1
-    while bernoulli(bits, 1, place) and bernoulli(bits, p, q):
-        place += 1
-    return place & 1
+    # exp(-p/q) for p <= q. The coin (p/q)/position is two coins, so that nothing can overflow.
+    cdef word_t position = 1
+    while bernoulli(bits, 1, position) and bernoulli(bits, p, q):
+        position += 1
+    return position & 1
 
 
 cdef inline bint bernoulli_exp(bits_t *bits, word_t p, word_t q) noexcept nogil:

@@ -192,7 +192,7 @@ cdef inline char* put_any_real(char* at, double x, int size) except NULL:
 
 
 cdef inline char* put_real(char* at, double x, int size) except NULL:
-    # `size` digits, at most 17, in at most 24 characters; nothing is written beyond 24 places.
+    # `size` digits, at most 17, in at most 24 characters; nothing is written beyond 24 positions.
     cdef word_t bits, m
     cdef int e
     cdef Digits found

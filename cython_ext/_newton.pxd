@@ -36,7 +36,7 @@ cdef inline sum_t pack(sum_t gradient, sum_t hessian) noexcept nogil:
     return gradient * (<sum_t> 1 << 32) + hessian
 
 
-cdef inline int squared_place(sum_t score, sum_t label) noexcept nogil:
+cdef inline int squared_position(sum_t score, sum_t label) noexcept nogil:
     # Half the squared error: the difference, within 32 bits.
     return <int> clip(score - label, 2147483647)
 
@@ -50,18 +50,18 @@ cdef inline sum_t squared_word(int difference, double scale, double bound) noexc
     return pack(<int> gradient, COUNT_UNITS)
 
 
-cdef inline int logistic_place(sum_t score, sum_t half_range) noexcept nogil:
+cdef inline int logistic_position(sum_t score, sum_t half_range) noexcept nogil:
     # Two classes: where the score lies in the table, which ends on both sides.
     return <int> min(max(score + half_range, 0), 2 * half_range - 1)
 
 
 cdef inline unsigned int logistic_share(
-    unsigned int value, unsigned int rise, int place
+    unsigned int value, unsigned int rise, int position
 ) noexcept nogil:
     # p on the 2^-16 grid. Entry i of the table is the logistic function at i steps above
     # -half_range on the 2^-30 grid, and its rise to the next entry. Everything fits into 32 bits:
-    # the shift leaves of the place what lies between entries, as a part of 2^32.
-    cdef unsigned int part = <unsigned int> place << (32 - STEP_BITS)
+    # the shift leaves of the position what lies between entries, as a part of 2^32.
+    cdef unsigned int part = <unsigned int> position << (32 - STEP_BITS)
     value += <unsigned int> ((<word_t> rise * part) >> 32)
     return (value + HALF) >> (TABLE_BITS - GRID_BITS)
 
@@ -75,10 +75,10 @@ cdef inline unsigned int logistic_hessian(unsigned int p) noexcept nogil:
 
 
 cdef inline sum_t logistic_word(
-    sum_t entry, int place, sum_t label, sum_t limit
+    sum_t entry, int position, sum_t label, sum_t limit
 ) noexcept nogil:
     # Gradient p - label, hessian p (1 - p).
-    cdef unsigned int p = logistic_share(<unsigned int> (entry >> 32), <unsigned int> entry, place)
+    cdef unsigned int p = logistic_share(<unsigned int> (entry >> 32), <unsigned int> entry, position)
     return pack(logistic_gradient(p, <int> label, <int> limit), logistic_hessian(p))
 
 
@@ -88,7 +88,7 @@ cdef inline void logistic_words(
 ) noexcept nogil:
     # At most ROWS_AT_ONCE neighbouring rows, zero for those that are not present. In steps: those
     # without a look-up are vectors then, of 32 bits where they can be.
-    cdef int place[ROWS_AT_ONCE]
+    cdef int position[ROWS_AT_ONCE]
     cdef unsigned int value[ROWS_AT_ONCE]
     cdef unsigned int rise[ROWS_AT_ONCE]
     cdef int gradient[ROWS_AT_ONCE]
@@ -96,14 +96,14 @@ cdef inline void logistic_words(
     cdef unsigned int p
     cdef Py_ssize_t i
     for i in range(n):
-        place[i] = logistic_place(scores[i], half_range)
+        position[i] = logistic_position(scores[i], half_range)
     for i in range(n):
-        value[i] = <unsigned int> (table[place[i] >> STEP_BITS] >> 32)
-        rise[i] = <unsigned int> table[place[i] >> STEP_BITS]
+        value[i] = <unsigned int> (table[position[i] >> STEP_BITS] >> 32)
+        rise[i] = <unsigned int> table[position[i] >> STEP_BITS]
     for i in range(n):
         gradient[i] = <int> labels[i]
     for i in range(n):
-        p = logistic_share(value[i], rise[i], place[i])
+        p = logistic_share(value[i], rise[i], position[i])
         gradient[i] = logistic_gradient(p, gradient[i], clip_at) & -<int> present[i]
         value[i] = logistic_hessian(p) & -<int> present[i]
     for i in range(n):
@@ -179,13 +179,13 @@ cdef inline void separate_words(
 ) noexcept nogil:
     # One logistic loss for each class, each against the rest; as ``softmax_words``.
     cdef Py_ssize_t k, i, row
-    cdef int place
+    cdef int position
     for k in range(n_classes):
         for i in range(n):
             row = rows[i] if rows else i
-            place = logistic_place(scores[k * n_rows + row], half_range)
+            position = logistic_position(scores[k * n_rows + row], half_range)
             words[k * width + i] = logistic_word(
-                table[place >> STEP_BITS], place, labels[row] == k, limit
+                table[position >> STEP_BITS], position, labels[row] == k, limit
             )
 
 

@@ -1,6 +1,6 @@
 # From raw values to bins.
 #
-# A feature's map is given by eight numbers and one place in a shared table (see `binning.pyi`):
+# A feature's map is given by eight numbers and one position in a shared table (see `binning.pyi`):
 #     search == 0:  cell = trunc(clamp((x - lower) * scale, first, last));  bin = cell
 #     search == 1:  the same cell;  bin = table[start + cell]
 #     search == 2:  bin = number of edges below x, the edges at borders[start:start + 2 * step - 1]
@@ -101,14 +101,14 @@ cdef inline void load(
 ) noexcept nogil:
     # stride in bytes; a short block is filled up with zeros
     cdef int i
-    cdef const char* place = <const char*>source
+    cdef const char* position = <const char*>source
     if count == BLOCK and stride == sizeof(real_t):
         for i in range(BLOCK):
             x[i] = source[i]
     else:
         for i in range(count):
-            x[i] = (<const_real_t*>place)[0]
-            place += stride
+            x[i] = (<const_real_t*>position)[0]
+            position += stride
         for i in range(count, BLOCK):
             x[i] = 0.0
     if not plain:

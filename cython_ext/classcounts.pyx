@@ -36,7 +36,7 @@ def build(
     bins : uint8 array of shape (n_features, n_rows)
         By column; a bin is below the number of cells of its feature.
     order : int32 array of shape (n_ordered,)
-        Columns of ``bins`` and places in ``classes``.
+        Columns of ``bins`` and positions in ``classes``.
     begins, ends : int32 arrays of shape (n_listed,)
         Listed node ``k`` owns ``order[begins[k]:ends[k]]``.
     classes : uint8 array of shape (n_rows,)
@@ -232,11 +232,11 @@ cdef void _build_stored_feature(
 ) noexcept nogil:
     cdef Py_ssize_t n_classes = totals.shape[1]
     cdef bint weighted = amounts.shape[0] > 0
-    cdef Py_ssize_t i, node, place, c
+    cdef Py_ssize_t i, node, position, c
     cdef sum_t rest
     for node in range(counts.shape[0]):
-        for place in range(first_cell * n_classes, last_cell * n_classes):
-            counts[node, place] = 0
+        for position in range(first_cell * n_classes, last_cell * n_classes):
+            counts[node, position] = 0
     for i in range(first, last):
         node = node_of_row[rows[i]]
         if node >= 0:
@@ -246,8 +246,8 @@ cdef void _build_stored_feature(
     for node in range(counts.shape[0]):
         for c in range(n_classes):
             rest = totals[node, c]
-            for place in range(first_cell, last_cell):
-                rest = rest - counts[node, place * n_classes + c]
+            for position in range(first_cell, last_cell):
+                rest = rest - counts[node, position * n_classes + c]
             counts[node, (first_cell + fill) * n_classes + c] += rest
 
 
@@ -261,19 +261,19 @@ cdef void _sort_node(
     Py_ssize_t n_branches,
     row_t* child_ends,
 ) noexcept nogil:
-    cdef row_t place[CELLS]
+    cdef row_t position[CELLS]
     cdef row_t start = <row_t> begin
     cdef Py_ssize_t i, branch
-    memset(place, 0, sizeof(place))
+    memset(position, 0, sizeof(position))
     for i in range(begin, end):
-        place[branches[column[order[i]]]] += 1
+        position[branches[column[order[i]]]] += 1
     for branch in range(n_branches):
-        # Counts become the places where the branches begin.
-        start += place[branch]
+        # Counts become the positions where the branches begin.
+        start += position[branch]
         child_ends[branch] = start
-        place[branch] = start - place[branch]
+        position[branch] = start - position[branch]
     for i in range(begin, end):
         branch = branches[column[order[i]]]
-        scratch[place[branch]] = order[i]
-        place[branch] += 1
+        scratch[position[branch]] = order[i]
+        position[branch] += 1
     memcpy(order + begin, scratch + begin, (end - begin) * sizeof(row_t))

@@ -33,7 +33,7 @@ def column_starts(const row_t[::1] columns, Py_ssize_t[::1] column_start):
 
 def values_by_column(
     const row_t[::1] columns, const value_t[::1] values, row_t first, row_t last,
-    Py_ssize_t[::1] place, value_t[::1] out
+    Py_ssize_t[::1] position, value_t[::1] out
 ):
     """Sort the values of stored cells by column, those of one column in the order they have.
 
@@ -43,23 +43,23 @@ def values_by_column(
     values : float32, float64 or uint8 array of shape (n_stored,)
     first, last : int
         Only cells of the columns ``first`` to ``last - 1`` are sorted.
-    place : intp array of shape (n_features,)
+    position : intp array of shape (n_features,)
         Where each of these columns begins in ``out``; afterwards, where it ends.
     out : array of the same type, as long as there are cells in these columns
         Overwritten.
     """
     cdef Py_ssize_t k
-    if values.shape[0] != columns.shape[0] or not 0 <= first <= last <= place.shape[0]:
+    if values.shape[0] != columns.shape[0] or not 0 <= first <= last <= position.shape[0]:
         raise ValueError("The values are not those of the cells.")
     with nogil:
         for k in range(columns.shape[0]):
             if first <= columns[k] < last:
-                out[place[columns[k]]] = values[k]
-                place[columns[k]] += 1
+                out[position[columns[k]]] = values[k]
+                position[columns[k]] += 1
 
 
 def rows_by_column(
-    const Py_ssize_t[::1] row_start, const row_t[::1] columns, Py_ssize_t[::1] place, row_t[::1] out
+    const Py_ssize_t[::1] row_start, const row_t[::1] columns, Py_ssize_t[::1] position, row_t[::1] out
 ):
     """Sort the rows of stored cells by column, as `values_by_column` does with their values.
 
@@ -68,7 +68,7 @@ def rows_by_column(
     row_start : intp array of shape (n_rows + 1,)
         Cells of row ``r`` are ``row_start[r]:row_start[r + 1]``.
     columns : int32 array of shape (n_stored,)
-    place : intp array of shape (n_features,)
+    position : intp array of shape (n_features,)
         Where each column begins; afterwards, where it ends.
     out : int32 array of shape (n_stored,)
         Overwritten.
@@ -79,12 +79,12 @@ def rows_by_column(
     with nogil:
         for row in range(row_start.shape[0] - 1):
             for k in range(row_start[row], row_start[row + 1]):
-                out[place[columns[k]]] = <row_t> row
-                place[columns[k]] += 1
+                out[position[columns[k]]] = <row_t> row
+                position[columns[k]] += 1
 
 
 def bins_by_row(
-    const row_t[::1] columns, const bin_t[::1] bins, Py_ssize_t[::1] place, bin_t[::1] out
+    const row_t[::1] columns, const bin_t[::1] bins, Py_ssize_t[::1] position, bin_t[::1] out
 ):
     """Put the bins of stored cells, sorted by column, in the order that the cells have by row.
 
@@ -94,7 +94,7 @@ def bins_by_row(
         Column of each cell, by row.
     bins : uint8 array of shape (n_stored,)
         By column.
-    place : intp array of shape (n_features,)
+    position : intp array of shape (n_features,)
         Where each column begins; afterwards, where it ends.
     out : uint8 array of shape (n_stored,)
         Overwritten.
@@ -104,8 +104,8 @@ def bins_by_row(
         raise ValueError("The bins are not those of the cells.")
     with nogil:
         for k in range(columns.shape[0]):
-            out[k] = bins[place[columns[k]]]
-            place[columns[k]] += 1
+            out[k] = bins[position[columns[k]]]
+            position[columns[k]] += 1
 
 
 def count_rows(
@@ -135,7 +135,7 @@ def count_rows(
 
 def take_rows(
     const Py_ssize_t[::1] row_start, const row_t[::1] columns, const bin_t[::1] bins,
-    const row_t[::1] rows, Py_ssize_t[::1] place, row_t[::1] out_rows, bin_t[::1] out_bins,
+    const row_t[::1] rows, Py_ssize_t[::1] position, row_t[::1] out_rows, bin_t[::1] out_bins,
 ):
     """Sort the cells of some rows by column; rows count from 0 in their order.
 
@@ -145,7 +145,7 @@ def take_rows(
         As in `count_rows`.
     bins : uint8 array of shape (n_stored,)
         By row.
-    place : intp array of shape (n_features,)
+    position : intp array of shape (n_features,)
         Where each column begins; afterwards, where it ends.
     out_rows, out_bins : arrays as long as there are cells in these rows
         Overwritten.
@@ -154,6 +154,6 @@ def take_rows(
     with nogil:
         for i in range(rows.shape[0]):
             for k in range(row_start[rows[i]], row_start[rows[i] + 1]):
-                out_rows[place[columns[k]]] = <row_t> i
-                out_bins[place[columns[k]]] = bins[k]
-                place[columns[k]] += 1
+                out_rows[position[columns[k]]] = <row_t> i
+                out_bins[position[columns[k]]] = bins[k]
+                position[columns[k]] += 1

@@ -1,7 +1,7 @@
 """Walks over released trees that lie one behind the other: down from the roots, and back up.
 
 Nodes and leaves are counted through all trees. Whoever hangs on side 0 (left) or 1 (right) of node
-v hangs at place ``2 v + side``; nothing here reads a row.
+v hangs at position ``2 v + side``; nothing here reads a row.
 """
 
 from _types cimport row_t, sum_t, word_t
@@ -22,8 +22,8 @@ def order_nodes(
     const row_t[::1] left,
     const row_t[::1] right,
     row_t[::1] order,
-    row_t[::1] node_place,
-    row_t[::1] leaf_place,
+    row_t[::1] node_position,
+    row_t[::1] leaf_position,
 ):
     """Find an order in which every node comes before what is below it, and where all hang.
 
@@ -46,20 +46,20 @@ def order_nodes(
     """
     cdef Py_ssize_t t
     cdef bint whole = True
-    node_place[:] = -1
-    leaf_place[:] = -1
+    node_position[:] = -1
+    leaf_position[:] = -1
     with nogil:
         for t in range(node_start.shape[0] - 1):
             whole = whole and order_tree(
                 left, right, node_start[t], node_start[t + 1] - node_start[t],
-                leaf_start[t], leaf_start[t + 1] - leaf_start[t], order, node_place, leaf_place,
+                leaf_start[t], leaf_start[t + 1] - leaf_start[t], order, node_position, leaf_position,
             )
     return whole
 
 
 cdef bint order_tree(
     const row_t[::1] left, const row_t[::1] right, row_t first, row_t n_nodes, row_t first_leaf,
-    row_t n_leaves, row_t[::1] order, row_t[::1] node_place, row_t[::1] leaf_place,
+    row_t n_leaves, row_t[::1] order, row_t[::1] node_position, row_t[::1] leaf_position,
 ) noexcept nogil:
     cdef row_t n_ordered = 1, n_read = 0, n_found = 0
     cdef row_t node, child, side
@@ -72,31 +72,31 @@ cdef bint order_tree(
         for side in range(2):
             child = right[node] if side else left[node]
             if child >= 0:
-                # Nothing is above the root, and one place above every other node.
-                if child == 0 or child >= n_nodes or node_place[first + child] >= 0:
+                # Nothing is above the root, and one position above every other node.
+                if child == 0 or child >= n_nodes or node_position[first + child] >= 0:
                     return False
-                node_place[first + child] = 2 * node + side
+                node_position[first + child] = 2 * node + side
                 order[first + n_ordered] = first + child
                 n_ordered += 1
             else:
                 child = -1 - child
-                if child >= n_leaves or leaf_place[first_leaf + child] >= 0:
+                if child >= n_leaves or leaf_position[first_leaf + child] >= 0:
                     return False
-                leaf_place[first_leaf + child] = 2 * node + side
+                leaf_position[first_leaf + child] = 2 * node + side
                 n_found += 1
     return n_ordered == n_nodes and n_found == n_leaves
 
 
 def share_grid(
     const row_t[::1] order,
-    const row_t[::1] node_place,
+    const row_t[::1] node_position,
     const row_t[::1] feature,
     const word_t[:, ::1] left_bins,
     const row_t[::1] n_bins,
     word_t[:, ::1] reach,
     double[::1] share,
 ):
-    """Find the share of the cells of the bin grid that every place gets.
+    """Find the share of the cells of the bin grid that every position gets.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def share_grid(
     cdef word_t through
     for i in range(order.shape[0]):
         node = order[i]
-        up = node_place[node]
+        up = node_position[node]
         own = share[up] if up >= 0 else 1.0
         # Which bins reach the node is told by the nearest split above on the same feature.
         while up >= 0 and feature[up // 2] != feature[node]:
-            up = node_place[up // 2]
+            up = node_position[up // 2]
         width = left_width = 0
         for k in range(SET_WORDS):
             if up >= 0:
@@ -144,8 +144,8 @@ cdef inline word_t first_bins(int n) noexcept nogil:
 
 def add_up(
     const row_t[::1] order,
-    const row_t[::1] node_place,
-    const row_t[::1] leaf_place,
+    const row_t[::1] node_position,
+    const row_t[::1] leaf_position,
     const sum_t[::1] leaf_count,
     const double[::1] leaf_value,
     sum_t[::1] below_count,
@@ -162,17 +162,17 @@ def add_up(
     leaf_count, leaf_value : int64 and float64 arrays of shape (n_leaves,)
         Counts are positive.
     below_count, below_value : int64 and float64 arrays of shape (2 n_nodes,)
-        Overwritten: of what hangs at each place.
+        Overwritten: of what hangs at each position.
     node_count, node_value : int64 and float64 arrays of shape (n_nodes,)
         Overwritten; a mean is infinite or NaN where sums overflow.
     """
     cdef Py_ssize_t i
-    cdef row_t node, place
+    cdef row_t node, position
     cdef double weighted
-    for i in range(leaf_place.shape[0]):
-        place = leaf_place[i]
-        if place >= 0:
-            below_count[place], below_value[place] = leaf_count[i], leaf_value[i]
+    for i in range(leaf_position.shape[0]):
+        position = leaf_position[i]
+        if position >= 0:
+            below_count[position], below_value[position] = leaf_count[i], leaf_value[i]
     with nogil:
         for i in range(order.shape[0] - 1, -1, -1):
             node = order[i]
@@ -182,6 +182,6 @@ def add_up(
                 + <double> below_count[2 * node + 1] * below_value[2 * node + 1]
             )
             node_value[node] = weighted / <double> node_count[node]
-            place = node_place[node]
-            if place >= 0:
-                below_count[place], below_value[place] = node_count[node], node_value[node]
+            position = node_position[node]
+            if position >= 0:
+                below_count[position], below_value[position] = node_count[node], node_value[node]

@@ -1,6 +1,6 @@
 """From integer scores and labels to packed (gradient, count) words, one fixed map per row.
 
-A row's word depends on its own score and label and on public numbers only, never on its place
+A row's word depends on its own score and label and on public numbers only, never on its position
 in a block, on the block's length or on the thread. Everything is integer arithmetic but for one
 product of doubles in ``squared``, rounded by itself (no fused operation), so the same row gives
 the same bits in a vector lane and in the scalar tail.

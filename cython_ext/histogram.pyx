@@ -40,7 +40,7 @@ def build(
     bins : uint8 array of shape (n_features, n_rows)
         By column; a bin is below the number of cells of its feature.
     order : int32 array of shape (n_ordered,)
-        Columns of ``bins`` and places in ``words``, grouped by node.
+        Columns of ``bins`` and positions in ``words``, grouped by node.
     starts : int32 array of shape (n_nodes + 1,)
         Node ``k`` owns ``order[starts[k]:starts[k + 1]]``.
     nodes : int32 array of shape (n_listed,)
@@ -75,7 +75,7 @@ def gather_stored(
     const Py_ssize_t[::1] column_start,
     const row_t[::1] stored_rows,
     const bin_t[::1] stored_bins,
-    const row_t[::1] place,
+    const row_t[::1] position,
     Py_ssize_t[::1] out_start,
     row_t[::1] out_rows,
     bin_t[::1] out_bins,
@@ -88,7 +88,7 @@ def gather_stored(
         Entries of feature ``f`` are ``column_start[f]:column_start[f + 1]``.
     stored_rows : int32 array of shape (n_stored,)
     stored_bins : uint8 array of shape (n_stored,)
-    place : int32 array of shape (n_rows,)
+    position : int32 array of shape (n_rows,)
         New number of each row, negative for a row that is left out.
     out_start : intp array of shape (n_features + 1,)
         Overwritten.
@@ -102,8 +102,8 @@ def gather_stored(
         out_start[0] = 0
         for f in range(n_features):
             for k in range(column_start[f], column_start[f + 1]):
-                if place[stored_rows[k]] >= 0:
-                    out_rows[n] = place[stored_rows[k]]
+                if position[stored_rows[k]] >= 0:
+                    out_rows[n] = position[stored_rows[k]]
                     out_bins[n] = stored_bins[k]
                     n += 1
             out_start[f + 1] = n
@@ -152,7 +152,7 @@ def node_totals(
     Parameters
     ----------
     order : int32 array of shape (n_ordered,)
-        Places in ``words``, grouped by node.
+        Positions in ``words``, grouped by node.
     starts : int32 array of shape (n_nodes + 1,)
         Node ``k`` owns ``order[starts[k]:starts[k + 1]]``.
     words : int64 array of shape (n_rows,)
@@ -197,7 +197,7 @@ cdef void _build_group(
     const row_t[::1] cell_offsets,
     sum_t[:, ::1] sums,
     sum_t[:, ::1] counts,
-    Py_ssize_t place,
+    Py_ssize_t position,
 ) noexcept nogil:
     # Four features in one pass: order and word are loaded once, and the four accumulators give
     # the processor independent chains where many rows in a row fall into the same cell.
@@ -223,8 +223,8 @@ cdef void _build_group(
         for f in range(width):
             _unpack(
                 cells[f],
-                &sums[place, cell_offsets[first + f]],
-                &counts[place, cell_offsets[first + f]],
+                &sums[position, cell_offsets[first + f]],
+                &counts[position, cell_offsets[first + f]],
                 n_cells[f],
                 start > begin,
             )

@@ -29,15 +29,15 @@ cdef inline word_t draw_lanes(bits_t *bits, word_t probability) noexcept nogil:
     cdef word_t undecided = ~(<word_t> 0)
     cdef word_t ones = 0
     cdef word_t random
-    cdef int place = 63
-    while undecided != 0 and place >= 0:
+    cdef int position = 63
+    while undecided != 0 and position >= 0:
         random = draw_word(bits)
-        if (probability >> place) & 1:
+        if (probability >> position) & 1:
             ones |= undecided & ~random
             undecided &= random
         else:
             undecided &= ~random
-        place -= 1
+        position -= 1
     return ones
 
 
@@ -56,7 +56,7 @@ cdef inline void draw_report(
     bits_t *bits, sum_t symbol, Py_ssize_t n_symbols, word_t background, word_t own, bint certain,
     bin_t *out
 ) noexcept nogil:
-    cdef Py_ssize_t first, place
+    cdef Py_ssize_t first, position
     cdef Py_ssize_t n_bytes = (n_symbols + 7) // 8
     cdef word_t lanes
     for first in range(0, n_symbols, 64):
@@ -67,8 +67,8 @@ cdef inline void draw_report(
             lanes &= ~((<word_t> 1) << (symbol - first))
             if certain or draw_word(bits) < own:
                 lanes |= (<word_t> 1) << (symbol - first)
-        for place in range(first // 8, min(first // 8 + 8, n_bytes)):
-            out[place] = <bin_t> (lanes & 0xFF)
+        for position in range(first // 8, min(first // 8 + 8, n_bytes)):
+            out[position] = <bin_t> (lanes & 0xFF)
             lanes >>= 8
 
 
@@ -238,15 +238,15 @@ def add_bits(const bin_t[:, ::1] bits, sum_t[::1] totals):
     """
     cdef Py_ssize_t n_bytes = bits.shape[1]
     cdef Py_ssize_t n_symbols = totals.shape[0]
-    cdef Py_ssize_t i, place, bit, last
+    cdef Py_ssize_t i, position, bit, last
     if n_bytes != (n_symbols + 7) // 8:
         raise ValueError("bits must have one bit for each total")
     with nogil:
         for i in range(bits.shape[0]):
-            for place in range(n_bytes):
-                last = min(n_symbols - 8 * place, 8)
+            for position in range(n_bytes):
+                last = min(n_symbols - 8 * position, 8)
                 for bit in range(last):
-                    totals[8 * place + bit] += (bits[i, place] >> bit) & 1
+                    totals[8 * position + bit] += (bits[i, position] >> bit) & 1
 
 
 def add_labelled_bits(
@@ -262,7 +262,7 @@ def add_labelled_bits(
     """
     cdef Py_ssize_t n_bytes = bits.shape[1]
     cdef Py_ssize_t n_symbols = counts.shape[0]
-    cdef Py_ssize_t i, place, bit, last
+    cdef Py_ssize_t i, position, bit, last
     cdef sum_t one
     if n_bytes != (n_symbols + 7) // 8 or sums.shape[0] != n_symbols:
         raise ValueError("bits must have one bit for each total")
@@ -270,9 +270,9 @@ def add_labelled_bits(
         raise ValueError("bits and labels must have the same length")
     with nogil:
         for i in range(bits.shape[0]):
-            for place in range(n_bytes):
-                last = min(n_symbols - 8 * place, 8)
+            for position in range(n_bytes):
+                last = min(n_symbols - 8 * position, 8)
                 for bit in range(last):
-                    one = (bits[i, place] >> bit) & 1
-                    counts[8 * place + bit] += one
-                    sums[8 * place + bit] += labels[i] & -one
+                    one = (bits[i, position] >> bit) & 1
+                    counts[8 * position + bit] += one
+                    sums[8 * position + bit] += labels[i] & -one

@@ -17,7 +17,7 @@ cdef enum:
     NUMERIC = 8
     ZERO_IS_MISSING = 4
     MISSING_LEFT = 2        # added to the last two
-    # Places that may be written, a blank behind each number included. An integer of 32 bits takes
+    # Positions that may be written, a blank behind each number included. An integer of 32 bits takes
     # at most 11, one of 64 bits 20, a double of 17 digits 24, and one of 6 digits 13.
     ROOM_OF_A_TREE = 512    # names of fields, and what is written beyond the last number
     ROOM_OF_A_NODE = 12 + 14 + 25 + 3 + 12 + 12 + 14 + 14 + 21 + 12
@@ -178,7 +178,7 @@ cdef row_t find_set(
     const word_t* left_bins, const double* codes, int n_bins, unsigned int* words,
 ) noexcept nogil:
     # Write the codes of the bins that go left as bits; return the number of words, at least one.
-    cdef row_t n_words = 1, place
+    cdef row_t n_words = 1, position
     cdef int k, b
     cdef word_t rest
     cdef unsigned int code
@@ -191,11 +191,11 @@ cdef row_t find_set(
             if b >= n_bins:
                 break
             code = <unsigned int> codes[b]
-            place = <row_t> (code >> 5)
-            while n_words <= place:
+            position = <row_t> (code >> 5)
+            while n_words <= position:
                 words[n_words] = 0
                 n_words += 1
-            words[place] |= 1u << (code & 31)
+            words[position] |= 1u << (code & 31)
     return n_words
 
 

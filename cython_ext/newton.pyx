@@ -8,8 +8,8 @@ squared loss in units of 2^-12 and of the others in units of 2^-16.
 from cython.parallel cimport prange
 
 from _newton cimport (
-    ROWS_AT_ONCE, STEP_BITS, logistic_place, logistic_word, separate_words, softmax_words,
-    squared_place, squared_word, surface_t, surface_word, weigh,
+    ROWS_AT_ONCE, STEP_BITS, logistic_position, logistic_word, separate_words, softmax_words,
+    squared_position, squared_word, surface_t, surface_word, weigh,
 )
 from _types cimport row_t, sum_t
 
@@ -48,7 +48,7 @@ def squared(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
         words[i] = squared_word(
-            squared_place(scores[rows[i]], labels[rows[i]]), scale, bound
+            squared_position(scores[rows[i]], labels[rows[i]]), scale, bound
         )
 
 
@@ -80,14 +80,14 @@ def logistic(
     """
     cdef Py_ssize_t n = rows.shape[0]
     cdef Py_ssize_t i
-    cdef int place
+    cdef int position
     cdef sum_t half_range = (table.shape[0] // 2) << STEP_BITS
     for i in prange(
         n, nogil=True, num_threads=n_threads, schedule="static", use_threads_if=n > FEW
     ):
-        place = logistic_place(scores[rows[i]], half_range)
+        position = logistic_position(scores[rows[i]], half_range)
         words[i] = logistic_word(
-            table[place >> STEP_BITS], place, labels[rows[i]], gradient_limit
+            table[position >> STEP_BITS], position, labels[rows[i]], gradient_limit
         )
 
 

@@ -1,7 +1,7 @@
 """Stable partition of every node's rows by its released split.
 
 Rows are cut in chunks of a fixed size inside each node. A first pass counts the left rows of every
-chunk, their running sums fix where each chunk writes, and a second pass writes: every place of
+chunk, their running sums fix where each chunk writes, and a second pass writes: every position of
 the result is known before any thread writes, so the result is the stable order for any number of
 threads, and one big node keeps all threads busy.
 """
@@ -72,7 +72,7 @@ def split_rows(
                 bins, order, starts, feature, split_bin, is_categorical,
                 chunk_node[c], chunk_begin[c],
             )
-        # Turn counts into places: chunk_left becomes the left rows of the node before the chunk.
+        # Turn counts into positions: chunk_left becomes the left rows of the node before the chunk.
         c = 0
         for k in range(n_nodes):
             before = 0

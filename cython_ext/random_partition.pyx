@@ -5,9 +5,9 @@ it, so that no split is void on the public grid. Bins of a feature that no node 
 a cell, and the table holds one leaf for each combination of cells: it is small enough for the
 first cache. Nothing here reads a row: the random words come from public randomness.
 
-Sets are bits by place: the places of a feature whose categories are ordered are those of its
+Sets are bits by position: the positions of a feature whose categories are ordered are those of its
 order, else they are its bins, and the missing bin has the last one. A threshold is then a run of
-places, whatever it cuts.
+positions, whatever it cuts.
 """
 
 import numpy as np
@@ -28,20 +28,20 @@ cdef enum:
     ORDERED = 3
 
 cdef struct Axis:
-    # A feature of the tree, the places where thresholds have cut it, and its cells.
+    # A feature of the tree, the positions where thresholds have cut it, and its cells.
     int feature
     int kind
-    int missing            # the place of the missing bin, after all others
+    int missing            # the position of the missing bin, after all others
     const bin_t* order
     word_t cuts[SET_WORDS]
     int n_cells
-    int cell[BINS]         # of each place
-    int size[BINS]         # places in each cell
-    word_t firsts[SET_WORDS]  # the first place of each cell
+    int cell[BINS]         # of each position
+    int size[BINS]         # positions in each cell
+    word_t firsts[SET_WORDS]  # the first position of each cell
     int stride             # from a cell to the next one in the table
 
 cdef struct Box:
-    # Places of each feature that reach a leaf, and where the leaf hangs.
+    # Positions of each feature that reach a leaf, and where the leaf hangs.
     word_t reach[MAX_FEATURES][SET_WORDS]
     row_t parent
     row_t side
@@ -140,12 +140,12 @@ cdef extern from *:
     int _lowest_bit "dpboost_lowest_bit"(word_t word) noexcept nogil
 
 
-cdef inline bint _holds(const word_t* bits, int place) noexcept nogil:
-    return (bits[place >> 6] >> (place & 63)) & 1
+cdef inline bint _holds(const word_t* bits, int position) noexcept nogil:
+    return (bits[position >> 6] >> (position & 63)) & 1
 
 
-cdef inline void _add(word_t* bits, int place) noexcept nogil:
-    bits[place >> 6] |= <word_t> 1 << (place & 63)
+cdef inline void _add(word_t* bits, int position) noexcept nogil:
+    bits[position >> 6] |= <word_t> 1 << (position & 63)
 
 
 cdef inline int _below(word_t word, int n) noexcept nogil:
@@ -153,14 +153,14 @@ cdef inline int _below(word_t word, int n) noexcept nogil:
     return <int> (((word >> 32) * <word_t> n) >> 32)
 
 
-cdef inline int _list_places(const word_t* bits, int* places) noexcept nogil:
-    """List the places of a set in rising order."""
+cdef inline int _list_positions(const word_t* bits, int* positions) noexcept nogil:
+    """List the positions of a set in rising order."""
     cdef int i, n = 0
     cdef word_t rest
     for i in range(SET_WORDS):
         rest = bits[i]
         while rest:
-            places[n] = 64 * i + _lowest_bit(rest)
+            positions[n] = 64 * i + _lowest_bit(rest)
             n += 1
             rest &= rest - 1
     return n
@@ -191,7 +191,7 @@ cdef void _whole(Box* box, const Axis* axes, int k) noexcept nogil:
 
 
 cdef inline void _up_to(int last, word_t* bits) noexcept nogil:
-    """Set all places up to the last one."""
+    """Set all positions up to the last one."""
     cdef int i
     for i in range(last >> 6):
         bits[i] = ~<word_t> 0
@@ -251,7 +251,7 @@ cdef bint _split(
 cdef void _threshold(
     const word_t* reach, int n, Axis* axis, const word_t* words, word_t* left
 ) noexcept nogil:
-    """Cut the places at a random one; the missing bin of a number takes a random side."""
+    """Cut the positions at a random one; the missing bin of a number takes a random side."""
     cdef int i = 0
     cdef int before = _below(words[1], n - 1)
     cdef word_t rest
@@ -263,7 +263,7 @@ cdef void _threshold(
         rest &= rest - 1
         before -= 1
     i = 64 * i + _lowest_bit(rest)
-    # All places up to the cut, reached or not: on a number they have to be a threshold.
+    # All positions up to the cut, reached or not: on a number they have to be a threshold.
     _up_to(i, left)
     _add(axis.cuts, i)
     if axis.kind == NUMBER and words[2] & 1 and _holds(reach, axis.missing):
@@ -276,7 +276,7 @@ cdef void _nominal(
     """Take one bin, or a random subset that is neither empty nor full."""
     cdef int reached[BINS]
     cdef int i, n_left = 0
-    _list_places(reach, reached)
+    _list_positions(reach, reached)
     if axis.kind == SUBSETS and words[1] & 1:
         for i in range(n):
             if (words[3 + (i >> 6)] >> (i & 63)) & 1:
@@ -289,19 +289,19 @@ cdef void _nominal(
 
 
 cdef void _divide_cells(Axis* axis, const word_t* left) noexcept nogil:
-    """Move the places that go left into cells of their own, where a cell has both kinds."""
-    cdef int places[BINS]
+    """Move the positions that go left into cells of their own, where a cell has both kinds."""
+    cdef int positions[BINS]
     cdef int n_left[BINS]
     cdef int moved_to[BINS]
-    cdef int n = _list_places(left, places)
+    cdef int n = _list_positions(left, positions)
     cdef int i, cell
     for cell in range(axis.n_cells):
         n_left[cell] = 0
         moved_to[cell] = -1
     for i in range(n):
-        n_left[axis.cell[places[i]]] += 1
+        n_left[axis.cell[positions[i]]] += 1
     for i in range(n):
-        cell = axis.cell[places[i]]
+        cell = axis.cell[positions[i]]
         if moved_to[cell] < 0:
             if n_left[cell] == axis.size[cell]:
                 continue
@@ -309,23 +309,23 @@ cdef void _divide_cells(Axis* axis, const word_t* left) noexcept nogil:
             axis.size[axis.n_cells] = n_left[cell]
             axis.size[cell] -= n_left[cell]
             axis.n_cells += 1
-        axis.cell[places[i]] = moved_to[cell]
+        axis.cell[positions[i]] = moved_to[cell]
 
 
 cdef void _in_bins(const bin_t* order, word_t* left) noexcept nogil:
-    """Turn a set of places into one of bins; the missing bin is not in it."""
-    cdef int places[BINS]
-    cdef int n = _list_places(left, places)
+    """Turn a set of positions into one of bins; the missing bin is not in it."""
+    cdef int positions[BINS]
+    cdef int n = _list_positions(left, positions)
     cdef int i
     memset(left, 0, SET_WORDS * sizeof(word_t))
     for i in range(n):
-        _add(left, order[places[i]])
+        _add(left, order[positions[i]])
 
 
 cdef int _write_steps(Axis* axes, int k, row_t[:, ::1] steps) noexcept nogil:
     """Give cells their strides; return the number of their combinations."""
     cdef word_t seen[SET_WORDS]
-    cdef int a, place, at
+    cdef int a, position, at
     cdef int stride = 1
     cdef Axis* axis
     for a in range(k - 1, -1, -1):
@@ -334,23 +334,23 @@ cdef int _write_steps(Axis* axes, int k, row_t[:, ::1] steps) noexcept nogil:
             _number_runs(axis)
         axis.stride = stride
         memset(seen, 0, sizeof(seen))
-        for place in range(axis.missing + 1):
-            at = axis.order[place] if axis.kind == ORDERED and place < axis.missing else place
-            steps[a, at] = axis.cell[place] * stride
-            if not _holds(seen, axis.cell[place]):
-                _add(seen, axis.cell[place])
-                _add(axis.firsts, place)
+        for position in range(axis.missing + 1):
+            at = axis.order[position] if axis.kind == ORDERED and position < axis.missing else position
+            steps[a, at] = axis.cell[position] * stride
+            if not _holds(seen, axis.cell[position]):
+                _add(seen, axis.cell[position])
+                _add(axis.firsts, position)
         stride *= axis.n_cells
     return stride
 
 
 cdef void _number_runs(Axis* axis) noexcept nogil:
     """Number the cells between the cuts; the missing bin of a number has one of its own."""
-    cdef int place
+    cdef int position
     cdef int cell = 0
-    for place in range(axis.missing):
-        axis.cell[place] = cell
-        cell += _holds(axis.cuts, place)
+    for position in range(axis.missing):
+        axis.cell[position] = cell
+        cell += _holds(axis.cuts, position)
     if axis.kind == NUMBER and cell > 0:
         cell += 1
     axis.cell[axis.missing] = cell
@@ -372,7 +372,7 @@ cdef void _fill(
     for a in range(k):
         for i in range(SET_WORDS):
             firsts[i] = box.reach[a][i] & axes[a].firsts[i]
-        n[a] = _list_places(firsts, own[a])
+        n[a] = _list_positions(firsts, own[a])
         for i in range(n[a]):
             own[a][i] = axes[a].cell[own[a][i]] * axes[a].stride
     for a in range(n[0]):

@@ -1,7 +1,7 @@
 """Rows by round: their order, their bins in compact columns.
 
 For the order, rows are cut in chunks of a fixed size. A first pass counts the rows of every round
-in every chunk, running sums fix where each chunk writes, and a second pass writes: every place of
+in every chunk, running sums fix where each chunk writes, and a second pass writes: every position of
 the result is known before any thread writes, so the result is the stable order for any number of
 threads.
 """
@@ -35,28 +35,28 @@ def order_rows(
     cdef Py_ssize_t n_rows = rounds.shape[0]
     cdef Py_ssize_t n_rounds = starts.shape[0] - 1
     cdef Py_ssize_t n_chunks = (n_rows + CHUNK - 1) // CHUNK
-    # For each chunk and round: first the number of rows, then the place of the next one.
-    cdef row_t[:, ::1] places = np.zeros((n_chunks, n_rounds), dtype=np.int32)
+    # For each chunk and round: first the number of rows, then the position of the next one.
+    cdef row_t[:, ::1] positions = np.zeros((n_chunks, n_rounds), dtype=np.int32)
     cdef Py_ssize_t chunk, k
-    cdef row_t place, here
-    place = 0
+    cdef row_t position, here
+    position = 0
     with nogil:
         for chunk in prange(
             n_chunks, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
         ):
-            _count(rounds, chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK), &places[chunk, 0])
+            _count(rounds, chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK), &positions[chunk, 0])
         for k in range(n_rounds):
-            starts[k] = place
+            starts[k] = position
             for chunk in range(n_chunks):
-                here = places[chunk, k]
-                places[chunk, k] = place
-                place = place + here
-        starts[n_rounds] = place
+                here = positions[chunk, k]
+                positions[chunk, k] = position
+                position = position + here
+        starts[n_rounds] = position
         for chunk in prange(
             n_chunks, num_threads=n_threads, schedule="static", use_threads_if=n_chunks > 1
         ):
             _write(
-                rounds, chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK), &places[chunk, 0], order
+                rounds, chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK), &positions[chunk, 0], order
             )
 
 
@@ -69,12 +69,12 @@ cdef void _count(
 
 
 cdef void _write(
-    const row_t[::1] rounds, Py_ssize_t begin, Py_ssize_t end, row_t* places, row_t[::1] order
+    const row_t[::1] rounds, Py_ssize_t begin, Py_ssize_t end, row_t* positions, row_t[::1] order
 ) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(begin, end):
-        order[places[rounds[i]]] = <row_t> i
-        places[rounds[i]] += 1
+        order[positions[rounds[i]]] = <row_t> i
+        positions[rounds[i]] += 1
 
 
 def gather_rounds(

@@ -66,16 +66,16 @@ cdef inline sum_t score_of(const runs_t *runs, row_t candidate) noexcept nogil:
 
 
 cdef Py_ssize_t member_of_level(
-    const runs_t *runs, sum_t best, const levels_t *levels, int level, word_t place, sum_t *score
+    const runs_t *runs, sum_t best, const levels_t *levels, int level, word_t position, sum_t *score
 ) noexcept nogil:
-    # Candidate number `place` among those of the level, and its score.
+    # Candidate number `position` among those of the level, and its score.
     cdef Py_ssize_t run = 0
     while True:
         if level_of(levels, gap_of(best, runs.scores[run])) == level:
-            if place < length_of(runs, run):
+            if position < length_of(runs, run):
                 score[0] = runs.scores[run]
-                return runs.starts[run] + <Py_ssize_t> place
-            place -= length_of(runs, run)
+                return runs.starts[run] + <Py_ssize_t> position
+            position -= length_of(runs, run)
         run += 1
 
 
@@ -85,7 +85,7 @@ cdef Py_ssize_t by_level(
     # As in the selection kernel: weight 2^-j at level j, then what remains of the coin.
     cdef word_t size[MOST_LEVELS + 1]
     cdef word_t total = 0
-    cdef word_t place
+    cdef word_t position
     cdef sum_t score = 0
     cdef Py_ssize_t run, candidate
     cdef int level
@@ -96,14 +96,14 @@ cdef Py_ssize_t by_level(
     for level in range(levels.last + 1):
         total += size[level] << (levels.last - level)
     while True:
-        place = draw_below(bits, total)
+        position = draw_below(bits, total)
         level = 0
-        while place >= size[level] << (levels.last - level):
-            place -= size[level] << (levels.last - level)
+        while position >= size[level] << (levels.last - level):
+            position -= size[level] << (levels.last - level)
             level += 1
         if pass_level(bits, level):
             candidate = member_of_level(
-                runs, best, levels, level, place >> (levels.last - level), &score
+                runs, best, levels, level, position >> (levels.last - level), &score
             )
             if accept_beyond(bits, gap_of(best, score), level, p, q):
                 return candidate

@@ -46,18 +46,18 @@ cdef inline sum_t highest(const sum_t *scores, Py_ssize_t n) noexcept nogil:
 
 
 cdef Py_ssize_t member_of_level(
-    const sum_t *scores, sum_t best, const levels_t *levels, int level, word_t place
+    const sum_t *scores, sum_t best, const levels_t *levels, int level, word_t position
 ) noexcept nogil:
-    # Index of the candidate number `place` among those of the level.
+    # Index of the candidate number `position` among those of the level.
     cdef word_t low = levels.start[level]
     cdef word_t gap
     cdef Py_ssize_t i = 0
     while True:
         gap = gap_of(best, scores[i])
         if gap >= low and (level == levels.last or gap < levels.start[level + 1]):
-            if place == 0:
+            if position == 0:
                 return i
-            place -= 1
+            position -= 1
         i += 1
 
 
@@ -69,7 +69,7 @@ cdef Py_ssize_t exponential_by_level(
     # acceptance exp(-gap) / 2^-j is then j coins 2/e and a coin for the rest of the gap.
     cdef word_t size[MOST_LEVELS + 1]
     cdef word_t total = 0
-    cdef word_t place
+    cdef word_t position
     cdef Py_ssize_t i
     cdef int level
     for level in range(levels.last + 1):
@@ -79,13 +79,13 @@ cdef Py_ssize_t exponential_by_level(
     for level in range(levels.last + 1):
         total += size[level] << (levels.last - level)
     while True:
-        place = draw_below(bits, total)
+        position = draw_below(bits, total)
         level = 0
-        while place >= size[level] << (levels.last - level):
-            place -= size[level] << (levels.last - level)
+        while position >= size[level] << (levels.last - level):
+            position -= size[level] << (levels.last - level)
             level += 1
         if pass_level(bits, level):
-            i = member_of_level(scores, best, levels, level, place >> (levels.last - level))
+            i = member_of_level(scores, best, levels, level, position >> (levels.last - level))
             if accept_beyond(bits, gap_of(best, scores[i]), level, p, q):
                 return i
 

@@ -63,15 +63,15 @@ cdef inline process_t open_process(word_t numerator, word_t denominator, word_t 
 cdef inline word_t draw_poisson(bits_t *bits, word_t numerator, word_t denominator) noexcept nogil:
     # Mass numerator/(2 denominator), at most one half: k with probability 2^-(k+1), accepted with
     # (numerator/denominator)^k / k!.
-    cdef word_t count, place
+    cdef word_t count, position
     cdef bint kept
     while True:
         count = 0
         while draw_bit(bits):
             count += 1
         kept = True
-        for place in range(1, count + 1):
-            kept = bernoulli(bits, numerator, denominator) and bernoulli(bits, 1, place)
+        for position in range(1, count + 1):
+            kept = bernoulli(bits, numerator, denominator) and bernoulli(bits, 1, position)
             if not kept:
                 break
         if kept:

@@ -168,7 +168,7 @@ cdef class FewRows:
         cdef score_t score
         cdef int part
         cdef Py_ssize_t node
-        cdef Py_ssize_t place = 0
+        cdef Py_ssize_t position = 0
         score.hessian, score.reg_lambda, score.scale = hessian, reg_lambda, scale
         score.limit = <double> limit
         with nogil:
@@ -183,16 +183,16 @@ cdef class FewRows:
             for part in range(n_parts):
                 # What the parts wrote moves together.
                 before[parts[part].first // n_groups + 1] += parts[part].n_first
-                if parts[part].n > 0 and place < parts[part].candidate:
+                if parts[part].n > 0 and position < parts[part].candidate:
                     memmove(
-                        &scores[place], &scores[parts[part].candidate],
+                        &scores[position], &scores[parts[part].candidate],
                         parts[part].n * sizeof(sum_t),
                     )
                     memmove(
-                        &starts[place], &starts[parts[part].candidate],
+                        &starts[position], &starts[parts[part].candidate],
                         parts[part].n * sizeof(row_t),
                     )
-                place += parts[part].n
+                position += parts[part].n
             for node in range(rows.n_nodes):
                 before[node + 1] += before[node]
         return node_start

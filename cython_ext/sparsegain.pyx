@@ -169,7 +169,7 @@ cdef _borders(const Py_ssize_t[::1] column_start, Py_ssize_t n_parts):
 cdef _merged(runs_t* parts, Py_ssize_t n_parts, Py_ssize_t n_nodes, const sum_t[::1] undivided):
     """Put the runs of each node one behind the other, and drop those without a candidate."""
     cdef Py_ssize_t[::1] node_start = np.zeros(n_nodes + 1, dtype=np.intp)
-    cdef Py_ssize_t[::1] place = np.empty(n_nodes, dtype=np.intp)
+    cdef Py_ssize_t[::1] position = np.empty(n_nodes, dtype=np.intp)
     cdef Py_ssize_t part, i, k
     cdef runs_t* some
     for part in range(n_parts):
@@ -186,25 +186,25 @@ cdef _merged(runs_t* parts, Py_ssize_t n_parts, Py_ssize_t n_nodes, const sum_t[
     for k in range(n_nodes):
         scores[node_start[k]] = undivided[k]
         starts[node_start[k]] = 0
-        place[k] = node_start[k] + 1
+        position[k] = node_start[k] + 1
     with nogil:
         for part in range(n_parts):
             some = &parts[part]
             for i in range(some.n):
                 k = some.node[i]
-                if starts[place[k] - 1] == some.start[i]:
+                if starts[position[k] - 1] == some.start[i]:
                     # The next feature divides from its first candidate on.
-                    place[k] -= 1
-                scores[place[k]] = some.score[i]
-                starts[place[k]] = some.start[i]
-                place[k] += 1
-    # Runs that replaced another one leave places unused at the end of their node.
+                    position[k] -= 1
+                scores[position[k]] = some.score[i]
+                starts[position[k]] = some.start[i]
+                position[k] += 1
+    # Runs that replaced another one leave positions unused at the end of their node.
     with nogil:
         i = 0
         for k in range(n_nodes):
             part = node_start[k]
             node_start[k] = i
-            for part in range(part, place[k]):
+            for part in range(part, position[k]):
                 scores[i] = scores[part]
                 starts[i] = starts[part]
                 i += 1

@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free
 
 from _cells cimport LANES, add_packed, add_packed_apart, look_up, unpack
 from _newton cimport (
-    ROWS_AT_ONCE, STEP_BITS, logistic_words, separate_words, softmax_words, squared_place,
+    ROWS_AT_ONCE, STEP_BITS, logistic_words, separate_words, softmax_words, squared_position,
     squared_word, surface_t, surface_word, weigh,
 )
 from _types cimport bin_t, row_t, sum_t, word_t
@@ -258,7 +258,7 @@ cdef void _one_output(
     # look-up are vectors then. And copies: the compiler cannot know that no word is written over
     # the rule.
     cdef sum_t words[ROWS_AT_ONCE]
-    cdef int places[ROWS_AT_ONCE]
+    cdef int positions[ROWS_AT_ONCE]
     cdef const sum_t* scores = rows.scores + start
     cdef const sum_t* labels = rows.labels + start
     cdef const unsigned char* present = rows.present + start
@@ -269,9 +269,9 @@ cdef void _one_output(
     _take_pending(rows, start, n)
     if rule.kind == SQUARED:
         for i in range(n):
-            places[i] = squared_place(scores[i], labels[i])
+            positions[i] = squared_position(scores[i], labels[i])
         for i in range(n):
-            words[i] = squared_word(places[i], scale, bound) & -<sum_t> present[i]
+            words[i] = squared_word(positions[i], scale, bound) & -<sum_t> present[i]
     elif rule.kind == SURFACE:
         for i in range(n):
             words[i] = surface_word(scores[i], labels[i], &surface) & -<sum_t> present[i]

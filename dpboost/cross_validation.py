@@ -189,8 +189,8 @@ class _Run:
         self.init_model = init_model
         self.train_set = train_set
         given = list(dict.fromkeys(callbacks or ()))
-        for place, callback in enumerate(given):
-            callback.__dict__.setdefault("order", place - len(given))
+        for position, callback in enumerate(given):
+            callback.__dict__.setdefault("order", position - len(given))
         self.before = [each for each in given if getattr(each, "before_iteration", False)]
         after = [each for each in given if not getattr(each, "before_iteration", False)]
         self.after = sorted(after, key=attrgetter("order"))
@@ -241,7 +241,9 @@ class _Run:
         else:
             fold = coins.blocks(equal, int(users.max()) + 1)[users[rows]]
         part = ((1 - share) / (self.n_folds - 1), self.n_folds)
-        models = [self._fit(place, rows[fold != place], part) for place in range(self.n_folds)]
+        models = [
+            self._fit(position, rows[fold != position], part) for position in range(self.n_folds)
+        ]
         booster = CVBooster()
         booster.boosters = [model.booster_ for model in models]
         history = (
@@ -276,7 +278,7 @@ class _Run:
         users = read_users(ids, n_rows)
         return sample_rows(users, most, ledger.row_coins().words(0, n_rows)), users
 
-    def _fit(self, place: int, rows: NDArray[np.intp], part: tuple[Fraction, int]) -> Any:
+    def _fit(self, position: int, rows: NDArray[np.intp], part: tuple[Fraction, int]) -> Any:
         """Fit on the rows of all folds but one."""
         data = self.train_set
         own = {
@@ -301,7 +303,7 @@ class _Run:
         model = type(self.estimator)(**self.estimator.get_params())
         model._part = part
         if model.noise_seed is not None:
-            model.noise_seed += 1 + place
+            model.noise_seed += 1 + position
         lines: list[Any] = []
         self.lines.append(lines)
 
@@ -360,7 +362,9 @@ class _Run:
         budget = self._capacity(ledger, reports) * METRIC_SHARE
         budgets = divide(budget, [1] * len(self.asked))
         lines: list[tuple[Any, ...]] = []
-        held = [self._held_out(model, rows[fold == place]) for place, model in enumerate(models)]
+        held = [
+            self._held_out(model, rows[fold == position]) for position, model in enumerate(models)
+        ]
         for name, budget in zip(self.asked, budgets, strict=True):
             losses = [row_loss(name, model) for model in models]
             value = loss_sums(losses, held, ledger.neighbours)

@@ -278,7 +278,7 @@ def _side_by_side(left: Any, right: Any) -> Any:
     if hasattr(left, "iloc"):
         added = right if hasattr(right, "iloc") else type(left)(dense)
         columns = [each.iloc[:, k] for each in (left, added) for k in range(each.shape[1])]
-        return type(left)({place: column.array for place, column in enumerate(columns)})
+        return type(left)({position: column.array for position, column in enumerate(columns)})
     raise InvalidParameterError(
         f"Columns cannot be added to a {type(left).__name__}: give arrays, sparse matrices or "
         "pandas DataFrames."

@@ -86,11 +86,11 @@ class Forecast:
                 "of rows. How good a model will be depends on the data as well."
             )
         lines = [head, f"{'epsilon':>9}  {'noise, in rows':>14}" + f"  {self.metric or ''}"]
-        for place, epsilon in enumerate(self.epsilon):
-            line = f"{epsilon:9g}  {self.hidden_rows[place]:14.3g}"
+        for position, epsilon in enumerate(self.epsilon):
+            line = f"{epsilon:9g}  {self.hidden_rows[position]:14.3g}"
             if self.metric is not None:
-                band = f"[{self.low[place]:.3g}, {self.high[place]:.3g}]"
-                line += f"  {self.value[place]:.4g} {band}"
+                band = f"[{self.low[position]:.3g}, {self.high[position]:.3g}]"
+                line += f"  {self.value[position]:.4g} {band}"
             lines.append(line)
         return "\n".join(lines)
 
@@ -291,7 +291,7 @@ def _expected(
     kind = StratifiedKFold if is_classifier(estimator) else KFold
     parts = kind(FOLDS, shuffle=True, random_state=int(random.integers(2**31)))
     scores = np.empty((FOLDS, REPEATS))
-    for place, (learned, left) in enumerate(parts.split(np.zeros(len(y)), y)):
+    for position, (learned, left) in enumerate(parts.split(np.zeros(len(y)), y)):
         for again in range(REPEATS):
             drawn = learned[random.integers(0, len(learned), n_rows)]
             with warnings.catch_warnings():
@@ -300,7 +300,7 @@ def _expected(
                 test = _score(model, take_rows(X, left), y[left], metric)
                 train = _score(model, take_rows(X, learned), y[learned], metric)
             missed = min(len(learned) / n_rows, 1.0)
-            scores[place, again] = test + LEARNED_SHARE * (train - test) * (1 - missed)
+            scores[position, again] = test + LEARNED_SHARE * (train - test) * (1 - missed)
     noise = float(scores.var(axis=1, ddof=1).mean())
     parts_differ = float(scores.mean(axis=1).var(ddof=1)) / FOLDS
     value = float(scores.mean())
@@ -324,8 +324,8 @@ def _score(model: Any, X: Any, y: NDArray[Any], metric: str) -> float:
     if len(classes) == 2:
         return float(roc_auc_score(y == classes[1], probability[:, 1]))
     areas = [
-        roc_auc_score(y == label, probability[:, place])
-        for place, label in enumerate(classes)
+        roc_auc_score(y == label, probability[:, position])
+        for position, label in enumerate(classes)
         if 0 < np.count_nonzero(y == label) < len(y)
     ]
     return float(np.mean(areas))

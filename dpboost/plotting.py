@@ -93,20 +93,20 @@ def _importance_with_error(
     """Draw mean absolute effects, the largest at the top, with their standard errors."""
     explanation = _explanation(model, "plot_importance", pairs=0)
     rows = explanation.importances(output)[:max_num_features][::-1]
-    places = np.arange(len(rows))
+    positions = np.arange(len(rows))
     ax = _axes(ax, figsize or (9, 1.2 + 0.38 * len(rows)), dpi)
     lengths = [value for _, value, _ in rows]
     errors = [0.0 if np.isnan(error) else error for _, _, error in rows]
     ax.barh(
-        places, lengths, xerr=errors, height=height, color=_COLOURS[0], capsize=3, align="center"
+        positions, lengths, xerr=errors, height=height, color=_COLOURS[0], capsize=3, align="center"
     )
     largest = max([a + b for a, b in zip(lengths, errors, strict=True)], default=1.0) or 1.0
-    for place, (_, value, error) in zip(places, rows, strict=True):
+    for position, (_, value, error) in zip(positions, rows, strict=True):
         shown = f"{value:.{precision}g}"
         shown += "" if np.isnan(error) else f" ± {error:.1g}"
         end = value + (0.0 if np.isnan(error) else error)
-        ax.text(end + 0.015 * largest, place, shown, va="center")
-    ax.set_yticks(places, [name for name, _, _ in rows])
+        ax.text(end + 0.015 * largest, position, shown, va="center")
+    ax.set_yticks(positions, [name for name, _, _ in rows])
     ax.set_xlim(0, 1.25 * largest)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     ax.grid(grid, axis="x")
@@ -247,8 +247,8 @@ def plot_shape_compare(
     if shapes[0].labels != shapes[1].labels:
         raise refuse("feature", owner, "of the same categories, or a number, in both", feature)
     own = _axes(ax, figsize or (7, 4.2), dpi)
-    for place, (shape, colour, label) in enumerate(zip(shapes, _COLOURS, labels, strict=True)):
-        _draw_shape(own, shape, level, output, colour, label=label, shift=0.3 * place - 0.15)
+    for position, (shape, colour, label) in enumerate(zip(shapes, _COLOURS, labels, strict=True)):
+        _draw_shape(own, shape, level, output, colour, label=label, shift=0.3 * position - 0.15)
     _dress(own, shapes[0], title, ylabel, grid)
     own.legend()
     return own
@@ -393,9 +393,11 @@ def _draw_shape(
         ax.step(ends, np.append(effect[:-1], effect[-2]), where="post", color=colour, label=label)
         return
     known = len(shape.labels)
-    places = np.arange(known) + shift
+    positions = np.arange(known) + shift
     errors = [effect[:known] - low[:known], high[:known] - effect[:known]]
-    ax.errorbar(places, effect[:known], yerr=errors, fmt="o", color=colour, capsize=3, label=label)
+    ax.errorbar(
+        positions, effect[:known], yerr=errors, fmt="o", color=colour, capsize=3, label=label
+    )
 
 
 def _dress(ax: Any, shape: Any, title: str, ylabel: str, grid: bool) -> None:

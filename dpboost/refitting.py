@@ -60,7 +60,7 @@ def refit_leaves(
     y : array-like of shape (n_rows,)
         Labels. Rows of classes that the model does not know take no part.
     budget : Budget, optional
-        Whose books the fit is in. Inside ``with Budget(...)`` that budget by default.
+        Whose records the fit is in. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
         Part of the budget that it takes, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional

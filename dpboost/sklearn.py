@@ -359,8 +359,8 @@ _DOCUMENTED = {
 }
 for _estimator, _more in _DOCUMENTED.items():
     _text = _estimator.__doc__ or ""
-    _place = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
+    _position = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
     _estimator.__doc__ = (
-        f"{_text[:_place]}{docs.PARAMETERS}{_more}{docs.KWARGS}\n"
-        f"{docs.ATTRIBUTES}\n{_text[_place:]}"
+        f"{_text[:_position]}{docs.PARAMETERS}{_more}{docs.KWARGS}\n"
+        f"{docs.ATTRIBUTES}\n{_text[_position:]}"
     )

@@ -82,12 +82,14 @@ def draw(curves: dict[str, list[float]], top: float, path: Path) -> None:
                    textcoords="offset points", fontsize=8)  # fmt: skip
     # Names stand apart even where lines end together.
     lowest = min(min(values) for values in curves.values())
-    gap, place = (top - lowest) / 22, -np.inf
+    gap, position = (top - lowest) / 22, -np.inf
     for end, name in sorted((values[-1], name) for name, values in curves.items()):
-        place = max(end, place + gap)
+        position = max(end, position + gap)
         (line,) = panel.plot(EPSILONS, curves[name], marker="o", markersize=4)
-        panel.text(EPSILONS[-1] * 1.1, place, name, fontsize=8, color=line.get_color(), va="center")
-    panel.set_ylim(lowest - gap, max(top, place) + gap)
+        panel.text(
+            EPSILONS[-1] * 1.1, position, name, fontsize=8, color=line.get_color(), va="center"
+        )
+    panel.set_ylim(lowest - gap, max(top, position) + gap)
     panel.set_xscale("log")
     panel.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
     panel.minorticks_off()

@@ -63,8 +63,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def tier_of(path: Path) -> str:
     """Return the tier of the tests of a file."""
-    place = path.relative_to(TESTS).as_posix()
-    return next((name for name, places in TIERS.items() if place.startswith(places)), "unit")
+    position = path.relative_to(TESTS).as_posix()
+    return next(
+        (name for name, positions in TIERS.items() if position.startswith(positions)), "unit"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -89,7 +89,7 @@ def cases(table: str, seed: int = 0) -> list[Case]:
         random_state=seed,
     )
     found = []
-    for place, epsilon in enumerate(EPSILONS):
+    for position, epsilon in enumerate(EPSILONS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = kind(epsilon=epsilon, delta=DELTA, schema=schema, n_jobs=1, verbosity=-1)
@@ -104,9 +104,9 @@ def cases(table: str, seed: int = 0) -> list[Case]:
                 metric=str(expected.metric),
                 n_rows=len(private),
                 epsilon=epsilon,
-                forecast=expected.value[place],
-                low=expected.low[place],
-                high=expected.high[place],
+                forecast=expected.value[position],
+                low=expected.low[position],
+                high=expected.high[position],
                 fitted=score,
             )
         )

@@ -32,9 +32,9 @@ def run_budget(folder: Path, *, quick: bool = False, repeats: int | None = None)
     ]
     numbers = measure(AUC_ROWS[0], n_repeats, classes=False)
     found = [case for table in (TABLES[:1] if quick else TABLES) for case in cases(table)]
-    with tempfile.TemporaryDirectory() as place:
-        after = runs(Path(place) / "budget", n_kills)
-        planted = runs(Path(place) / "planted", n_kills, planted=True)
+    with tempfile.TemporaryDirectory() as position:
+        after = runs(Path(position) / "budget", n_kills)
+        planted = runs(Path(position) / "planted", n_kills, planted=True)
     name = f"{NAME}-quick" if quick else NAME
     options = " --quick" if quick else "" if repeats is None else f" --repeats {repeats}"
     used = ", ".join(f"{package} {version}" for package, version in versions().items())

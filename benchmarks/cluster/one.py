@@ -281,8 +281,8 @@ class Clock:
         files = [np.loadtxt(path) for path in Path(self.folder).iterdir()]
         joined = np.column_stack(
             [
-                join([each[:, place] for each in files], axis=0)
-                for place, join in enumerate((np.max, np.sum, np.max))
+                join([each[:, position] for each in files], axis=0)
+                for position, join in enumerate((np.max, np.sum, np.max))
             ]
         )
         return np.diff(joined, axis=0)[len(joined) // 4 :]

@@ -101,7 +101,7 @@ def tables(seed: int = 0) -> tuple[list[tuple[Any, Any]], dict[str, Any]]:
 
 def weigh(model: Any, given: Sequence[tuple[Any, Any]], n_trees: int, settings: str) -> Traffic:
     """Train with a channel that weighs."""
-    names = [f"feature {place}" for place in range(N_FEATURES)]
+    names = [f"feature {position}" for position in range(N_FEATURES)]
     agreement = model.agreement(len(given), names)
     parties = [Party(index, X, y, agreement=agreement) for index, (X, y) in enumerate(given)]
     channel = Scale(parties)
@@ -117,13 +117,13 @@ def weigh(model: Any, given: Sequence[tuple[Any, Any]], n_trees: int, settings: 
     )
 
 
-def measure(place: int, n_trees: int) -> list[Result]:
-    """Weigh a fit of one recipe: its place among those of boosting, then of single trees."""
+def measure(position: int, n_trees: int) -> list[Result]:
+    """Weigh a fit of one recipe: its rank among those of boosting, then of single trees."""
     given, public = tables()
-    recipe, parameters = (*FITS, *TREES)[place]
+    recipe, parameters = (*FITS, *TREES)[position]
     settings = ", ".join(f"{name} {value}" for name, value in parameters.items())
     shared: dict[str, Any] = {"recipe": recipe, "epsilon": EPSILON, "schema": public, **parameters}
-    if place < len(FITS):
+    if position < len(FITS):
         if recipe == "dpboost":
             shared["trees_per_ensemble"] = n_trees
         model: Any = FederatedBoostingClassifier(
@@ -147,9 +147,9 @@ def plan(request: Request) -> Plan:
         Unit(
             name=f"{recipe}, {parameters}",
             settings=digest({"trees": n_trees, "versions": versions}),
-            measure=partial(measure, place, n_trees),
+            measure=partial(measure, position, n_trees),
         )
-        for place, (recipe, parameters) in enumerate((*FITS, *TREES))
+        for position, (recipe, parameters) in enumerate((*FITS, *TREES))
     ]
     return Plan(units=units)
 

@@ -166,7 +166,7 @@ CASES: tuple[Case, ...] = (
         settings={"shuffle": False, "expected_votes": [0, 1] * 5},
         tables="20 rows alike for 10 trees, the labels in turn twice 0 and twice 1; the first row "
         "is missing in the other table. Rows are not shuffled, which is the default",
-        looked_at="how many trees vote for the label of the rows at their place",
+        looked_at="how many trees vote for the label of the rows at their position",
         X=_column((20, 0.5)),
         y=np.tile([0, 0, 1, 1], 5),
         removed=0,

@@ -50,7 +50,7 @@ class Claim:
     above, below : str
         Methods.
     where : callable
-        ``where(data, place)``: the points that the claim is about.
+        ``where(data, position)``: the points that the claim is about.
     below_where : callable, optional
         The points of the method below, where they are others.
     data : str
@@ -67,7 +67,7 @@ class Claim:
     text: str
     above: str
     below: str
-    where: Where = field(default=lambda data, place: True)
+    where: Where = field(default=lambda data, position: True)
     below_where: Where | None = None
     data: str = ""
     overlap: float = 0.0
@@ -118,7 +118,7 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
         Claims that stand together.
     """
     mine = [row for row in rows if row.part == claim.part and claim.data in ("", row.data)]
-    spots = {(row.data, row.place) for row in mine if row.place is not None}
+    spots = {(row.data, row.position) for row in mine if row.position is not None}
     sides = []
     for method, where in (
         (claim.above, claim.where),
@@ -149,12 +149,12 @@ def _means(
     parts: dict[tuple[str, int], list[float]] = {}
     found: dict[tuple[str, float | None, int], list[float]] = {}
     for row in rows:
-        found.setdefault((row.data, row.place, row.repeat), []).append(row.value)
-    for (data, place, repeat), own in found.items():
-        own_spots = [place]
-        if place is None:
+        found.setdefault((row.data, row.position, row.repeat), []).append(row.value)
+    for (data, position, repeat), own in found.items():
+        own_spots = [position]
+        if position is None:
             own_spots = [spot for name, spot in spots if name == data]
-        # A place that is not there: nothing depends on where it would be.
+        # A position that is not there: nothing depends on where it would be.
         n = sum(spot is not None and inside(data, spot) for spot in own_spots)
         if n:
             parts.setdefault((data, repeat), []).append(float(np.mean(own)))
@@ -211,8 +211,8 @@ def _table(verdicts: Sequence[Verdict], digits: int) -> list[str]:
         if not math.isnan(verdict.mean):
             number = f"{verdict.mean:+.{digits}g}"
             interval = f"{verdict.low:+.{digits}g} to {verdict.high:+.{digits}g}"
-        place = ", ".join(part for part in (claim.part, claim.data) if part)
-        lines.append([claim.text, place, f"{verdict.n}", number, interval, verdict.word])
+        position = ", ".join(part for part in (claim.part, claim.data) if part)
+        lines.append([claim.text, position, f"{verdict.n}", number, interval, verdict.word])
     header = ["claim", "of", "repeats", "difference", "95 % interval", "verdict"]
     return table(header, lines)
 

@@ -62,7 +62,9 @@ def markdown(
         lines += [notes.strip(), ""]
     lines += ["## How", "", *_how(facts, noise, timed)]
     # Sections leave an empty line behind; two of them are one.
-    tidy = [line for place, line in enumerate(lines) if line or (place and lines[place - 1])]
+    tidy = [
+        line for position, line in enumerate(lines) if line or (position and lines[position - 1])
+    ]
     return "\n".join(tidy) + "\n"
 
 

@@ -54,7 +54,7 @@ class Result:
     value: float
 
     @property
-    def place(self) -> float | None:
+    def position(self) -> float | None:
         """Where it stands on the horizontal axis, ``None`` where it has no place of its own."""
         return float(self.x) if self.x else self.epsilon
 
@@ -186,19 +186,21 @@ def distinct(rows: Iterable[Result], name: str) -> list[str]:
     return list(dict.fromkeys(getattr(row, name) for row in rows))
 
 
-def places(rows: Iterable[Result]) -> list[float]:
-    """Return the different places on the horizontal axis, ascending."""
-    return sorted({place for row in rows if (place := row.place) is not None})
+def positions(rows: Iterable[Result]) -> list[float]:
+    """Return the different positions on the horizontal axis, ascending."""
+    return sorted({position for row in rows if (position := row.position) is not None})
 
 
 def curves(rows: Iterable[Result]) -> Iterator[tuple[str, dict[float | None, list[float]]]]:
-    """Yield each method with its values, one a repeat, by place."""
+    """Yield each method with its values, one a repeat, by position."""
     rows = list(rows)
     for method in distinct(rows, "method"):
         own = pick(rows, method=method)
-        spots = dict.fromkeys(row.place for row in own)
-        by_place = {
-            place: values(row for row in own if row.place == place)
-            for place in sorted(spots, key=lambda place: (place is not None, place or 0.0))
+        spots = dict.fromkeys(row.position for row in own)
+        by_position = {
+            position: values(row for row in own if row.position == position)
+            for position in sorted(
+                spots, key=lambda position: (position is not None, position or 0.0)
+            )
         }
-        yield method, by_place
+        yield method, by_position

@@ -101,7 +101,7 @@ class Panel:
     limits : (float, float), optional
         Of the vertical axis.
     ticks : bool
-        Whether every place has a tick.
+        Whether every position has a tick.
     """
 
     title: str
@@ -161,11 +161,11 @@ def _fill(axes: Any, panel: Panel) -> None:
     measured = list(curves(panel.rows))
     spots = sorted({x for _, points in measured for x in points if x is not None})
     for method, points in curves(panel.published):
-        places = [place for place in points if place is not None]
-        heights = [float(np.mean(points[place])) for place in places]
-        axes.plot(places, heights, "o-", color=_PUBLISHED, markersize=3, linewidth=0.8, zorder=1)
+        positions = [position for position in points if position is not None]
+        heights = [float(np.mean(points[position])) for position in positions]
+        axes.plot(positions, heights, "o-", color=_PUBLISHED, markersize=3, linewidth=0.8, zorder=1)
         ends.names.append((heights[-1], f"paper: {method}", _PUBLISHED))
-        spots = sorted({*spots, *places})
+        spots = sorted({*spots, *positions})
     for method, points in measured:
         _line(axes, method, points, spots, panel, ends)
     if panel.limits is not None:
@@ -200,18 +200,18 @@ def _line(
     panel: Panel,
     ends: _Ends,
 ) -> None:
-    """Draw means with bands; a method without a place is a line across."""
+    """Draw means with bands; a method without a position is a line across."""
     shown, own = line_style(method), colour(method)
     if None in points:
         mean, half = float(np.mean(points[None])), interval(points[None])
-        places = list(spots) or [0.0, 1.0]
-        if len(places) == 1:
-            places = [places[0], places[0] * 1.01 + 1e-9]
-        means, halves = np.full(len(places), mean), np.full(len(places), half)
+        positions = list(spots) or [0.0, 1.0]
+        if len(positions) == 1:
+            positions = [positions[0], positions[0] * 1.01 + 1e-9]
+        means, halves = np.full(len(positions), mean), np.full(len(positions), half)
     else:
-        places = [place for place in points if place is not None]
-        means = np.array([np.mean(points[place]) for place in places])
-        halves = np.array([interval(points[place]) for place in places])
+        positions = [position for position in points if position is not None]
+        means = np.array([np.mean(points[position]) for position in positions])
+        halves = np.array([interval(points[position]) for position in positions])
     if panel.limits is not None:
         low, high = panel.limits
         if (means > high).all() or (means < low).all():
@@ -221,11 +221,13 @@ def _line(
                 text = f"{arrow} {method}: {means.min():.3g} to {means.max():.3g}"
                 ends.outside[-1] = (text, arrow, own)
             return
-    marker = "o" if None not in points and len(places) <= 14 else None
-    axes.plot(places, means, color=own, linestyle=shown, linewidth=1.3, marker=marker, markersize=3)
+    marker = "o" if None not in points and len(positions) <= 14 else None
+    axes.plot(
+        positions, means, color=own, linestyle=shown, linewidth=1.3, marker=marker, markersize=3
+    )
     if (halves > 0).any():
         axes.fill_between(
-            places, means - halves, means + halves, color=own, alpha=0.15, linewidth=0
+            positions, means - halves, means + halves, color=own, alpha=0.15, linewidth=0
         )
     ends.names.append((float(means[-1]), method, own))
 
@@ -257,7 +259,7 @@ def _name(axes: Any, ends: _Ends) -> None:
 
 
 def spread(shares: Sequence[float], gap: float) -> list[float]:
-    """Return ascending places at least ``gap`` apart, as near to the given ones as they go.
+    """Return ascending positions at least ``gap`` apart, as near to the given ones as they go.
 
     Parameters
     ----------
@@ -278,7 +280,7 @@ def spread(shares: Sequence[float], gap: float) -> list[float]:
     if not found:
         return found
     shift = max(0.0, -found[0]) - max(0.0, found[-1] - 1.0)
-    return [place + shift for place in found]
+    return [position + shift for position in found]
 
 
 def panels_of(rows: Iterable[Result], x_label: str, y_label: str, **options: Any) -> list[Panel]:

@@ -53,7 +53,9 @@ def fit_predict(
     ).fit(train_X, train_y)
     binner = binning.ensemble_.binner
     nominal = [
-        place for place, name in enumerate(train_X.columns) if name in problem.dictionary.categories
+        position
+        for position, name in enumerate(train_X.columns)
+        if name in problem.dictionary.categories
     ]
     parameters = {"random_state": seed, "n_jobs": n_jobs, "verbosity": -1, **settings}
     kind = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError
 
 #: Where the tests lie in LightGBM's repository; they look for its ``examples`` two folders above.
-PLACE = Path("tests", "python_package_test")
+POSITION = Path("tests", "python_package_test")
 
 _IMPORTS = (
     (re.compile(r"^(\s*)import lightgbm as (\w+)", re.MULTILINE), r"\1import dpboost as \2"),
@@ -61,7 +61,7 @@ def copy_suite(folder: Path, root: Path, *, change: bool) -> Path:
     """
     if not any(folder.glob("test_*.py")):
         raise BenchmarkError(f"There are no files test_*.py in {folder}.")
-    target = root / PLACE
+    target = root / POSITION
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
     for beside in ("examples", "tests/data"):
         original = folder.resolve().parents[1] / beside

@@ -98,8 +98,8 @@ def _read_delays(paths: Mapping[str, Path]) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 N_DELAYS = 180_000
-_CARRIERS = tuple(f"C{place}" for place in range(16))
-_AIRPORTS = tuple(f"A{place}" for place in range(200))
+_CARRIERS = tuple(f"C{position}" for position in range(16))
+_AIRPORTS = tuple(f"A{position}" for position in range(200))
 _FLIGHTS = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23), "distance": (0, 5_000)}
 DELAYS = Problem(
     name="delays",

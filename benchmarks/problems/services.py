@@ -200,7 +200,7 @@ _SPAM_FILE = PublishedFile(
     url="https://archive.ics.uci.edu/ml/machine-learning-databases/spambase/spambase.data",
     sha256="ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
 )
-_FREQUENCIES = tuple(f"frequency_{place}" for place in range(54))
+_FREQUENCIES = tuple(f"frequency_{position}" for position in range(54))
 _RUNS = {"run_average": (1, 10_000), "run_longest": (1, 10_000), "run_total": (1, 20_000)}
 _SPAM = DataDictionary(
     # Parts of all words and characters in per cent; lengths of runs of capital letters.

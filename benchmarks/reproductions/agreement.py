@@ -145,7 +145,7 @@ def _topdown(shelf: Shelf) -> Sentences:
     if found is None:
         return
     rows, link = pick(found[0].measured(), part="figure 2"), found[1]
-    last = max(row.place for row in rows if row.place is not None)
+    last = max(row.position for row in rows if row.position is not None)
     for name in present(rows):
         decay, uniform, bare = (
             mean_of(rows, data=name, method=method, x=f"{last:g}")

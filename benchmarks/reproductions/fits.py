@@ -166,11 +166,11 @@ class Paper:
 
 
 def _table(figure: str, data: str, axis: str, rows: Sequence[Result]) -> list[str]:
-    places = sorted({row.place for row in rows if row.place is not None})
+    positions = sorted({row.position for row in rows if row.position is not None})
     lines = []
     for kind in dict.fromkeys(row.measure for row in rows):
         for method, points in curves(pick(rows, measure=kind)):
-            cells = [f"{summarise(points[x]):3}" if x in points else "" for x in places]
+            cells = [f"{summarise(points[x]):3}" if x in points else "" for x in positions]
             lines.append([method if kind == ACCURACY else f"paper: {method}", *cells])
     own = list(curves(pick(rows, measure=ACCURACY)))
     repeats = [len(found) for _, points in own for found in points.values()]
@@ -183,6 +183,6 @@ def _table(figure: str, data: str, axis: str, rows: Sequence[Result]) -> list[st
         "",
         f"Accuracy against {axis}, {said}.",
         "",
-        *table([axis, *(f"{place:g}" for place in places)], lines),
+        *table([axis, *(f"{position:g}" for position in positions)], lines),
         "",
     ]

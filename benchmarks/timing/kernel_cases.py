@@ -376,10 +376,10 @@ def _impurities(kernel: Any, n_nodes: int) -> tuple[Run, int]:
     random = np.random.default_rng(0)
     counts = random.integers(0, 40, (n_nodes, 20 * 256 * 3))
     cells, candidates = (np.arange(21) * size for size in (256, 255))
-    places = (cells.astype(np.int32), candidates.astype(np.int32), np.zeros(20, dtype=np.uint8))
+    positions = (cells.astype(np.int32), candidates.astype(np.int32), np.zeros(20, dtype=np.uint8))
     caps, scales = np.full(n_nodes, 9.0), np.full(n_nodes, 2.0**16)
     out = np.empty((n_nodes, 20 * 255), dtype=np.int64)
-    return lambda n: kernel.scores(counts, *places, 3, 0, caps, scales, out, n), out.size
+    return lambda n: kernel.scores(counts, *positions, 3, 0, caps, scales, out, n), out.size
 
 
 def _merging(kernel: Any, n_features: int) -> tuple[Run, int]:

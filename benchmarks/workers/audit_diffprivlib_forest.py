@@ -18,8 +18,8 @@ def answer(arrays, settings):
     probe = arrays["X"][:1]
     votes_wanted = settings["expected_votes"]
     # A tree of which nothing is expected is looked at by nobody.
-    looked_at = [place for place, vote in enumerate(votes_wanted) if vote is not None]
-    expected = np.array([votes_wanted[place] for place in looked_at])
+    looked_at = [position for position, vote in enumerate(votes_wanted) if vote is not None]
+    expected = np.array([votes_wanted[position] for position in looked_at])
 
     def fit(X, y):
         return RandomForestClassifier(
@@ -35,7 +35,7 @@ def answer(arrays, settings):
         ).fit(X, y)
 
     def tell(model):
-        trees = [model.estimators_[place] for place in looked_at]
+        trees = [model.estimators_[position] for position in looked_at]
         votes = np.array([np.argmax(tree.predict_proba(probe)) for tree in trees])
         return [np.sum(votes == expected), np.all(votes == expected)]
 

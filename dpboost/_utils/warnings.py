@@ -118,8 +118,8 @@ def _action(text: str, category: type[Warning]) -> str:
     _, users = _users_line()
     module = "" if users is None else str(users.f_globals.get("__name__", ""))
     line = 0 if users is None else users.f_lineno
-    for action, message, kind, place, number in warnings.filters:
-        fits = _matches(message, text) and _matches(place, module) and number in (0, line)
+    for action, message, kind, position, number in warnings.filters:
+        fits = _matches(message, text) and _matches(position, module) and number in (0, line)
         if fits and issubclass(category, kind):
             return action
     return "default"

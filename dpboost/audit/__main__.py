@@ -103,17 +103,17 @@ def outcomes(found: Plan) -> Iterator[Outcome]:
     _PARTS = found.parts
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
-        longest_first = sorted(range(len(_PARTS)), key=lambda place: -_PARTS[place].cost)
-        futures = {place: pool.submit(_run, place) for place in longest_first}
-        for place in range(len(_PARTS)):
-            yield futures[place].result()
+        longest_first = sorted(range(len(_PARTS)), key=lambda position: -_PARTS[position].cost)
+        futures = {position: pool.submit(_run, position) for position in longest_first}
+        for position in range(len(_PARTS)):
+            yield futures[position].result()
 
 
 _PARTS: list[Part] = []
 
 
-def _run(place: int) -> Outcome:
-    return _quietly(_PARTS[place])
+def _run(position: int) -> Outcome:
+    return _quietly(_PARTS[position])
 
 
 def _quietly(part: Part) -> Outcome:
@@ -171,8 +171,8 @@ def _random(options: argparse.Namespace) -> int:
         context = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
             futures = [
-                pool.submit(random_audit, seconds=60 * options.minutes, seed=seed + place)
-                for place in range(n_processes)
+                pool.submit(random_audit, seconds=60 * options.minutes, seed=seed + position)
+                for position in range(n_processes)
             ]
             audits = [future.result() for future in futures]
     for audit in audits:

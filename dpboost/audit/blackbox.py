@@ -206,7 +206,9 @@ def estimate_epsilon(
     )
     labels = np.asarray(y)
     check_integer("row", "estimate_epsilon", row, low=0, high=len(labels) - 1)
-    probe = _rows(X, [row, *(place for place in range(len(labels)) if place != row)][:N_PROBES])
+    probe = _rows(
+        X, [row, *(position for position in range(len(labels)) if position != row)][:N_PROBES]
+    )
     tell = statistic or (lambda estimator: _predictions(estimator, probe))
     neighbour = _neighbour(X, labels, row, replacement)
     samples = _sample(make_estimator, ((X, labels), neighbour), n_runs, tell)
@@ -289,12 +291,12 @@ def _best_event(
             for first in (True, False):
                 frequent, rare = counts if first else counts[::-1]
                 bounds = bound(frequent, rare, trials)
-                place = int(np.argmax(bounds))
-                if best is None or bounds[place] > highest:
-                    highest = float(bounds[place])
+                position = int(np.argmax(bounds))
+                if best is None or bounds[position] > highest:
+                    highest = float(bounds[position])
                     best = _Event(
                         number=number,
-                        threshold=float(thresholds[place]),
+                        threshold=float(thresholds[position]),
                         sign=sign,
                         first=first,
                     )
@@ -336,8 +338,8 @@ def _predictions(estimator: Any, probe: Any) -> NDArray[np.float64]:
     return np.asarray(estimator.predict(probe), dtype=np.float64)
 
 
-def _rows(X: Any, places: list[int]) -> Any:
-    return X.iloc[places] if hasattr(X, "iloc") else np.asarray(X)[places]
+def _rows(X: Any, positions: list[int]) -> Any:
+    return X.iloc[positions] if hasattr(X, "iloc") else np.asarray(X)[positions]
 
 
 def _neighbour(
@@ -349,7 +351,9 @@ def _neighbour(
             raise InvalidParameterError(
                 "The 'X' of estimate_epsilon needs two rows: the neighbour has one row less."
             )
-        return _rows(X, [place for place in range(len(y)) if place != row]), np.delete(y, row)
+        return _rows(X, [position for position in range(len(y)) if position != row]), np.delete(
+            y, row
+        )
     labels = y.copy()
     labels[row] = replacement[1]
     if hasattr(X, "iloc"):

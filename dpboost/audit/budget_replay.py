@@ -20,8 +20,8 @@ from dpboost.audit.replay import (
     weigh,
 )
 from dpboost.audit.transcript import DivergenceError, Recorder, Transcript, Violation
-from dpboost.budgeting.books import spent
 from dpboost.budgeting.budget import Budget
+from dpboost.budgeting.budget_records import spent
 from dpboost.privacy.randomness import Entropy
 
 
@@ -36,7 +36,7 @@ class BudgetAudit:
     measured : dict of str to float
         What the differing row has cost, as a part of each account.
     booked : dict of str to Fraction
-        What the books of the budget have, of each account.
+        What the records of the budget have, of each account.
     violations : tuple of Violation
         Empty where the guarantee held.
     """
@@ -50,7 +50,7 @@ class BudgetAudit:
 def replay_budget(
     run: Fit, pair: Pair, *, seed: int | None = None, compare_visible: bool = True
 ) -> BudgetAudit:
-    """Run on the first table, replay on the second, and hold all releases to one set of books.
+    """Run on the first table, replay on the second, and hold all releases to one set of records.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def replay_budget(
         allowed = float(booked.get(account, Fraction(0)))
         if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
             message = f"measured {cost:.6g} of the account, booked {allowed:.6g}"
-            violations.append(Violation(check="books", where=account, message=message))
+            violations.append(Violation(check="records", where=account, message=message))
     return BudgetAudit(
         entries=tuple(entries), measured=measured, booked=booked, violations=tuple(violations)
     )

@@ -1,4 +1,4 @@
-"""The delta that a fit books: how likely something comes out that a single row has alone.
+"""The delta that a fit records: how likely something comes out that a single row has alone.
 
 The replay leaves out categories that only one of two tables has, for no outcome of the other
 table can show them. What is left is the chance that they come out at all.

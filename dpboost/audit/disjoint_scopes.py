@@ -18,7 +18,7 @@ BY_COINS = "disjoint rows"
 HELD_OUT = "rows dealt by secret coins"
 HELD_OUT_PARTS = frozenset({"training rows", "rows held out"})
 
-#: Nodes of a tree, by released splits: parts of a level, and what a depth books for all its nodes.
+#: Nodes of a tree, by released splits: parts of a level, and what a depth pays for all its nodes.
 BY_SPLITS = ("parts", "depth ")
 
 CHECK = "disjoint scopes"

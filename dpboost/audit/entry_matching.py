@@ -38,7 +38,7 @@ def align(there: Sequence[Hashable], here: Sequence[Hashable]) -> Alignment:
     -------
     Alignment
     """
-    places = {key: place for place, key in enumerate(there)}
-    pairs = [(places[key], place) for place, key in enumerate(here) if key in places]
+    positions = {key: position for position, key in enumerate(there)}
+    pairs = [(positions[key], position) for position, key in enumerate(here) if key in positions]
     matched = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     return Alignment(there=matched[:, 0], here=matched[:, 1])

@@ -54,7 +54,7 @@ def local_reports(epsilon: float = 1.0) -> list[Violation]:
 def _audit(name: str, epsilon: float) -> Iterator[Violation]:
     mechanism, labels = KINDS[name]
     randomiser: Any = find_randomiser(mechanism, epsilon, labels, N_CELLS, "audit")
-    records = [(cell, place) for cell in range(2) for place in (0, _STEP)]
+    records = [(cell, position) for cell in range(2) for position in (0, _STEP)]
     drawn = [
         randomiser.draw(
             np.tile(np.array(record, dtype=np.int64), (N_REPORTS, 1)),

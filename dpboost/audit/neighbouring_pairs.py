@@ -87,14 +87,14 @@ def pair_of(
     -------
     Pair
     """
-    place = 0 if first else len(y)
-    with_row = _inserted(X, row, place), np.insert(y, place, label)
-    ids = np.insert(np.arange(len(y)), place, len(y))
+    position = 0 if first else len(y)
+    with_row = _inserted(X, row, position), np.insert(y, position, label)
+    ids = np.insert(np.arange(len(y)), position, len(y))
     without: tuple[Any, Any] = X, y
     without_ids = np.arange(len(y))
     if neighbours is Neighbours.REPLACE:
         other = (row, opposite(label, y)) if instead is None else instead
-        without = _inserted(X, other[0], place), np.insert(y, place, other[1])
+        without = _inserted(X, other[0], position), np.insert(y, position, other[1])
         without_ids = ids
     return Pair(
         X=without[0],
@@ -108,13 +108,13 @@ def pair_of(
     )
 
 
-def _inserted(X: Any, row: Any, place: int) -> Any:
+def _inserted(X: Any, row: Any, position: int) -> Any:
     if isinstance(X, np.ndarray):
-        return np.insert(X, place, row, axis=0)
+        return np.insert(X, position, row, axis=0)
     import pandas as pd
 
     added = pd.DataFrame([row], columns=X.columns).astype(X.dtypes.to_dict())
-    parts = [X.iloc[:place], added, X.iloc[place:]]
+    parts = [X.iloc[:position], added, X.iloc[position:]]
     return pd.concat(parts, ignore_index=True).astype(X.dtypes.to_dict())
 
 

@@ -93,7 +93,7 @@ def dependent_noise(
     for look in looks:
         lag, deviations = _strongest(look)
         if deviations > norm.isf(ERROR / max(n_tests, 1) / 2):
-            message = f"draws {lag} places apart agree by {deviations:.0f} standard deviations"
+            message = f"draws {lag} positions apart agree by {deviations:.0f} standard deviations"
             found.append(_violation(look, message))
         repeated, chance = _repeated(look)
         if repeated and poisson.sf(repeated - 1, chance) < ERROR / len(looks):
@@ -236,6 +236,8 @@ def _strongest(look: Look) -> tuple[int, float]:
         spectrum = np.fft.rfft(scores, length)
         products = np.fft.irfft(spectrum * np.conj(spectrum), length)[lags]
         deviations = np.abs(products) / np.sqrt(len(scores) - lags)
-        place = int(deviations.argmax())
-        best = max(best, (int(lags[place]), float(deviations[place])), key=lambda pair: pair[1])
+        position = int(deviations.argmax())
+        best = max(
+            best, (int(lags[position]), float(deviations[position])), key=lambda pair: pair[1]
+        )
     return best

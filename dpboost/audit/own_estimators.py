@@ -288,8 +288,8 @@ def _steered_where_it_fits(fit: Fit, pair: Pair) -> Pair:
         shapes[line.entry.label, seen[line.entry.label]] = np.shape(np.asarray(line.outcome))
         seen[line.entry.label] += 1
     fitting = {
-        place: wish
-        for place, wish in pair.steering.items()
-        if np.shape(wish) in ((), shapes.get(place, ()))
+        position: wish
+        for position, wish in pair.steering.items()
+        if np.shape(wish) in ((), shapes.get(position, ()))
     }
     return replace(pair, steering=fitting)

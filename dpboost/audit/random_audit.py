@@ -162,8 +162,8 @@ def _rows(
     X = random.uniform(-1, 2, (n_rows, width))
     tied = random.random(width) < 0.4
     X[:, tied] = np.rint(X[:, tied])
-    places = random.random(X.shape) < 0.05
-    X[places] = random.choice(ODD, int(places.sum()))
+    positions = random.random(X.shape) < 0.05
+    X[positions] = random.choice(ODD, int(positions.sum()))
     if nominal:
         X[:, -1] = random.integers(0, 4, n_rows)
     if n_classes:
@@ -180,7 +180,9 @@ def _settings(
     known: dict[str, Any] = {}
     if declared:
         known["bounds"] = {
-            place: (0.0, 1.0) for place in range(n_features - nominal) if random.random() < 0.8
+            position: (0.0, 1.0)
+            for position in range(n_features - nominal)
+            if random.random() < 0.8
         }
         known |= {"classes": list(range(n_classes))} if n_classes else {"label_bounds": (-1, 1)}
     if nominal:
@@ -222,7 +224,7 @@ def _container(
     random: np.random.Generator, n_features: int, nominal: int
 ) -> tuple[str, Callable[[NDArray[np.float64]], Any]]:
     """Return a way to bring a table along."""
-    names = [f"feature {place}" for place in range(n_features)]
+    names = [f"feature {position}" for position in range(n_features)]
     ways: dict[str, Callable[[NDArray[np.float64]], Any]] = {
         "array": lambda X: X,
         "columns": np.asfortranarray,

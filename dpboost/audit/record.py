@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _in_the_package() -> Path:
-    """Return the place of the record in these sources."""
+    """Return the position of the record in these sources."""
     return Path(audit_record.__file__).with_name(audit_record.FILE)
 
 

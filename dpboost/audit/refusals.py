@@ -16,7 +16,7 @@ Attempt = Callable[[], Any]
 
 
 def telling_refusals() -> list[Violation]:
-    """Hand over two bad tables of each kind, which differ in rows, places and values.
+    """Hand over two bad tables of each kind, which differ in rows, positions and values.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def _pairs() -> Iterator[tuple[str, Attempt, Attempt]]:
         X = np.zeros((len(y), 1))
         return lambda: DPBoostRegressor(schema=numbers, n_jobs=1, n_estimators=1).fit(X, y, **more)
 
-    def labels(n_rows: int, place: int, value: float) -> Any:
+    def labels(n_rows: int, position: int, value: float) -> Any:
         y = np.zeros(n_rows)
-        y[place] = value
+        y[position] = value
         return y
 
     for bad, other in ((np.nan, np.nan), (np.inf, -np.inf)):
@@ -65,12 +65,14 @@ def _pairs() -> Iterator[tuple[str, Attempt, Attempt]]:
             regression(labels(sizes[1], 7, other)),
         )
 
-    def classification(kind: Callable[..., Any], n_rows: int, place: int) -> Attempt:
-        X, y = np.zeros((n_rows, 1)), labels(n_rows, place, np.nan)
+    def classification(kind: Callable[..., Any], n_rows: int, position: int) -> Attempt:
+        X, y = np.zeros((n_rows, 1)), labels(n_rows, position, np.nan)
         return lambda: kind(schema=classes, n_jobs=1).fit(X, y)
 
     for kind in (DPBoostClassifier, DPTreeClassifier):
-        attempts = [classification(kind, n, place) for n, place in zip(sizes, (1, 7), strict=True)]
+        attempts = [
+            classification(kind, n, position) for n, position in zip(sizes, (1, 7), strict=True)
+        ]
         yield f"label nan of {kind.__name__}", attempts[0], attempts[1]
     for argument, values in (
         ("sample_weight", (-1.0, -7.0)),
@@ -78,7 +80,7 @@ def _pairs() -> Iterator[tuple[str, Attempt, Attempt]]:
         ("init_score", (np.inf, np.nan)),
     ):
         attempts = [
-            regression(np.zeros(n), **{argument: labels(n, place, value)})
-            for n, place, value in zip(sizes, (1, 7), values, strict=True)
+            regression(np.zeros(n), **{argument: labels(n, position, value)})
+            for n, position, value in zip(sizes, (1, 7), values, strict=True)
         ]
         yield f"{argument} {values[0]}", attempts[0], attempts[1]

@@ -1,7 +1,7 @@
 """A fit that is written down, and the same fit on another table with its outcomes forced.
 
 The ledger says what was released, the kernels say what was really drawn: the auditor listens at
-both places and believes neither the mechanism objects nor the ledger.
+both ends and believes neither the mechanism objects nor the ledger.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Transcript:
 
 
 class _AlignedCoins(RowCoins):
-    """Coins by id instead of by place: the row keeps its own when another one comes or goes."""
+    """Coins by id instead of by position: the row keeps its own when another one comes or goes."""
 
     __slots__ = ("_aligned", "_request")
 
@@ -168,7 +168,7 @@ class _AlignedCoins(RowCoins):
         self._request = request
 
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
-        """Words of the rows at these places."""
+        """Words of the rows at these positions."""
         self._request.readings.append((first_row, first_row + n_rows))
         words = self._aligned[first_row : first_row + n_rows]
         if len(words) < n_rows:
@@ -238,7 +238,7 @@ class Recorder:
     steering : Steering, optional
         Outcomes to force in a run that is recorded.
     coin : float, optional
-        Put every row's coin at this place of [0, 1) instead of tossing it.
+        Put every row's coin at this position of [0, 1) instead of tossing it.
     entropy : Entropy, optional
         Where a recorded run draws; the fit's own source by default.
     several : bool, default=False
@@ -334,7 +334,7 @@ class Recorder:
         return ledger
 
     def narrow(self, claim: Claim, trained: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Take note of who is trained on, and who is set aside: later coins are by place."""
+        """Take note of who is trained on, and who is set aside: later coins are by position."""
         ids = self.transcript.ids
         assert claim.holdout is not None
         assert claim.holdout.rows is not None

@@ -22,7 +22,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
-from dpboost.federated.training.pooled_rows import Places
+from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
@@ -39,7 +39,7 @@ TREE_RECIPES = tuple(TREE_ALGORITHMS)
 def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
     """Return what the replay auditor runs: it shows all that leaves the process."""
     if "n_places" in witness.settings:
-        return places_fit(recipe, witness, epsilon)
+        return sites_fit(recipe, witness, epsilon)
 
     settings = dict(witness.settings)
     weights = settings.pop("weight_column", None)
@@ -60,10 +60,10 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
     return fit_one_tree
 
 
-def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
-    """Return what the replay auditor runs where rows lie at several places, by their numbers."""
+def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
+    """Return what the replay auditor runs where rows lie at several sites, by their numbers."""
     settings = dict(witness.settings)
-    n_places, schema = settings.pop("n_places"), settings.pop("schema")
+    n_sites, schema = settings.pop("n_places"), settings.pop("schema")
     request = FitRequest(
         task="classification",
         recipe=TREE_ALGORITHMS[recipe],
@@ -83,12 +83,12 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
         n_jobs=1,
     )
 
-    def fit_at_places(X: Any, y: Any) -> Mapping[str, Any]:
-        names = tuple(f"Column_{place}" for place in range(X.shape[1]))
+    def fit_at_sites(X: Any, y: Any) -> Mapping[str, Any]:
+        names = tuple(f"Column_{position}" for position in range(X.shape[1]))
         resolved = Schema.coerce(schema).resolve(names)
-        tables = [read_table(X[first::n_places], schema=resolved) for first in range(n_places)]
+        tables = [read_table(X[first::n_sites], schema=resolved) for first in range(n_sites)]
         rows = [
-            RawRows(table=table, labels=read_class_labels(y[first::n_places]))
+            RawRows(table=table, labels=read_class_labels(y[first::n_sites]))
             for first, table in enumerate(tables)
         ]
         inputs = Inputs(
@@ -97,10 +97,10 @@ def places_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, 
         ledger = request.privacy.ledger(PureAccountant())
         heard: dict[str, Any] = {}
         with overhear(heard):
-            fitted = fit(Places(rows), inputs, request, ledger)
+            fitted = fit(Sites(rows), inputs, request, ledger)
         return {**heard, "report": fitted.report.details(), "pickle": pickle.dumps(fitted.tree)}
 
-    return fit_at_places
+    return fit_at_sites
 
 
 def replay_tree_witness(

@@ -26,7 +26,7 @@ LARGE_GAIN = 1 << 20
 #: Candidates of a nominal feature of two categories, by recipe: one for each category, or one.
 ONE_CANDIDATE = ("sulq_id3", "diffp_id3", "diffp_c45")
 
-#: Recipes whose rows may lie at several places.
+#: Recipes whose rows may lie at several sites.
 BY_SUMS = ("noisy_counts", "local_rnm", "histograms", "histograms_saving")
 
 _DEPTH = 2
@@ -55,7 +55,7 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
     yield lone_row(recipe, neighbours, 1)
     yield two_nodes(recipe, neighbours)
     if recipe in BY_SUMS:
-        yield lone_row(recipe, neighbours, 0, n_places=3)
+        yield lone_row(recipe, neighbours, 0, n_sites=3)
     if recipe == "histograms_saving":
         yield root_alone(neighbours)
     if TREE_ALGORITHMS[recipe].weights:
@@ -148,7 +148,7 @@ def lone_row(
     *,
     criterion: str | None = None,
     n_classes: int = 2,
-    n_places: int = 1,
+    n_sites: int = 1,
     delta: float = 0.0,
 ) -> Witness:
     """One split does not feel the row and all others do: the range of the scores, and the gain.
@@ -167,8 +167,8 @@ def lone_row(
     settings = _settings(n_features, n_classes)
     if criterion is not None:
         settings["criterion"] = criterion
-    if n_places > 1:
-        settings["n_places"] = n_places
+    if n_sites > 1:
+        settings["n_places"] = n_sites
     if delta:
         settings["delta"] = delta
     aims = [("split choice", level), ("leaf counts", 0)]
@@ -196,7 +196,7 @@ def lone_row(
     )
     return Witness(
         name=f"lone row, level {level}, {criterion or 'own criterion'}, {n_classes} classes"
-        + (f", {n_places} places" if n_places > 1 else ""),
+        + (f", {n_sites} sites" if n_sites > 1 else ""),
         task="tree",
         neighbours=neighbours,
         pair=pair,

@@ -329,7 +329,7 @@ def filter_border(task: str, neighbours: Neighbours) -> Witness:
 def queue(task: str, neighbours: Neighbours, *, first: bool) -> Witness:
     """Put a row at the head or the end of a table of many trees: nobody else may move.
 
-    Were blocks of rows cut by their places, 49 rows for 50 trees would move up by one when a
+    Were blocks of rows cut by their positions, 49 rows for 50 trees would move up by one when a
     row comes, and a row would change trees or meet another one.
     """
     gradients = np.array([1, -1] * 24 + [1])

@@ -81,7 +81,7 @@ class FeatureQueue:
 
     Proof: docs/proofs/constraints.md.
 
-    The first list visits every feature once. Each later one holds as many places as there are
+    The first list visits every feature once. Each later one holds as many positions as there are
     features, given out by systematic sampling in proportion to
     ``(gain / largest gain)**power + floor``. A feature's gain is what its splits have shown in a
     partition, on a mean that forgets, less ``doubt`` deviations of what noise alone would show.
@@ -205,8 +205,8 @@ class FeatureQueue:
         if self._visits[allowed].min() <= 0:
             return allowed[self._public.permutation(n_features)].tolist()
         weights = self._chances()[allowed]
-        places = (np.arange(n_features) + self._public.random()) / n_features
-        drawn = (weights / weights.sum()).cumsum().searchsorted(places)
+        positions = (np.arange(n_features) + self._public.random()) / n_features
+        drawn = (weights / weights.sum()).cumsum().searchsorted(positions)
         drawn = np.minimum(drawn, n_features - 1)
         return allowed[self._public.permutation(drawn)].tolist()
 

@@ -100,13 +100,13 @@ def _partition(tree: Tree, n_bins: np.ndarray) -> Partition:
     sizes = [int(n_bins[feature]) + 1 for feature in features]
     steps = np.zeros((MAX_FEATURES, BINS), dtype=np.int32)
     stride = 1
-    for place, size in enumerate(sizes):
-        steps[place, :size] = np.arange(size) * stride
+    for row, size in enumerate(sizes):
+        steps[row, :size] = np.arange(size) * stride
         stride *= size
     cells = np.arange(stride)
     bins = np.empty((len(features), stride), dtype=np.int64)
-    for place, size in enumerate(sizes):
-        cells, bins[place] = np.divmod(cells, size)
+    for row, size in enumerate(sizes):
+        cells, bins[row] = np.divmod(cells, size)
     # All cells walk down together; a leaf is reached where the node is negative.
     node = np.full(stride, 0 if tree.n_nodes else ~0, dtype=np.int64)
     position = np.searchsorted(features, tree.feature)

@@ -108,7 +108,7 @@ class TreeRows:
         neighbours : Neighbours
             Relation of the constants.
         summed : bool, default=False
-            Whether the learner itself asks for histograms, which add up over places. Without
+            Whether the learner itself asks for histograms, which add up over sites. Without
             that, a place that has all rows need not keep any.
         features : ndarray of int32, optional
             Features that the tree may split, which it then numbers from 0; all by default.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.accounting import FractionAccountant
-from dpboost.budgeting.books import Books, BudgetLine, Part, spent
+from dpboost.budgeting.budget_records import BudgetLine, BudgetRecords, Part, spent
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
@@ -46,11 +46,11 @@ _known: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
 class BudgetWarning(UserWarning):
-    """A fit is in no books although its table or its estimator belongs to a budget."""
+    """A fit is not recorded although its table or its estimator belongs to a budget."""
 
 
 class Budget:
-    r"""One budget for all fits on a table; its books know what every fit took.
+    r"""One budget for all fits on a table; its records know what every fit took.
 
     ``model.fit(X, y, budget=budget, fraction=.6)`` takes a part of the whole; so does
     ``model.fit(X, y, fraction=.6)`` inside ``with Budget(...) as budget:``. The budget stands in
@@ -82,7 +82,7 @@ class Budget:
     Privacy
     -------
     Everything that was released under the budget is together (epsilon, delta)-differentially
-    private for the one table that the user applies it to. A fit books its whole fraction before
+    private for the one table that the user applies it to. A fit records its whole fraction before
     its first draw, and nothing is ever refunded: not what it did not use, and not after an error.
     A budget cannot be copied or pickled, and works in no process but its own. With a file
     (:meth:`save`) the line is on disk before the first draw. Copies of that file are as many
@@ -155,7 +155,7 @@ class Budget:
         if table is not None and (not isinstance(table, str) or not table):
             raise refuse("table", "Budget", "a string that is not empty, or None", table)
         self._table = table
-        self._books = Books()
+        self._records = BudgetRecords()
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._seen: list[weakref.ref[Any]] = []
@@ -200,8 +200,8 @@ class Budget:
     def lines(self) -> tuple[BudgetLine, ...]:
         """What every fit took, in the order of booking."""
         with self._lock:
-            self._books.read_again()
-            return tuple(self._books.lines)
+            self._records.read_again()
+            return tuple(self._records.lines)
 
     @property
     def left(self) -> dict[str, Fraction]:
@@ -245,7 +245,7 @@ class Budget:
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Move the books to a new file, where every later line is written before its fit draws.
+        """Move the records to a new file, where every later line is written before its fit draws.
 
         Parameters
         ----------
@@ -266,9 +266,9 @@ class Budget:
         """
         self._check_process()
         with self._lock:
-            if self._books.path is not None:
+            if self._records.path is not None:
                 raise InvalidParameterError(
-                    f"This budget lives in {os.fspath(self._books.path)!r} already: it cannot be "
+                    f"This budget lives in {os.fspath(self._records.path)!r} already: it cannot be "
                     "in two files."
                 )
             terms = {
@@ -279,7 +279,7 @@ class Budget:
                 "pure_epsilon": str(self._pure),
                 "table": self._table,
             }
-            self._books.create(path, terms)
+            self._records.create(path, terms)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Budget:
@@ -299,7 +299,7 @@ class Budget:
         InvalidParameterError
             If the file is not there or holds something else.
         """
-        books, terms = Books.load(path)
+        records, terms = BudgetRecords.load(path)
         try:
             exact = ("epsilon", "delta", "pure_epsilon")
             budget = cls(**terms | {name: Fraction(terms[name]) for name in exact})
@@ -308,7 +308,7 @@ class Budget:
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
                 f"the terms of a budget ({error})."
             ) from error
-        budget._books = books
+        budget._records = records
         return budget
 
     # -- taking of it --------------------------------------------------------------------------
@@ -386,7 +386,7 @@ class Budget:
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
     def book(self, what: str, privacy_measure: str, fraction: Fraction, part: Part = ()) -> None:
-        """Book a fraction for good, on disk first where the books are in a file.
+        """Record a fraction for good, on disk first where the records are in a file.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class Budget:
             Of its accountant.
         fraction : Fraction
         part : tuple of (str, str), default=()
-            Which rows it is for, as in a line of the books.
+            Which rows it is for, as in a line of the records.
 
         Raises
         ------
@@ -431,7 +431,7 @@ class Budget:
                 )
 
         with self._lock:
-            self._books.add(line, check)
+            self._records.add(line, check)
 
     def remember(self, *objects: Any) -> None:
         """Keep in mind objects that belong to the budget, as long as they exist."""
@@ -483,7 +483,7 @@ class Budget:
             self._held[model] = (rows, part)
 
     def held_out(self, model: Any) -> tuple[HeldRows, Part]:
-        """Return the rows that the last fit of a model has set aside, and their place in the books.
+        """Return the rows that a model's last fit has set aside, and their part of the records.
 
         Raises
         ------
@@ -571,7 +571,7 @@ class Claim:
     accountant : FractionAccountant, optional
         Of the fit's recipe, once that is known.
     part : tuple of (str, str), default=()
-        Which rows it is for, as in a line of the books.
+        Which rows it is for, as in a line of the records.
     holdout : Holdout, optional
         What is set aside before anything is released.
     """
@@ -702,7 +702,7 @@ def claim(
         None for the open one, if there is one.
     fraction : float, Fraction or None
     what : str
-        Name of the estimator, for the books.
+        Name of the estimator, for the records.
     call : str, optional
         Name of the function in messages; the ``fit`` of the estimator by default.
     belongs : sequence
@@ -785,7 +785,7 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
     if budget is None and fraction is None and not _open:
         return
     raise InvalidParameterError(
-        f"{what} books nothing in a dpboost.Budget: call it outside of `with Budget(...)` and "
+        f"{what} records nothing in a dpboost.Budget: call it outside of `with Budget(...)` and "
         "without 'budget' and 'fraction'. It spends its own epsilon and delta, which add to those "
         "of the budget."
     )
@@ -808,9 +808,9 @@ def _warn_of_known(what: str, belongs: Sequence[Any]) -> None:
     for budget in tuple(_known):
         if any(budget.knows(each) for each in belongs):
             warn_user(
-                f"This fit of {what} is not in the books of the budget of {budget._name}, to which "
-                "its table or estimator belongs: it spends its own epsilon on top. Give budget=... "
-                "and fraction=..., unless its rows are others.",
+                f"This fit of {what} is not in the records of the budget of {budget._name}, to "
+                "which its table or estimator belongs: it spends its own epsilon on top. Give "
+                "budget=... and fraction=..., unless its rows are others.",
                 BudgetWarning,
             )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost.data.users import take_rows
 from dpboost.privacy.randomness import RowCoins
 
-#: Names of the two sides of a holdout in the books.
+#: Names of the two sides of a holdout in the records.
 TRAINED, HELD = "trained on", "held out"
 
 

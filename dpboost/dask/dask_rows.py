@@ -12,7 +12,7 @@ from distributed import Client, Future, KilledWorker, wait
 from numpy.typing import NDArray
 
 from dpboost.dask.partial_sums import Partial, merge
-from dpboost.dask.partition_reader import Place, Reader
+from dpboost.dask.partition_reader import Reader, Site
 from dpboost.dask.worker_state import (
     Asked,
     DealByKey,
@@ -59,7 +59,7 @@ class DaskRows:
     labels : list of Delayed
         The same without their tables.
     reader : Reader
-    places : list of Place
+    positions : list of Site
         Which rows each of them holds.
 
     Privacy
@@ -74,13 +74,13 @@ class DaskRows:
         parts: Sequence[Any],
         labels: Sequence[Any],
         reader: Reader,
-        places: Sequence[Place],
+        sites: Sequence[Site],
     ) -> None:
         self._client = client
         self._parts = list(parts)
         self._labels = list(labels)
         self._reader = dask.delayed(reader, pure=False, traverse=False)
-        self._places = {place.partition: place for place in places}
+        self._sites = {site.partition: site for site in sites}
         self._orders: list[Command] = []
         self._release = 0
         self._prefetched: dict[SumQuery, NDArray[np.int64]] = {}
@@ -130,8 +130,8 @@ class DaskRows:
         orders = dask.delayed(list(self._orders), pure=False, traverse=False)
         asked = dask.delayed(list(queries), pure=False, traverse=False)
         parts = [
-            dask.delayed(visit, pure=False)(part, self._reader, place, orders, release, asked)
-            for part, place in zip(read, self._places.values(), strict=True)
+            dask.delayed(visit, pure=False)(part, self._reader, site, orders, release, asked)
+            for part, site in zip(read, self._sites.values(), strict=True)
         ]
         while len(parts) > 1:
             parts = [
@@ -147,10 +147,10 @@ class DaskRows:
         """Have all partitions binned and held by workers."""
         orders = dask.delayed(list(self._orders), pure=False, traverse=False)
         cells = [
-            dask.delayed(hold, pure=False)(part, self._reader, place, orders)
-            for part, place in zip(self._parts, self._places.values(), strict=True)
+            dask.delayed(hold, pure=False)(part, self._reader, site, orders)
+            for part, site in zip(self._parts, self._sites.values(), strict=True)
         ]
-        self._cells = dict(zip(self._places, self._client.compute(cells), strict=True))
+        self._cells = dict(zip(self._sites, self._client.compute(cells), strict=True))
         self._known = dict.fromkeys(self._cells, len(self._orders))
         self._locate()
 
@@ -245,5 +245,5 @@ class DaskRows:
 
     def _check_complete(self, partial: Partial) -> None:
         """Raise unless every partition is in a sum; none can be in it twice."""
-        if partial.counted != frozenset(self._places):
+        if partial.counted != frozenset(self._sites):
             raise FitFailedError("The fit failed: a sum does not hold all partitions.")

@@ -12,7 +12,7 @@ from distributed import Client
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.dask.dask_rows import DaskRows
-from dpboost.dask.partition_reader import PartFacts, Place, Reader
+from dpboost.dask.partition_reader import PartFacts, Reader, Site
 from dpboost.dask.partitions import join
 from dpboost.dask.worker_state import look
 from dpboost.data.column_types import ColumnFacts
@@ -71,7 +71,7 @@ def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> Fitte
         key=new_key(),
     )
     facts = _look(client, parts, reader)
-    places = _places(facts)
+    sites = _sites(facts)
     columns = _common_columns(facts)
     inputs = Inputs.of(
         columns,
@@ -83,10 +83,10 @@ def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> Fitte
     ledger = request.open_ledger(inputs)
     rows = DaskRows(
         client,
-        [parts[place.partition] for place in places],
-        [without_tables[place.partition] for place in places],
+        [parts[site.partition] for site in sites],
+        [without_tables[site.partition] for site in sites],
         reader,
-        places,
+        sites,
     )
     return fit(rows, inputs, request, ledger)
 
@@ -99,22 +99,22 @@ def _look(client: Client, parts: list[Any], reader: Reader) -> list[PartFacts]:
     return facts
 
 
-def _places(facts: list[PartFacts]) -> list[Place]:
+def _sites(facts: list[PartFacts]) -> list[Site]:
     """Give the rows their numbers, and leave partitions without rows out."""
-    places = []
+    sites = []
     first_row = 0
     for partition, own in enumerate(facts):
         if own.n_rows:
-            places.append(
-                Place(partition=partition, first_row=first_row, fingerprint=own.fingerprint)
+            sites.append(
+                Site(partition=partition, first_row=first_row, fingerprint=own.fingerprint)
             )
         first_row += own.n_rows
-    if not places:
+    if not sites:
         raise InvalidParameterError(
             "Found array with 0 sample(s): the partitions of X are empty, while a minimum of 1 is "
             "required."
         )
-    return places
+    return sites
 
 
 def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
@@ -124,8 +124,10 @@ def _common_columns(facts: list[PartFacts]) -> ColumnFacts:
     for other in found[1:]:
         if other.feature_names != first.feature_names:
             raise InvalidParameterError("The partitions of X must have the same columns.")
-        for place in sorted(first.categorical ^ other.categorical | first.ordered ^ other.ordered):
-            raise _unlike(first.feature_names[place])
+        for position in sorted(
+            first.categorical ^ other.categorical | first.ordered ^ other.ordered
+        ):
+            raise _unlike(first.feature_names[position])
     # Whole numbers and fractions together are fractions.
     return replace(
         first,
@@ -138,9 +140,9 @@ def _common_lists(facts: list[PartFacts], columns: ColumnFacts) -> Mapping[int, 
     """Return the lists of categories that are assumed public, which all partitions must share."""
     found = [own.lists for own in facts if own.columns is not None]
     for other in found[1:]:
-        for place, values in found[0].items():
-            if other[place] != values:
-                raise _unlike(columns.feature_names[place])
+        for position, values in found[0].items():
+            if other[position] != values:
+                raise _unlike(columns.feature_names[position])
     return found[0]
 
 

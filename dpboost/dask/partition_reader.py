@@ -82,7 +82,7 @@ class PartFacts:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Place:
+class Site:
     """Which rows a partition is to hold.
 
     Parameters
@@ -150,7 +150,7 @@ class Reader:
         )
 
     @np.errstate(all="ignore")
-    def read(self, part: Part, place: Place) -> RawRows:
+    def read(self, part: Part, site: Site) -> RawRows:
         """Read a partition again.
 
         Raises
@@ -158,7 +158,7 @@ class Reader:
         InvalidParameterError
             If it does not hold the rows that it held before.
         """
-        wanted = place.fingerprint
+        wanted = site.fingerprint
         if part.X is None:
             wanted = replace(wanted, table=b"")
         if self.fingerprint(part) != wanted:
@@ -168,7 +168,7 @@ class Reader:
                 "deterministic (seed random numbers, do not write to the files that are read), or "
                 "persist() them."
             )
-        return replace(self._rows(part), first_row=place.first_row)
+        return replace(self._rows(part), first_row=site.first_row)
 
     def fingerprint(self, part: Part) -> Fingerprint:
         """Return keyed hashes of the rows."""

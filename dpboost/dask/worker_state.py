@@ -14,7 +14,7 @@ import numpy as np
 
 from dpboost._utils.threads import Threads
 from dpboost.dask.partial_sums import Answer, Partial, merge
-from dpboost.dask.partition_reader import Part, PartFacts, Place, Reader
+from dpboost.dask.partition_reader import Part, PartFacts, Reader, Site
 from dpboost.data.sparse import dense_matrix
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.privacy.queries import CategoryCountQuery, Command, SumQuery
@@ -172,19 +172,19 @@ def look(part: Part, reader: Reader) -> PartFacts:
 def visit(
     part: Part,
     reader: Reader,
-    place: Place,
+    site: Site,
     orders: Sequence[Command],
     release: int,
     queries: Sequence[SumQuery | CategoryCountQuery],
 ) -> list[Partial]:
     """Answer questions from the rows as they come, which are dropped again."""
-    rows: Any = reader.read(part, place)
+    rows: Any = reader.read(part, site)
     for order in orders:
         rows = order.execute(rows)
     return [
         Partial(
             release=release + number,
-            counted=frozenset([place.partition]),
+            counted=frozenset([site.partition]),
             answer=query.count(rows) if hasattr(query, "count") else query.evaluate(rows),
         )
         for number, query in enumerate(queries)
@@ -197,15 +197,15 @@ def merge_lists(*partials: list[Partial]) -> list[Partial]:
 
 
 @np.errstate(all="ignore")
-def hold(part: Part, reader: Reader, place: Place, orders: Sequence[Command]) -> Cell:
+def hold(part: Part, reader: Reader, site: Site, orders: Sequence[Command]) -> Cell:
     """Bin a partition; nothing else of it is kept."""
-    rows: Any = reader.read(part, place)
+    rows: Any = reader.read(part, site)
     for order in orders:
         rows = order.execute(rows)
-    # Trees of split nodes are grown from dense bins where rows are in several places.
+    # Trees of split nodes are grown from dense bins where rows are in several sites.
     if isinstance(rows, BoostingState):
         rows.bins = dense_matrix(rows.bins)
-    return Cell(place.partition, rows, len(orders))
+    return Cell(site.partition, rows, len(orders))
 
 
 @np.errstate(all="ignore")

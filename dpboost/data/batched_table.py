@@ -90,11 +90,11 @@ class BatchedTable(Table):
         )
         if table.feature_names != self.feature_names:
             raise InvalidParameterError("The batches of X must have the same names of columns.")
-        for place in sorted({*table.categorical, *self.categorical}):
-            own, first = table.categorical.get(place), self.categorical.get(place)
+        for position in sorted({*table.categorical, *self.categorical}):
+            own, first = table.categorical.get(position), self.categorical.get(position)
             if own is None or first is None or (self._same_lists and own != first):
                 raise InvalidParameterError(
-                    f"The column {self.feature_names[place]!r} has another type or other "
+                    f"The column {self.feature_names[position]!r} has another type or other "
                     "categories in some of the batches of X: give all of them the same categorical "
                     "type, or declare Schema(categories=...)."
                 )

@@ -171,13 +171,13 @@ class Batches:
             start, stop = np.searchsorted(wanted, [first_row, first_row + batch.n_rows])
             parts.append(_safe_indexing(batch.X, wanted[start:stop] - first_row))
             first_row += batch.n_rows
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
         if not is_frame(parts[0]):
-            return np.concatenate([np.asarray(part) for part in parts])[place]
+            return np.concatenate([np.asarray(part) for part in parts])[position]
         import pandas as pd
 
-        return pd.concat(_of_one_type(parts), ignore_index=True).iloc[place]
+        return pd.concat(_of_one_type(parts), ignore_index=True).iloc[position]
 
     def _columns_only(self) -> Iterator[Batch]:
         """Go through the rows reading no more than labels and weights, where that can be had."""
@@ -248,19 +248,19 @@ def _of_one_type(frames: Sequence[Any]) -> Sequence[Any]:
 
     first = frames[0]
     mixed = {
-        place: [frame.iloc[:, place] for frame in frames]
-        for place, dtype in enumerate(first.dtypes)
-        if is_categorical(first.iloc[:, place])
-        and any(frame.dtypes.iloc[place] != dtype for frame in frames)
+        position: [frame.iloc[:, position] for frame in frames]
+        for position, dtype in enumerate(first.dtypes)
+        if is_categorical(first.iloc[:, position])
+        and any(frame.dtypes.iloc[position] != dtype for frame in frames)
     }
     if not mixed:
         return frames
     frames = [frame.copy(deep=False) for frame in frames]
-    for place, columns in mixed.items():
+    for position, columns in mixed.items():
         if all(map(is_categorical, columns)):
             union = union_categoricals(columns, ignore_order=True).dtype
             for frame, column in zip(frames, columns, strict=True):
-                frame.isetitem(place, column.astype(union))
+                frame.isetitem(position, column.astype(union))
     return frames
 
 

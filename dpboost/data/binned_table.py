@@ -85,7 +85,7 @@ def bin_while_reading(
             column += more.data
         beside.append((batch.label, batch.weight))
     joined = np.empty((len(columns), len(columns[0])), dtype=np.uint8)
-    for place, line in enumerate(joined):
-        line[:] = np.frombuffer(columns[place], dtype=np.uint8)
-        columns[place] = bytearray()  # its memory is free before the next one is copied
+    for position, line in enumerate(joined):
+        line[:] = np.frombuffer(columns[position], dtype=np.uint8)
+        columns[position] = bytearray()  # its memory is free before the next one is copied
     return BinnedTable(binner, joined, table), *batches.joined(beside)

@@ -177,26 +177,28 @@ class Binner:
         features: list[FeatureBins] = []
         cut: list[str] = []
         known = {**(bounds or {}), **schema.bounds}
-        for place, name in enumerate(schema.feature_names):
-            listed = (categorical or {}).get(place)
-            if listed is not None or place in schema.categories:
+        for position, name in enumerate(schema.feature_names):
+            listed = (categorical or {}).get(position)
+            if listed is not None or position in schema.categories:
                 if listed is not None:
-                    labels[place] = tuple(listed)
+                    labels[position] = tuple(listed)
                     codes: Sequence[int] = range(len(listed))
                 else:
-                    codes = number_codes(schema.categories[place], name)
-                if listed is not None and place in ordered:
+                    codes = number_codes(schema.categories[position], name)
+                if listed is not None and position in ordered:
                     features.append(_ordinal(len(listed)))
                     continue
                 if len(codes) > MAX_VALUE_BINS:
                     cut.append(name)
-                    labels |= {place: labels[place][:MAX_VALUE_BINS]} if place in labels else {}
+                    labels |= (
+                        {position: labels[position][:MAX_VALUE_BINS]} if position in labels else {}
+                    )
                 features.append(CategoryBins(codes=tuple(codes[:MAX_VALUE_BINS]) or (0,)))
-            elif place in schema.edges:
-                features.append(EdgeBins(edges=schema.edges[place]))
-            elif place in known:
-                bins = whole_bins if place in schema.integer else uniform_bins
-                features.append(bins(*known[place], n_bins))
+            elif position in schema.edges:
+                features.append(EdgeBins(edges=schema.edges[position]))
+            elif position in known:
+                bins = whole_bins if position in schema.integer else uniform_bins
+                features.append(bins(*known[position], n_bins))
             else:
                 features.append(EdgeBins.arcsinh(n_bins, scale=scale))
         if cut:
@@ -294,7 +296,7 @@ class Binner:
         return SparseBins(
             n_rows=stored.n_rows,
             column_start=stored.starts,
-            rows=stored.places,
+            rows=stored.positions,
             bins=bins,
             fill=fill[:, 0].copy(),
         )
@@ -378,7 +380,7 @@ class Binner:
         return {
             "feature_names": list(self.feature_names),
             "features": [bins_to_dict(bins) for bins in self.features],
-            "labels": [[place, list(values)] for place, values in self.labels.items()],
+            "labels": [[position, list(values)] for position, values in self.labels.items()],
             "zero_as_missing": self.zero_as_missing,
         }
 
@@ -388,7 +390,7 @@ class Binner:
         return cls(
             features=tuple(bins_from_dict(bins) for bins in mapping["features"]),
             feature_names=tuple(mapping["feature_names"]),
-            labels={place: tuple(values) for place, values in mapping["labels"]},
+            labels={position: tuple(values) for position, values in mapping["labels"]},
             zero_as_missing=mapping.get("zero_as_missing", False),
         )
 
@@ -398,11 +400,11 @@ class Binner:
                 f"X has {table.n_features} features, but Binner is expecting {self.n_features} "
                 "features as input."
             )
-        for place, values in table.categorical.items():
-            own = list(self.labels.get(place, ()))
+        for position, values in table.categorical.items():
+            own = list(self.labels.get(position, ()))
             if list(values)[: len(own) or None] != own:
                 raise InvalidParameterError(
-                    f"The categories of column {table.feature_names[place]!r} differ from those "
+                    f"The categories of column {table.feature_names[position]!r} differ from those "
                     "of the bins: read the table after `conform`."
                 )
 
@@ -411,8 +413,8 @@ def _ordinal(n_categories: int) -> EdgeBins:
     """Return bins for the codes 0, 1, ... in their order; neighbours share one beyond 255."""
     borders = np.arange(max(n_categories - 1, 0))
     if len(borders) >= MAX_VALUE_BINS:
-        places = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
-        borders = borders[places.astype(np.int64)]
+        positions = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
+        borders = borders[positions.astype(np.int64)]
     return EdgeBins(edges=tuple(borders.tolist()))
 
 

@@ -20,7 +20,7 @@ def column_names(
             )
         own = [str(name) for name in given]
     if own is None:
-        return tuple(f"Column_{place}" for place in range(n_features))
+        return tuple(f"Column_{position}" for position in range(n_features))
     names = tuple(lightgbm_name(name) for name in own)
     seen: set[str] = set()
     for name in names:

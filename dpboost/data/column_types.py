@@ -11,7 +11,7 @@ from dpboost.schema import ResolvedSchema
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnFacts:
-    """Names and kinds of columns, public by assumption; the same for all places of rows.
+    """Names and kinds of columns, public by assumption; the same for all sites of rows.
 
     Parameters
     ----------
@@ -54,4 +54,6 @@ class ColumnFacts:
 
     def lists(self, schema: ResolvedSchema) -> dict[int, list[Any]]:
         """Return the lists of categories by position, from a complete schema."""
-        return {place: list(schema.categories[place]) for place in sorted(self.categorical)}
+        return {
+            position: list(schema.categories[position]) for position in sorted(self.categorical)
+        }

@@ -51,12 +51,12 @@ def to_float(array: NDArray[Any]) -> NDArray[Any]:
         raise InvalidParameterError(NOT_NUMBERS)
     result = np.empty(array.size, dtype=np.float64)
     numeric = True
-    for place, value in enumerate(array.flat):
+    for position, value in enumerate(array.flat):
         number = object_number(value)
         if number is None:
             numeric = False
             break
-        result[place] = number
+        result[position] = number
     if not numeric:
         raise InvalidParameterError(NOT_NUMBERS)
     return result.reshape(array.shape)
@@ -146,8 +146,8 @@ def category_codes(
         -1 for categories that are not listed, and at the end, where code -1 finds it.
     """
     if is_categorical(column):
-        place = {value: position for position, value in enumerate(values)}
-        own = [place.get(category, -1) for category in column.dtype.categories.tolist()]
+        code_of = {value: code for code, value in enumerate(values)}
+        own = [code_of.get(category, -1) for category in column.dtype.categories.tolist()]
         return column.array.codes, np.array([*own, -1], dtype=np.int64)
     import pandas as pd
 

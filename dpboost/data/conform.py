@@ -91,8 +91,10 @@ def _conform_frame(X: Any, binner: Binner) -> Any:
     if not replaced:
         return X
     columns = [
-        pd.Series(replaced[place], index=X.index) if place in replaced else X.iloc[:, place]
-        for place in range(X.shape[1])
+        pd.Series(replaced[position], index=X.index)
+        if position in replaced
+        else X.iloc[:, position]
+        for position in range(X.shape[1])
     ]
     result = pd.concat(columns, axis=1)
     result.columns = X.columns

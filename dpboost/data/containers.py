@@ -191,11 +191,13 @@ def _from_arrow(X: Any) -> Any:
         )
     pd = _pandas("pyarrow")
     columns = {}
-    for place, (name, column) in enumerate(zip(X.schema.names, X.columns, strict=True)):
+    for position, (name, column) in enumerate(zip(X.schema.names, X.columns, strict=True)):
         if pa.types.is_dictionary(column.type):
-            columns[place] = _categorical(column, name)
+            columns[position] = _categorical(column, name)
         else:
-            columns[place] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(column.type, name)))
+            columns[position] = pd.arrays.ArrowExtensionArray(
+                column.cast(_read_as(column.type, name))
+            )
     frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
     frame.columns = list(X.schema.names)
     return frame
@@ -203,14 +205,18 @@ def _from_arrow(X: Any) -> Any:
 
 def _from_pandas(X: Any) -> Any:
     """Return a DataFrame in which dictionaries of Arrow are categorical columns."""
-    arrow = [place for place, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "ArrowDtype"]
-    listed = [place for place in arrow if str(X.dtypes.iloc[place]).startswith("dictionary<")]
+    arrow = [
+        position for position, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "ArrowDtype"
+    ]
+    listed = [
+        position for position in arrow if str(X.dtypes.iloc[position]).startswith("dictionary<")
+    ]
     if not listed:
         return X
     result = X.copy(deep=False)
-    for place in listed:
-        column = X.iloc[:, place].array.__arrow_array__()
-        result.isetitem(place, _categorical(column, str(X.columns[place])))
+    for position in listed:
+        column = X.iloc[:, position].array.__arrow_array__()
+        result.isetitem(position, _categorical(column, str(X.columns[position])))
     return result
 
 
@@ -227,8 +233,8 @@ def _categorical(column: Any, name: str) -> Any:
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = coded.dictionary.to_pylist()
     listed = sorted(value for value in values if value == value)  # NaN is missing
-    place = {value: number for number, value in enumerate(listed)}
-    numbers = np.array([*(place.get(value, -1) for value in values), -1])
+    position = {value: number for number, value in enumerate(listed)}
+    numbers = np.array([*(position.get(value, -1) for value in values), -1])
     return pd.Categorical.from_codes(numbers[codes], categories=listed)
 
 
@@ -270,9 +276,9 @@ def _from_polars(X: Any) -> Any:
             f"The column {strange[0]!r} of X has the polars type Object: make it numeric."
         )
     frame = _from_arrow(X.to_arrow())
-    for place, (name, kind) in enumerate(X.schema.items()):
+    for position, (name, kind) in enumerate(X.schema.items()):
         if isinstance(kind, pl.Enum):
             listed = kind.categories.to_list()
             codes = X[name].to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-            frame.isetitem(place, pd.Categorical.from_codes(codes, categories=listed))
+            frame.isetitem(position, pd.Categorical.from_codes(codes, categories=listed))
     return frame

@@ -34,7 +34,7 @@ class StoredRows:
         By row.
     fill : ndarray of shape (n_features,), float64
         Value of the cells that are not stored.
-    places : RowIndex
+    positions : RowIndex
         Columns of the stored cells.
 
     Privacy
@@ -46,12 +46,12 @@ class StoredRows:
         self.n_rows = csr.shape[0]
         self.values = csr.data
         self.fill = np.zeros(csr.shape[1])
-        self.places = RowIndex(csr)
+        self.positions = RowIndex(csr)
 
     @property
     def starts(self) -> NDArray[np.intp]:
         """Where each column begins among the sorted cells, and where the last one ends."""
-        return self.places.column_start
+        return self.positions.column_start
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Go through the columns, some at a time, so that few values are held twice.
@@ -66,15 +66,15 @@ class StoredRows:
         targets = np.arange(1, _PIECES) * self.starts[-1] // _PIECES
         borders = [0, *np.searchsorted(self.starts, targets).tolist(), len(self.fill)]
         for first, last in pairwise(borders):
-            yield first, last, self.places.values_by_column(self.values, first, last)
+            yield first, last, self.positions.values_by_column(self.values, first, last)
 
     @cached_property
     def _by_column(self) -> StoredColumns:
         return StoredColumns(
             n_rows=self.n_rows,
             column_start=self.starts,
-            rows=self.places.rows_by_column(),
-            values=self.places.values_by_column(self.values),
+            rows=self.positions.rows_by_column(),
+            values=self.positions.values_by_column(self.values),
             fill=self.fill,
         )
 

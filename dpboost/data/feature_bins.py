@@ -317,19 +317,19 @@ def kernel_maps(features: Sequence[FeatureBins], *, zero_as_missing: bool) -> Ke
     tables: list[bytes] = [b"\0"]
     borders: list[NDArray[np.float64]] = [np.array([np.inf])]
     cells = edges = 1
-    for place, bins in enumerate(features):
+    for position, bins in enumerate(features):
         if isinstance(bins, AffineBins):
             last = bins.n_cells - 1.0
-            rows[place] = 0, bins.lower, bins.scale, 0, last, bins.n_bins, 0, 0
+            rows[position] = 0, bins.lower, bins.scale, 0, last, bins.n_bins, 0, 0
             if bins.table is not None:
-                rows[place, [0, 5, 7]] = 1, bins.n_cells, cells
+                rows[position, [0, 5, 7]] = 1, bins.n_cells, cells
                 tables.append(bins.table + bytes([bins.n_bins]))
                 cells += bins.n_cells + 1
         elif isinstance(bins, EdgeBins):
             step = 1 << (len(bins.edges).bit_length() - 1) if bins.edges else 1
             padded = np.full(2 * step - 1, np.inf)
             padded[: len(bins.edges)] = bins.edges
-            rows[place] = 2, 0, 0, 0, 0, bins.n_bins, step, edges
+            rows[position] = 2, 0, 0, 0, 0, bins.n_bins, step, edges
             borders.append(padded)
             edges += len(padded)
         else:
@@ -337,7 +337,7 @@ def kernel_maps(features: Sequence[FeatureBins], *, zero_as_missing: bool) -> Ke
             size = max(bins.codes) + 1
             table = np.full(size + 2, bins.n_bins, dtype=np.uint8)
             table[np.asarray(bins.codes) + 1] = np.arange(bins.n_bins)
-            rows[place] = 1, 0, 1, -1, size, -1, 0, cells + 1
+            rows[position] = 1, 0, 1, -1, size, -1, 0, cells + 1
             tables.append(table.tobytes())
             cells += size + 2
     search, lower, scale, first, last_cell, missing, step_column, start = rows.T

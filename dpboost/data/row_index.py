@@ -43,8 +43,8 @@ class RowIndex:
         last = self._n_features if last is None else last
         begin, end = self.column_start[[first, last]]
         out = np.empty(end - begin, dtype=values.dtype)
-        place = self.column_start[:-1] - begin
-        csr_to_columns.values_by_column(self._columns, values, first, last, place, out)
+        position = self.column_start[:-1] - begin
+        csr_to_columns.values_by_column(self._columns, values, first, last, position, out)
         return out
 
     def rows_by_column(self) -> NDArray[np.int32]:

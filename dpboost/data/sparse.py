@@ -81,7 +81,7 @@ class StoredColumns:
         yield 0, len(self.fill), self.values
 
     @property
-    def places(self) -> NDArray[np.int32]:
+    def positions(self) -> NDArray[np.int32]:
         """The rows of all cells."""
         return self.rows
 
@@ -202,14 +202,14 @@ class SparseBins:
             return SparseBins(
                 n_rows=len(rows), column_start=starts, rows=taken, bins=bins, fill=self.fill
             )
-        place = np.full(self.shape[1], -1, dtype=np.int32)
-        place[rows] = np.arange(len(rows), dtype=np.int32)
+        position = np.full(self.shape[1], -1, dtype=np.int32)
+        position[rows] = np.arange(len(rows), dtype=np.int32)
         column_start = np.empty_like(self.column_start)
         # Room for all; what is not written to takes no memory, and is given back.
         stored_rows = np.empty(len(self.rows), dtype=np.int32)
         bins = np.empty(len(self.rows), dtype=np.uint8)
         histogram.gather_stored(
-            self.column_start, self.rows, self.bins, place, column_start, stored_rows, bins
+            self.column_start, self.rows, self.bins, position, column_start, stored_rows, bins
         )
         stored_rows.resize(column_start[-1], refcheck=False)
         bins.resize(column_start[-1], refcheck=False)

@@ -370,7 +370,9 @@ def _read_frame(
 
 def _of_kind(X: Any, kinds: str) -> frozenset[int]:
     """Return the positions of the columns of a DataFrame whose type is of one of these kinds."""
-    return frozenset(place for place, dtype in enumerate(X.dtypes) if number_kind(dtype) in kinds)
+    return frozenset(
+        position for position, dtype in enumerate(X.dtypes) if number_kind(dtype) in kinds
+    )
 
 
 def _stored_frame(

@@ -33,10 +33,10 @@ def find_thresholds(
     ndarray of shape (len(features), largest n_bins), float64
         Read-only.
     """
-    places = np.array(features, dtype=np.int32)
+    positions = np.array(features, dtype=np.int32)
     arguments = maps.arguments(0, len(n_bins))
     del arguments["zero"]
-    out = np.full((len(places), n_bins[places].max(initial=1)), np.inf)
-    binning.find_ends(places, n_bins, **arguments, out=out)
+    out = np.full((len(positions), n_bins[positions].max(initial=1)), np.inf)
+    binning.find_ends(positions, n_bins, **arguments, out=out)
     out.setflags(write=False)
     return out

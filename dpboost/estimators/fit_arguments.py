@@ -143,34 +143,34 @@ class FitOptions:
         if not pairs:
             return self
         offsets = []
-        for place, (own_X, _) in enumerate(pairs):
-            given = _item(self.eval_init_score, "eval_init_score", place)
+        for position, (own_X, _) in enumerate(pairs):
+            given = _item(self.eval_init_score, "eval_init_score", position)
             offsets.append(predict(own_X) + (0.0 if given is None else np.asarray(given)))
         return replace(self, eval_init_score=offsets)
 
     def _sets(self, X: Any, y: Any) -> list[PublicSet]:
         pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
         sets = []
-        for place, (own_X, own_y) in enumerate(pairs):
+        for position, (own_X, own_y) in enumerate(pairs):
             if _same(own_X, X) or _same(own_y, y):
                 raise RefusedError(
                     "The training rows are among the evaluation sets. A metric of private rows "
                     "is a query of its own, each round, and is not paid for: leave them out, and "
                     "evaluate on rows that anybody may see."
                 )
-            weight = _item(self.eval_sample_weight, "eval_sample_weight", place)
-            class_weight = _item(self.eval_class_weight, "eval_class_weight", place)
+            weight = _item(self.eval_sample_weight, "eval_sample_weight", position)
+            class_weight = _item(self.eval_class_weight, "eval_class_weight", position)
             if class_weight is not None:
                 of_class = compute_sample_weight(class_weight, own_y)
                 weight = of_class if weight is None else np.multiply(weight, of_class)
-            name = _item(self.eval_names, "eval_names", place)
+            name = _item(self.eval_names, "eval_names", position)
             sets.append(
                 PublicSet(
-                    name=f"valid_{place}" if name is None else str(name),
+                    name=f"valid_{position}" if name is None else str(name),
                     X=own_X,
                     y=own_y,
                     weight=weight,
-                    init_score=_item(self.eval_init_score, "eval_init_score", place),
+                    init_score=_item(self.eval_init_score, "eval_init_score", position),
                 )
             )
         return sets
@@ -206,17 +206,17 @@ def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
     return [(pair[0], pair[1]) for pair in pairs]
 
 
-def _item(collection: Any, name: str, place: int) -> Any:
-    """Return what is given for the evaluation set at this place."""
+def _item(collection: Any, name: str, position: int) -> Any:
+    """Return what is given for the evaluation set at this position."""
     if collection is None:
         return None
     if isinstance(collection, str):
         collection = [collection]
     if isinstance(collection, Mapping):
-        return collection.get(place)
+        return collection.get(position)
     if not isinstance(collection, (list, tuple)):
         raise InvalidParameterError(f"The {name!r} argument must be a list or a dict.")
-    return collection[place] if place < len(collection) else None
+    return collection[position] if position < len(collection) else None
 
 
 def _early_stopping(

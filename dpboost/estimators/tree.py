@@ -83,7 +83,7 @@ class TrainedTree(TreeEstimator):
         user_ids : array-like of shape (n_rows,), optional
             Whose row each one is, where ``rows_per_user`` protects users.
         budget : Budget, optional
-            Whose books the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            Whose records the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it

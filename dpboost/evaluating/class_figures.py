@@ -86,7 +86,7 @@ class ScoredLabel:
 
     def losses(self) -> Array:
         """Mean log loss of the rows of each cell."""
-        z = self.inside.places
+        z = self.inside.positions
         return np.column_stack(
             (
                 self.inside.means(np.logaddexp(0, z))[:, 0],
@@ -96,7 +96,7 @@ class ScoredLabel:
 
     def squares(self) -> Array:
         """Mean squared distance of probability and label of the rows of each cell."""
-        p = expit(self.inside.places)
+        p = expit(self.inside.positions)
         return np.column_stack(
             (self.inside.means(p**2)[:, 0], self.inside.means((1 - p) ** 2)[:, 1])
         )
@@ -121,7 +121,7 @@ class ScoredLabel:
         sample and noise, which is subtracted; the sum may then be negative, and counts as zero.
         """
         own, others = self.counts[:, 1], self.counts[:, 0]
-        predicted = self.inside.means(expit(self.inside.places))
+        predicted = self.inside.means(expit(self.inside.positions))
         gap = own * (1 - predicted[:, 1]) - others * predicted[:, 0]
         slopes = (1 - predicted[:, 1], predicted[:, 0])
         noise = self.variance * (slopes[0] ** 2 + slopes[1] ** 2)
@@ -139,7 +139,7 @@ class ScoredLabel:
         own, others = self.counts[:, 1], self.counts[:, 0]
         size = np.maximum(own + others, 1.0)
         shares = np.clip(own / size, 0.0, 1.0)
-        predicted = self.inside.means(expit(self.inside.places))
+        predicted = self.inside.means(expit(self.inside.positions))
         mean = shares * predicted[:, 1] + (1 - shares) * predicted[:, 0]
         spread = shares * (1 - shares)
         variance = self.alike * spread * size + self.variance * (1 - 2 * spread)
@@ -191,10 +191,10 @@ def class_figures(
     for name in names:
         value, sampling, noise = _parts(scored, hits, name)
         if name != "accuracy":
-            for place, others in enumerate(nearby):
+            for position, others in enumerate(nearby):
                 for inside in others:
                     changed = list(scored)
-                    changed[place] = scored[place].seen_through(inside)
+                    changed[position] = scored[position].seen_through(inside)
                     noise += (_parts(changed, hits, name)[0] - value) ** 2
         found[name] = Figure.around(
             value,

@@ -140,7 +140,7 @@ def bin_histograms(
     X : table of shape (n_rows, n_features)
         Private rows in memory, with the columns of the model.
     budget : Budget, optional
-        In whose books it is. Inside ``with Budget(...)`` that budget by default.
+        In whose records it is. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
         Part of the budget that it takes, in (0, 1].
     user_ids : array-like of shape (n_rows,), optional

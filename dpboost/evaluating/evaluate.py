@@ -87,7 +87,7 @@ def evaluate(
         Their labels. Rows of labels that the model does not know take no part; numbers are clipped
         to its label bounds.
     budget : Budget, optional
-        In whose books the evaluation is. Inside ``with Budget(...)`` that budget by default.
+        In whose records the evaluation is. Inside ``with Budget(...)`` that budget by default.
     fraction : float or Fraction
         Part of the budget that it takes, in (0, 1].
     metrics : sequence of str, optional
@@ -114,7 +114,7 @@ def evaluate(
 
     Privacy
     -------
-    Books its fraction once, whatever the number of metrics. Rows that trained the model may be
+    Records its fraction once, whatever the number of metrics. Rows that trained the model may be
     used: the charge then adds to that of the fit. Rows that were set aside entered no release of
     the fit, and of what is charged for the two sides the larger sum counts.
 
@@ -245,13 +245,13 @@ def _of_classes(
         shifted = law.shifted(math.sqrt(look_variance))
         nearby.append([InsideBins(each, edges, own=own, others=others) for each in shifted])
 
-    def figures(place: int | slice) -> tuple[list[ScoredLabel], dict[str, Figure]]:
-        whole = isinstance(place, slice)
+    def figures(position: int | slice) -> tuple[list[ScoredLabel], dict[str, Figure]]:
+        whole = isinstance(position, slice)
         added = groups.n_groups if whole else 1
         scored = [
             ScoredLabel(
                 edges,
-                part.sum(axis=0) if whole else part[place],
+                part.sum(axis=0) if whole else part[position],
                 variance * added,
                 within,
                 alike=alike,
@@ -260,7 +260,7 @@ def _of_classes(
         ]
         own_hits = None
         if hits is not None:
-            own_hits = hits.sum(axis=0) if whole else hits[place]
+            own_hits = hits.sum(axis=0) if whole else hits[position]
         return scored, class_figures(scored, own_hits, names, nearby)
 
     scored, metrics = figures(slice(None))
@@ -275,7 +275,9 @@ def _of_classes(
         f"Scores are counted in bins ({n_bins} asked for); log-odds are clipped to "
         f"{LARGEST_SCORE:g}. What noise and sample add to calibration_error is subtracted.",
     )
-    by_group = {name: figures(place)[1] for place, name in enumerate((*groups.names, "other"))}
+    by_group = {
+        name: figures(position)[1] for position, name in enumerate((*groups.names, "other"))
+    }
     return metrics, by_group if groups.names else {}, curves, notes
 
 
@@ -316,7 +318,7 @@ def _of_numbers(
         return number_figures(moments, names)
 
     by_group = {
-        name: figures(sums[place], 1) for place, name in enumerate((*groups.names, "other"))
+        name: figures(sums[position], 1) for position, name in enumerate((*groups.names, "other"))
     }
     notes = (
         f"Labels and predictions are clipped to [{low:g}, {high:g}], errors to {largest:.4g} in "

@@ -164,8 +164,8 @@ class Groups:
             must = f"with 1 to {MOST_GROUPS} different names, none of them 'other'"
             raise refuse("groups", "evaluate", must, names[:10])
         codes = np.full(n_rows, len(names), dtype=np.int64)
-        for place, name in enumerate(names):
-            codes[np.array([value == name for value in values.tolist()], dtype=bool)] = place
+        for position, name in enumerate(names):
+            codes[np.array([value == name for value in values.tolist()], dtype=bool)] = position
         return cls(names=names, codes=codes)
 
 

@@ -93,10 +93,10 @@ class Evaluation:
 
     def _plot_groups(self, ax: Any, metric: str) -> None:
         blocks = {"all rows": self.metrics, **self.groups}
-        for place, figures in enumerate(blocks.values()):
+        for position, figures in enumerate(blocks.values()):
             figure = figures[metric]
-            ax.plot([place, place], [figure.low, figure.high], color="gray")
-            ax.plot([place], [figure.value], marker="o", color="C0")
+            ax.plot([position, position], [figure.low, figure.high], color="gray")
+            ax.plot([position], [figure.value], marker="o", color="C0")
         ax.set_xticks(range(len(blocks)), [str(name) for name in blocks])
         ax.set(ylabel=metric)
 

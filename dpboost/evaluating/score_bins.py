@@ -105,7 +105,7 @@ class ScoreLaw:
 
         Returns
         -------
-        places, widths, masses : ndarray of float
+        positions, widths, masses : ndarray of float
             Middle and width of each piece, and its weight: positive, so that no bin is empty.
         bins : ndarray of intp
             The bin that it is in.
@@ -141,16 +141,16 @@ class InsideBins:
     """
 
     def __init__(self, law: ScoreLaw, edges: tuple[float, ...], own: Array, others: Array) -> None:
-        places, widths, masses, bins = law.pieces(edges)
+        positions, widths, masses, bins = law.pieces(edges)
         n_bins = len(edges) + 1
-        middle = np.bincount(bins, masses * places, n_bins) / np.bincount(bins, masses, n_bins)
+        middle = np.bincount(bins, masses * positions, n_bins) / np.bincount(bins, masses, n_bins)
         line = _line(middle, own, others)
-        chance = expit(np.polyval(line, places))
+        chance = expit(np.polyval(line, positions))
         self._ahead = np.minimum(line[0] * widths / 12, 0.5)
-        self.places = places
-        self._spread = np.zeros((2, n_bins, len(places)))
+        self.positions = positions
+        self._spread = np.zeros((2, n_bins, len(positions)))
         for row, weights in enumerate((masses * (1 - chance), masses * chance)):
-            self._spread[row, bins, np.arange(len(places))] = weights
+            self._spread[row, bins, np.arange(len(positions))] = weights
         self._spread /= np.maximum(self._spread.sum(axis=2, keepdims=True), 1e-300)
 
     def means(self, function: Array) -> Array:
@@ -159,7 +159,7 @@ class InsideBins:
         Parameters
         ----------
         function : ndarray of shape (n_pieces,)
-            At ``places``.
+            At ``positions``.
 
         Returns
         -------

@@ -166,7 +166,7 @@ class _FederatedEstimator(BaseEstimator):
         y : None
             Not used.
         budget, fraction : None
-            Refused: a budget has no books at parties.
+            Refused: a budget has no records at parties.
 
         Returns
         -------
@@ -282,5 +282,7 @@ def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
         table = getattr(known, part)
         plain.pop(part, None)
         if table:
-            plain[part] = {names[place]: list(value) for place, value in sorted(table.items())}
+            plain[part] = {
+                names[position]: list(value) for position, value in sorted(table.items())
+            }
     return plain

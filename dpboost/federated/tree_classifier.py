@@ -201,7 +201,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         y : None
             Labels come with the rows.
         budget, fraction : None
-            Refused: a budget has no books at parties.
+            Refused: a budget has no records at parties.
 
         Returns
         -------

@@ -138,12 +138,12 @@ class ChoicePerFeature:
     ) -> NDArray[np.int32]:
         """Release a candidate for each node."""
         candidates = rows.candidates
-        places = candidates.candidate_offsets
+        positions = candidates.candidate_offsets
         scores = rows.scores(nodes, self.measure, limits, offered)
         mechanism = ledger.accountant.calibrate(SELECTIONS[self.selection], budget)
-        chosen = np.repeat(places[np.newaxis, :-1], len(nodes), axis=0)
+        chosen = np.repeat(positions[np.newaxis, :-1], len(nodes), axis=0)
         for numeric in numeric_features(candidates):
-            own = _columns(scores, np.arange(places[numeric], places[numeric + 1]))
+            own = _columns(scores, np.arange(positions[numeric], positions[numeric + 1]))
             chosen[:, numeric] += ledger.release(mechanism, own, label="threshold choice")
         best = scores.map(
             lambda values: np.take_along_axis(values, chosen, axis=1), bounds=scores.bounds

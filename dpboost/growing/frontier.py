@@ -55,9 +55,13 @@ class BestFirst:
     def push(self, splits: Splits) -> None:
         """Take in splits with their priorities."""
         assert splits.priority is not None or not len(splits)
-        for place in range(len(splits)):
+        for position in range(len(splits)):
             assert splits.priority is not None
-            entry = (-float(splits.priority[place]), int(splits.node[place]), splits.at(place))
+            entry = (
+                -float(splits.priority[position]),
+                int(splits.node[position]),
+                splits.at(position),
+            )
             heapq.heappush(self._queue, entry)
 
     def pop(self) -> Splits:

@@ -183,11 +183,11 @@ class SavedHistograms:
             "class counts",
         )
         for number in sorted({len(features) for _, _, features in asked}):
-            alike = [place for place, part in enumerate(asked) if len(part[2]) == number]
+            alike = [position for position, part in enumerate(asked) if len(part[2]) == number]
             self._weigh(
-                [asked[place][0] for place in alike],
-                np.array([asked[place][2] for place in alike]),
-                np.stack([found[place] for place in alike]),
+                [asked[position][0] for position in alike],
+                np.array([asked[position][2] for position in alike]),
+                np.stack([found[position] for position in alike]),
                 candidates,
             )
 
@@ -209,12 +209,12 @@ class SavedHistograms:
         # The missing bin, a feature's last cell, goes with the second branch of a threshold.
         left, right = branch_counts(counts, candidates.kinds[features])
         purity = np.where(there[..., 1:], split_purity(Impurity.GINI, left, right), -np.inf)
-        place = purity.argmax(axis=2)[..., np.newaxis]
-        impurity = -np.take_along_axis(purity, place, axis=2)[..., 0]
-        in_all = np.take_along_axis((left + right).sum(axis=3), place, axis=2)[..., 0]
+        position = purity.argmax(axis=2)[..., np.newaxis]
+        impurity = -np.take_along_axis(purity, position, axis=2)[..., 0]
+        in_all = np.take_along_axis((left + right).sum(axis=3), position, axis=2)[..., 0]
         # n p (1 - p) is half of Gini.
         in_rows = np.where(np.isfinite(impurity), impurity, 0.0) / 2 * in_all
-        chosen = candidates.candidate_offsets[features] + place[..., 0]
+        chosen = candidates.candidate_offsets[features] + position[..., 0]
         for node, sums, own, rows, split in zip(
             nodes, counts.sum(axis=2), impurity, in_rows, chosen, strict=True
         ):
@@ -298,19 +298,19 @@ def _release(
         By node.
     """
     groups: dict[tuple, list[int]] = {}
-    for place, (node, budget, kind) in enumerate(asked):
-        groups.setdefault((node.branch, budget, kind), []).append(place)
-    for places in groups.values():
-        if len(places) == 1:
-            asked[places[0]][0].branch = asked[places[0]][0].path
+    for position, (node, budget, kind) in enumerate(asked):
+        groups.setdefault((node.branch, budget, kind), []).append(position)
+    for positions in groups.values():
+        if len(positions) == 1:
+            asked[positions[0]][0].branch = asked[positions[0]][0].path
     queries: list[tuple[Mechanism, Query]] = []
-    for places in groups.values():
-        nodes = [asked[place][0] for place in places]
-        mechanism = DiscreteLaplace(epsilon=pure_epsilon(asked[places[0]][1]))
+    for positions in groups.values():
+        nodes = [asked[position][0] for position in positions]
+        mechanism = DiscreteLaplace(epsilon=pure_epsilon(asked[positions[0]][1]))
         queries.append((mechanism, question_of(nodes, nodes[0].branch)))
     outcomes = rows.release_parts(queries, ledger=ledger, label=label)
     found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * len(asked)
-    for places, outcome in zip(groups.values(), outcomes, strict=True):
-        for place, own in zip(places, outcome, strict=True):
-            found[place] = own
+    for positions, outcome in zip(groups.values(), outcomes, strict=True):
+        for position, own in zip(positions, outcome, strict=True):
+            found[position] = own
     return found

@@ -28,11 +28,12 @@ def check_ordered(
     monotone: Sequence[int], is_categorical: NDArray[Any], names: Sequence[str]
 ) -> None:
     """Raise where a feature with a direction holds categories, which have no order."""
-    for place in np.flatnonzero(np.asarray(monotone)).tolist():
-        if is_categorical[place]:
+    for position in np.flatnonzero(np.asarray(monotone)).tolist():
+        if is_categorical[position]:
             raise InvalidParameterError(
-                f"The 'monotone_constraints' parameter asks for a direction of {names[place]!r}, "
-                "whose values are categories: give it 0, or numbers in their order."
+                "The 'monotone_constraints' parameter asks for a direction of "
+                f"{names[position]!r}, whose values are categories: give it 0, or numbers in their "
+                "order."
             )
 
 
@@ -178,7 +179,7 @@ def projection(
         ``below[i, j]`` where value ``i`` must not be above value ``j``; without loops. What
         follows from two others may be there or not.
     order : ndarray of shape (n,), intp
-        A list of all places that agrees with it.
+        A list of all positions that agrees with it.
     values, weights : ndarray of shape (n,)
         Weights are greater than zero.
 
@@ -209,10 +210,10 @@ def projection(
         keep = cut[block[source]] & (upper[source] == upper[target])
         edges = edges[keep]
     # What rounding of means has left; equal values stay as they are.
-    for place in order.tolist():
-        first = below[:, place]
+    for position in order.tolist():
+        first = below[:, position]
         if first.any():
-            result[place] = max(result[place], result[first].max())
+            result[position] = max(result[position], result[first].max())
     return result
 
 

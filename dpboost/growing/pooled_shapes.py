@@ -84,13 +84,13 @@ class PooledShapes:
         rounds = [trees[start : start + n_outputs] for start in range(0, len(trees), n_outputs)]
         pooled: dict[tuple[int, ...], list[int]] = {}
         kept = []
-        for place, (first, *_) in enumerate(rounds):
+        for position, (first, *_) in enumerate(rounds):
             features = tuple(np.unique(first.feature).tolist())
             if self.direction[list(features)].any():
                 assert len(features) <= 2, "a feature with a direction meets one other at most"
-                pooled.setdefault(features, []).append(place)
+                pooled.setdefault(features, []).append(position)
             else:
-                kept.append(place)
+                kept.append(position)
         if not pooled:
             return trees
         outputs = [
@@ -196,9 +196,9 @@ class PooledShapes:
         for axis in axes if len(axes) == 1 else axes * _TURNS:
             sign = float(self.direction[pair.features[axis]])
             lines, mass = np.moveaxis(table, axis, 0).copy(), np.moveaxis(pair.mass, axis, 0)
-            for place in range(lines.shape[1]):
-                own = ascending(sign * lines[:-1, place], mass[:-1, place])
-                lines[:-1, place] = sign * own
+            for position in range(lines.shape[1]):
+                own = ascending(sign * lines[:-1, position], mass[:-1, position])
+                lines[:-1, position] = sign * own
             table = np.moveaxis(lines, 0, axis)
         table = table.copy()
         for axis in axes:

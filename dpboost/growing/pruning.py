@@ -47,10 +47,10 @@ def prune(tree: GrownTree) -> GrownTree:
     estimate = as_leaf.copy()
     splits, first_child = growing.splits, growing.first_child
     cut = np.zeros(growing.n_nodes, dtype=bool)
-    for place in range(len(splits) - 1, -1, -1):
+    for position in range(len(splits) - 1, -1, -1):
         # Splits of deeper nodes come later: backwards is from the bottom up.
-        node, first = splits.node[place], first_child[place]
-        below = estimate[first : first + splits.n_branches[place]].sum()
+        node, first = splits.node[position], first_child[position]
+        below = estimate[first : first + splits.n_branches[position]].sum()
         cut[node] = as_leaf[node] <= below + _TOLERANCE
         estimate[node] = as_leaf[node] if cut[node] else below
     kept, origin = without(growing, cut)
@@ -61,14 +61,14 @@ def calibrated_sizes(growing: GrowingTree, sizes: NDArray[np.float64]) -> NDArra
     """Rescale the sizes of children so that they add up to that of their parent, from the root."""
     fixed = np.maximum(sizes, 0.0)
     first_child, splits = growing.first_child, growing.splits
-    for place in range(len(splits)):
-        children = slice(first_child[place], first_child[place] + splits.n_branches[place])
+    for position in range(len(splits)):
+        children = slice(first_child[position], first_child[position] + splits.n_branches[position])
         total = fixed[children].sum()
-        parent = fixed[splits.node[place]]
+        parent = fixed[splits.node[position]]
         if total > 0:
             fixed[children] *= parent / total
         else:
-            fixed[children] = parent / splits.n_branches[place]
+            fixed[children] = parent / splits.n_branches[position]
     return fixed
 
 
@@ -106,13 +106,13 @@ def without(growing: GrowingTree, cut: NDArray[np.bool_]) -> tuple[GrowingTree, 
     number = np.full(growing.n_nodes, -1, dtype=np.int32)
     number[0] = 0
     splits, first_child = growing.splits, growing.first_child
-    for place in range(len(splits)):
-        node = splits.node[place]
+    for position in range(len(splits)):
+        node = splits.node[position]
         if cut[node] or number[node] < 0:
             continue
-        own = splits.at(place)
+        own = splits.at(position)
         children = kept.split(replace(own, node=number[own.node]))
-        number[first_child[place] : first_child[place] + len(children)] = children
+        number[first_child[position] : first_child[position] + len(children)] = children
     origin = np.empty(kept.n_nodes, dtype=np.int32)
     there = np.flatnonzero(number >= 0)
     origin[number[there]] = there

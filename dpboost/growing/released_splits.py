@@ -114,11 +114,11 @@ def best_candidates(
     chosen : ndarray of shape (n_nodes,), int32
     scores : ndarray of shape (n_nodes,), float64
     """
-    cells, places = candidates.cell_offsets, candidates.candidate_offsets
+    cells, positions = candidates.cell_offsets, candidates.candidate_offsets
     scores = np.empty((len(histograms), candidates.n_candidates))
     for feature, kind in enumerate(candidates.kinds.tolist()):
         own = histograms[:, cells[feature] : cells[feature + 1]]
-        scores[:, places[feature] : places[feature + 1]] = score(*branch_counts(own, kind))
+        scores[:, positions[feature] : positions[feature + 1]] = score(*branch_counts(own, kind))
     chosen = scores.argmax(axis=1).astype(np.int32)
     return chosen, scores[np.arange(len(scores)), chosen]
 
@@ -174,17 +174,19 @@ def keep_best(
         Number of each node in ``growing``.
     """
     splits, first_child = growing.splits, growing.first_child
-    place_of = {int(node): place for place, node in enumerate(splits.node)}
+    position_of = {int(node): position for position, node in enumerate(splits.node)}
     cut = np.ones(growing.n_nodes, dtype=bool)
     # Equal priorities: the older node first.
-    queue = [(-float(priority[0]), 0)] if 0 in place_of else []
+    queue = [(-float(priority[0]), 0)] if 0 in position_of else []
     for _ in range(n_splits):
         if not queue:
             break
         _, node = heapq.heappop(queue)
         cut[node] = False
-        place = place_of[node]
-        for child in range(first_child[place], first_child[place] + splits.n_branches[place]):
-            if child in place_of:
+        position = position_of[node]
+        for child in range(
+            first_child[position], first_child[position] + splits.n_branches[position]
+        ):
+            if child in position_of:
                 heapq.heappush(queue, (-float(priority[child]), child))
     return without(growing, cut)

@@ -1,4 +1,4 @@
-"""How splits are found where rows lie in several places: from sums, or by the places' choices."""
+"""How splits are found where rows lie in several sites: from sums, or by the sites' choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.site_queries import SplitScores
 
-#: Parts of the split's budget for the choices of the places and for the counts of what they
+#: Parts of the split's budget for the choices of the sites and for the counts of what they
 #: chose, as in the paper.
 CHOICES, COUNTS = Fraction(1, 2), Fraction(1, 2)
 
@@ -75,7 +75,7 @@ class HistogramFinder:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalChoiceFinder:
-    """The best of the splits that the places choose on their own rows: LocalRNM.
+    """The best of the splits that the sites choose on their own rows: LocalRNM.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LocalChoiceFinder:
 
     Privacy
     -------
-    Each place releases its choice for every node; places hold disjoint rows, and so do nodes.
+    Each site releases its choice for every node; sites hold disjoint rows, and so do nodes.
     Then one release of the class counts that tell the chosen splits apart: a row is in one cell
     of each feature among them.
     """

@@ -112,7 +112,7 @@ class UnbinnedDataset(lightgbm.Dataset):
             return [str(name).replace(" ", "_") for name in self.feature_name]
         columns = getattr(unpack(self.data), "columns", None)
         if columns is None:
-            return [f"Column_{place}" for place in range(self.num_feature())]
+            return [f"Column_{position}" for position in range(self.num_feature())]
         return [str(name).replace(" ", "_") for name in columns]
 
     def set_feature_name(self, feature_name: Any) -> UnbinnedDataset:

@@ -114,11 +114,11 @@ def check_constraints(
     )
     reasons: Counter[str] = Counter()
     monotone: dict[str, bool] = {}
-    for place, direction in enumerate(constraints.monotone):
+    for position, direction in enumerate(constraints.monotone):
         if direction:
-            found = [_not_monotone(tree, place, direction) for tree in forest.trees]
-            reasons.update(f"{names[place]}: {each}" for each in found if each)
-            monotone[names[place]] = not any(found)
+            found = [_not_monotone(tree, position, direction) for tree in forest.trees]
+            reasons.update(f"{names[position]}: {each}" for each in found if each)
+            monotone[names[position]] = not any(found)
     interactions = None
     if constraints.groups is not None:
         groups = [set(group) for group in constraints.groups]
@@ -201,7 +201,7 @@ class _Atoms:
         if (kinds & _CATEGORICAL).any():
             # Each code that is named, and all others.
             codes = np.unique(np.concatenate([np.empty(0, np.int64), *tree.sets]))
-            named = [np.isin(codes, tree.sets[int(place)]) for place in thresholds]
+            named = [np.isin(codes, tree.sets[int(position)]) for position in thresholds]
             inside = np.column_stack([np.stack(named), np.zeros(len(named), dtype=bool)])
             return cls(left=inside, comparable=np.zeros(inside.shape[1], dtype=bool))
         below_zero = np.nextafter(-_ZERO, -np.inf)

@@ -46,7 +46,7 @@ def run_callbacks(
     results: dict[str, list[float]] = defaultdict(list)
     n_rounds = booster.boosters[0].current_iteration()
     first = n_rounds - len(history)
-    for place, line in enumerate(history):
+    for position, line in enumerate(history):
         for name, metric, mean, _, noise_stddev in line:
             results[f"{name} {metric}-mean"].append(mean)
             results[f"{name} {metric}-stdv"].append(noise_stddev)
@@ -56,7 +56,7 @@ def run_callbacks(
                     CallbackEnv(
                         model=booster,
                         params=dict(params),
-                        iteration=first + place,
+                        iteration=first + position,
                         begin_iteration=first,
                         end_iteration=n_rounds,
                         evaluation_result_list=[_as_lightgbm(each) for each in line],

@@ -224,8 +224,8 @@ class Evaluator:
     def __post_init__(self) -> None:
         self.results: dict[str, Any] = {}
         callbacks = list(dict.fromkeys(self.callbacks))
-        for place, callback in enumerate(callbacks):
-            callback.__dict__.setdefault("order", place - len(callbacks))
+        for position, callback in enumerate(callbacks):
+            callback.__dict__.setdefault("order", position - len(callbacks))
         if self.sets:
             callbacks.append(record_evaluation(self.results))
         ordered = sorted(callbacks, key=attrgetter("order"))

@@ -112,16 +112,16 @@ class EarlierModel:
             return schema
         known = schema.resolve(table.feature_names).categories
         added: dict[Column, tuple[Category, ...]] = {}
-        for place, values in zip(sorted(table.categorical), lists, strict=True):
-            if place in known:
+        for position, values in zip(sorted(table.categorical), lists, strict=True):
+            if position in known:
                 continue
             if not values:
                 raise InvalidParameterError(
                     "The 'init_model' parameter of fit must be a model that knows categories of "
-                    f"the column {table.feature_names[place]!r}: train it with "
+                    f"the column {table.feature_names[position]!r}: train it with "
                     "Schema(categories=...)."
                 )
-            added[place] = tuple(values)
+            added[position] = tuple(values)
         return replace(schema, categories={**schema.categories, **added})
 
     def raw_scores(self, X: Any, table: Table) -> NDArray[np.float64]:

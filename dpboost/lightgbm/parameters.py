@@ -48,7 +48,7 @@ def value_of(params: Mapping[str, Any], canonical: str) -> Any:
 
 
 def _rank(name: str) -> int:
-    """Return the place of a name among those of its parameter, by which LightGBM decides."""
+    """Return the position of a name among those of its parameter, by which LightGBM decides."""
     return _ranks().get(name, -1)
 
 
@@ -56,9 +56,9 @@ def _rank(name: str) -> int:
 def _ranks() -> dict[str, int]:
     """Return the canonical name first and then the aliases, as the installed LightGBM sorts."""
     return {
-        name: place
+        name: position
         for canonical, aliases in parameter_aliases().items()
-        for place, name in enumerate([canonical, *(a for a in aliases if a != canonical)])
+        for position, name in enumerate([canonical, *(a for a in aliases if a != canonical)])
     }
 
 

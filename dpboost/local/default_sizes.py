@@ -261,7 +261,7 @@ def _scaled(labels: Labels, n_levels: int, targets: NDArray[np.float64]) -> tupl
     if isinstance(labels, ClassLabels):
         return labels, 0.0
     step = 2 / (n_levels - 1)
-    place = (targets[:, 0] + 1) / step
-    fraction = place - np.floor(place)
+    position = (targets[:, 0] + 1) / step
+    fraction = position - np.floor(position)
     rounding = float((fraction * (1 - fraction)).mean() * step**2)
     return replace(labels, n_levels=n_levels), rounding

@@ -58,11 +58,11 @@ def exp_below(exponent: Fraction) -> Fraction:
         In [0, 40].
     """
     term = total = 1 << _SERIES_BITS
-    place = 1
+    position = 1
     while term:
-        term = term * exponent.numerator // (exponent.denominator * place)
+        term = term * exponent.numerator // (exponent.denominator * position)
         total += term
-        place += 1
+        position += 1
     return Fraction(total, 1 << _SERIES_BITS)
 
 

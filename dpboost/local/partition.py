@@ -203,7 +203,7 @@ class LPDTPartition:
         """
         table = read_table(X, schema=self._schema if _width(X) == self.binner.n_features else None)
         names = self.binner.feature_names
-        has_names = names != tuple(f"Column_{place}" for place in range(len(names)))
+        has_names = names != tuple(f"Column_{position}" for position in range(len(names)))
         comparable = is_frame(X) and has_names and table.n_features == len(names)
         if comparable and table.feature_names != names:
             raise InvalidParameterError(
@@ -291,7 +291,9 @@ class LPDTPartition:
         return {
             "format": FORMAT,
             "binner": self.binner.to_dict(),
-            "categories": [[place, list(values)] for place, values in self.categories.items()],
+            "categories": [
+                [position, list(values)] for position, values in self.categories.items()
+            ],
             "labels": self.labels.to_dict(),
             "feature": tree.feature.tolist(),
             "left_bins": [f"{bins:064x}" for bins in tree.sets()],
@@ -320,7 +322,7 @@ class LPDTPartition:
                 binner=binner,
                 tree=_tree_from_dict(mapping, binner),
                 labels=labels_from_dict(mapping["labels"]),
-                categories={place: tuple(values) for place, values in mapping["categories"]},
+                categories={position: tuple(values) for position, values in mapping["categories"]},
             )
         except InvalidParameterError:
             raise
@@ -380,7 +382,9 @@ def _tree_from_dict(mapping: Mapping[str, Any], binner: Binner) -> Tree:
         sound = sound and all(0 < bins < 1 << 256 for bins in sets)
     if not sound:
         raise refuse("tree", "LPDTPartition", "one whole tree over the features", "a damaged one")
-    inside = np.array([[bins >> place & 1 for place in range(256)] for bins in sets], dtype=bool)
+    inside = np.array(
+        [[bins >> position & 1 for position in range(256)] for bins in sets], dtype=bool
+    )
     return Tree(
         feature=feature,
         left_bins=pack_sets(inside.reshape(-1, 256)),

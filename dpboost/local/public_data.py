@@ -63,15 +63,15 @@ def _names(X: Any, known: Schema, sample: Schema) -> tuple[str, ...]:
 
 
 def _rest(parts: Mapping[int, Any], taken: set[int]) -> dict[int, Any]:
-    return {place: value for place, value in parts.items() if place not in taken}
+    return {position: value for position, value in parts.items() if position not in taken}
 
 
 def public_bins(table: Table, resolved: ResolvedSchema, rule: str) -> Binner:
     """Return equal bins between the bounds, or bins between public quantiles."""
     if rule == "variance":
         edges = {
-            place: _quantile_edges(table.column(place), bounds)
-            for place, bounds in resolved.bounds.items()
+            position: _quantile_edges(table.column(position), bounds)
+            for position, bounds in resolved.bounds.items()
         }
         resolved = replace(resolved, bounds={}, edges={**resolved.edges, **edges})
     return Binner.from_schema(
@@ -84,9 +84,9 @@ def _quantile_edges(column: NDArray[np.float64], bounds: tuple[float, float]) ->
     values = np.sort(np.clip(column[np.isfinite(column)], *bounds))
     if not values.size:
         return ()
-    places = np.arange(1, _VARIANCE_BINS) * values.size // _VARIANCE_BINS
+    positions = np.arange(1, _VARIANCE_BINS) * values.size // _VARIANCE_BINS
     distinct = np.unique(values)
-    at = np.unique(np.searchsorted(distinct, values[places]))
+    at = np.unique(np.searchsorted(distinct, values[positions]))
     if distinct.size <= _VARIANCE_BINS:
         at = np.arange(1, distinct.size)
     at = at[at > 0]

@@ -120,12 +120,12 @@ class Growth:
         own = self.cell[self._chosen]
         size = np.bincount(own, minlength=self.n_cells)
         may = np.flatnonzero(self._open & (size >= 2 * self._min_samples_leaf))
-        place_of = np.full(self.n_cells, -1)
-        place_of[may] = np.arange(len(may))
-        rows = place_of[own] >= 0
+        position_of = np.full(self.n_cells, -1)
+        position_of[may] = np.arange(len(may))
+        rows = position_of[own] >= 0
         choice = _Choice(len(may))
         if len(may):
-            chosen, cell = self._chosen[rows], place_of[own[rows]]
+            chosen, cell = self._chosen[rows], position_of[own[rows]]
             for feature in range(self._binner.n_features):
                 gain, smaller = self._gains(feature, chosen, cell, self._targets[rows], len(may))
                 gain[~self._box.allowed(feature, self._rule, may)] = -np.inf

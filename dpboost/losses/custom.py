@@ -135,10 +135,10 @@ def _evaluate(
     """Call the function on all pairs, and on some of them in another order."""
     label, score = (part.ravel() for part in np.meshgrid(labels, scores, indexing="ij"))
     whole = _call(function, label, score)
-    places = np.random.default_rng(0).permutation(len(label))[:1000]
-    again = _call(function, label[places], score[places])
+    positions = np.random.default_rng(0).permutation(len(label))[:1000]
+    again = _call(function, label[positions], score[positions])
     for values, probe in zip(whole, again, strict=True):
-        if not np.allclose(values[places], probe, rtol=1e-9, atol=1e-12):
+        if not np.allclose(values[positions], probe, rtol=1e-9, atol=1e-12):
             raise InvalidParameterError(
                 "The 'objective' parameter must be a function of each row alone: it returned "
                 "other values for the same labels and scores among others."

@@ -37,13 +37,13 @@ def filter_units(filter_limit: float | None, units_per_one: int) -> int:
     """Largest ``|gradient|`` that passes the filter, in integer units; -1 for no filter."""
     if filter_limit is None:
         return -1
-    limit = check_real("filter_limit", "words", filter_limit, low=0.0, high=1e9)
+    limit = check_real("filter_limit", "packed_gradients", filter_limit, low=0.0, high=1e9)
     return math.floor(Fraction(limit) * units_per_one)
 
 
 def gradient_units(gradient_limit: float) -> int:
     """Clip of gradients in units of 2^-16."""
-    limit = check_real("gradient_limit", "words", gradient_limit, low=0.0, high=1.0)
+    limit = check_real("gradient_limit", "packed_gradients", gradient_limit, low=0.0, high=1.0)
     return math.floor(limit * GRADIENT_ONE)
 
 

@@ -35,9 +35,9 @@ def _rounded(
         The same of ``exp(-i * 2^-7)``, as decimals.
     """
     units = np.rint(heights)
-    for place in np.flatnonzero(np.abs(heights - units) > 0.5 - DOUBT).tolist():
-        odds = _EXACT.exp(-place * STEP)
-        units[place] = int(exact(odds).to_integral_value(ROUND_HALF_EVEN))
+    for position in np.flatnonzero(np.abs(heights - units) > 0.5 - DOUBT).tolist():
+        odds = _EXACT.exp(-position * STEP)
+        units[position] = int(exact(odds).to_integral_value(ROUND_HALF_EVEN))
     return units.astype(np.int64)
 
 

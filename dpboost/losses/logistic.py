@@ -42,7 +42,7 @@ class LogisticLoss(NewtonLoss):
 
     Privacy
     -------
-    Releases nothing. ``words`` is a row-wise map that uses public numbers only: one row decides
+    Releases nothing. ``packed_gradients`` is a row-wise map by public numbers only: one row decides
     one word, and a word's gradient is at most ``gradient_limit`` in absolute value. The two
     classes are assumed public.
     """
@@ -112,7 +112,7 @@ class LogisticLoss(NewtonLoss):
             )
         return labels.astype(np.int64, copy=False)
 
-    def words(
+    def packed_gradients(
         self,
         scores: NDArray[np.int64],
         labels: NDArray[np.int64],
@@ -142,7 +142,7 @@ class LogisticLoss(NewtonLoss):
         ndarray of shape (n_selected,), int64
             ``(gradient << 32) + 1`` with the gradient in units of 2^-16, or 0.
         """
-        words = np.empty(len(rows), dtype=np.int64)
+        packed = np.empty(len(rows), dtype=np.int64)
         gradient.logistic(
             scores,
             labels,
@@ -152,10 +152,10 @@ class LogisticLoss(NewtonLoss):
             TABLE_RANGE,
             filter_units(filter_limit, GRADIENT_ONE),
             gradient_units(gradient_limit),
-            words,
+            packed,
             n_threads,
         )
-        return words
+        return packed
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return tables and numbers that the kernels take, in their order."""

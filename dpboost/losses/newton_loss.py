@@ -29,7 +29,7 @@ class NewtonLoss:
 
     Privacy
     -------
-    One row decides its own words, by public numbers only.
+    One row decides its own numbers, by public numbers only.
     """
 
     kernel: ClassVar[str]
@@ -43,7 +43,7 @@ class NewtonLoss:
         """Return the public numbers and tables that the kernels take, in their order."""
         raise NotImplementedError
 
-    def newton_words(
+    def packed_newton(
         self,
         scores: NDArray[np.int64],
         labels: NDArray[np.int64],
@@ -72,22 +72,22 @@ class NewtonLoss:
             hessians in units of ``hessian_unit``, within ``gradient_reach`` and
             ``hessian_reach``.
         """
-        words = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
+        packed = np.empty((self.n_outputs, len(rows)), dtype=np.int64)
         one = self.n_outputs == 1
         getattr(newton, self.kernel)(
             scores[0] if one else scores,
             labels,
             rows,
             *self.kernel_numbers(gradient_limit),
-            words[0] if one else words,
+            packed[0] if one else packed,
             n_threads,
         )
-        return words
+        return packed
 
     def pass_over(self, arrays: PassArrays, *, gradient_limit: float, n_threads: int) -> None:
         """Bring scores up to date, find leaves and sum, in one pass over all rows.
 
-        The same words as :meth:`newton_words`, without a table of them.
+        The same as :meth:`packed_newton`, without a table of them.
         """
         numbers = self.kernel_numbers(gradient_limit)
         getattr(training_pass, self.kernel)(*arrays, n_threads, *numbers)

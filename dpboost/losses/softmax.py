@@ -47,7 +47,7 @@ class SoftmaxLoss(NewtonLoss):
 
     Privacy
     -------
-    Releases nothing. ``newton_words`` is a row-wise map that uses public numbers only. The trees
+    Releases nothing. ``packed_newton`` is a row-wise map that uses public numbers only. The trees
     of a round look at the same rows: their sums are one vector and one release.
     """
 

@@ -52,7 +52,7 @@ class SquaredLoss(NewtonLoss):
 
     Privacy
     -------
-    Releases nothing. ``words`` is a row-wise map that uses public numbers only: one row decides
+    Releases nothing. ``packed_gradients`` is a row-wise map by public numbers only: one row decides
     one word, and a word's gradient is at most ``gradient_limit`` in absolute value. The label
     bounds are assumed public; they must not be computed from the labels without a charge.
     """
@@ -200,7 +200,7 @@ class SquaredLoss(NewtonLoss):
         labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
         return np.rint(labels / self.unit).astype(np.int64)
 
-    def words(
+    def packed_gradients(
         self,
         scores: NDArray[np.int64],
         labels: NDArray[np.int64],
@@ -229,7 +229,7 @@ class SquaredLoss(NewtonLoss):
         ndarray of shape (n_selected,), int64
             ``(gradient << 32) + 1`` with the gradient in units of 2^-16, or 0.
         """
-        words = np.empty(len(rows), dtype=np.int64)
+        packed = np.empty(len(rows), dtype=np.int64)
         gradient.squared(
             scores,
             labels,
@@ -237,10 +237,10 @@ class SquaredLoss(NewtonLoss):
             GRADIENT_ONE / self.half_units,
             filter_units(filter_limit, self.half_units),
             gradient_units(gradient_limit),
-            words,
+            packed,
             n_threads,
         )
-        return words
+        return packed
 
     def kernel_numbers(self, gradient_limit: float) -> tuple[Any, ...]:
         """Return tables and numbers that the kernels take, in their order."""

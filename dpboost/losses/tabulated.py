@@ -97,7 +97,7 @@ class TabulatedLoss(NewtonLoss):
 
     Privacy
     -------
-    Releases nothing. ``newton_words`` is a row-wise map that uses public numbers only: gradients
+    Releases nothing. ``packed_newton`` is a row-wise map that uses public numbers only: gradients
     are clipped to ``gradient_reach`` and hessians to ``hessian_reach`` after all rounding, so that
     both hold for every row, whatever the tables say.
     """

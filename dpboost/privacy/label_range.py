@@ -224,11 +224,11 @@ class _Counts:
     def both(self, count: NoisyCount) -> tuple[float, float] | None:
         """Return the ends of two neighbouring cells that hold nearly all rows, if they do."""
         pairs = self.released[:-1] + self.released[1:]
-        place = int(np.argmax(pairs))
+        position = int(np.argmax(pairs))
         doubt = math.hypot(math.sqrt(2) * self.noise_stddev, count.noise_stddev)
-        if count.rows - float(pairs[place]) + doubt > OTHERS * count.rows:
+        if count.rows - float(pairs[position]) + doubt > OTHERS * count.rows:
             return None
-        return float(self.edges[place]), float(self.edges[place + 2])
+        return float(self.edges[position]), float(self.edges[position + 2])
 
     def seen(self, count: NoisyCount) -> tuple[float, float]:
         """Return between which points all but a few rows lie: anywhere, where noise hides them."""
@@ -261,10 +261,11 @@ class _Counts:
         if whole:
             return float(self.edges[first]), float(self.edges[last + 1])
         parts = [
-            (place, (part - below[place]) / (below[place + 1] - below[place]))
-            for place, part in ((first, tail), (last, 1 - tail))
+            (position, (part - below[position]) / (below[position + 1] - below[position]))
+            for position, part in ((first, tail), (last, 1 - tail))
         ]
         low, high = (
-            self.edges[place] * (1 - part) + self.edges[place + 1] * part for place, part in parts
+            self.edges[position] * (1 - part) + self.edges[position + 1] * part
+            for position, part in parts
         )
         return float(low), float(high)

@@ -46,7 +46,7 @@ class ScopeError(RuntimeError):
 
 
 class Ledger:
-    """Books every release before it is drawn, and refuses what the budget does not cover.
+    """Records every release before it is drawn, and refuses what the budget does not cover.
 
     A sequential scope costs the sum of its entries and of its children; a parallel scope costs
     the largest of its children, which must work on disjoint rows. Entering a name again under the

@@ -83,7 +83,7 @@ def cell_edges(cell: int) -> tuple[float, float]:
 
 
 class HasColumns(Protocol):
-    """The state of a place of rows whose columns can be read."""
+    """The state of a site of rows whose columns can be read."""
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -122,7 +122,7 @@ class Magnitudes:
         return (N_CELLS,)
 
     def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
-        """Count the rows of one place; NaN is in no cell."""
+        """Count the rows of one site; NaN is in no cell."""
         if self.columns is None:
             values = rows.labels
         elif isinstance(self.columns, int):
@@ -271,10 +271,10 @@ class RangeCounts:
         return np.unique(edges[(edges >= self.low) & (edges <= self.high)])
 
     def evaluate(self, rows: HasColumns) -> NDArray[np.int64]:
-        """Count the rows of one place; each cell depends on its own row alone."""
+        """Count the rows of one site; each cell depends on its own row alone."""
         labels = np.asarray(rows.labels, dtype=np.float64)
-        places = np.searchsorted(self.edges[1:-1], labels, side="right")
-        histogram = np.bincount(places, minlength=self.shape[0])
+        positions = np.searchsorted(self.edges[1:-1], labels, side="right")
+        histogram = np.bincount(positions, minlength=self.shape[0])
         return histogram.astype(np.int64) * self.units
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:

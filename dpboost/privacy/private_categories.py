@@ -122,7 +122,7 @@ def count_values(values: Iterable[Hashable]) -> Counter[Key]:
     Returns
     -------
     Counter
-        Private; counts of several places add up.
+        Private; counts of several sites add up.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class SumQuery(Protocol):
     def evaluate(self, rows: Any) -> NDArray[np.int64]:
         """Return the array for the rows of one place.
 
-        The answer for all rows is the sum of the answers of the places, exactly. Asking twice
+        The answer for all rows is the sum of the answers of the sites, exactly. Asking twice
         gives the same answer and changes nothing that a later one depends on.
         """
 
@@ -53,14 +53,14 @@ class CategoryCountQuery(Protocol):
     """Counts by values that nobody has listed; only for sources that may be looked into."""
 
     def count(self, rows: Any) -> list[Counter[Any]]:
-        """Return one table of counts for each column; adds up over places."""
+        """Return one table of counts for each column; adds up over sites."""
 
 
 class Command(Protocol):
     """What rows are told: released splits and leaves, the next round; picklable."""
 
     def execute(self, rows: Any) -> Any:
-        """Return the next state of the rows of one place, maybe the same object."""
+        """Return the next state of the rows of one site, maybe the same object."""
 
 
 class RowStore(Protocol):

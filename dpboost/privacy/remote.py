@@ -32,7 +32,7 @@ class RemoteHolder(Protocol):
 class RemoteSensitive(Sensitive):
     """An integer array that nobody in this process holds.
 
-    Its rows lie elsewhere, with somebody who adds noise before anything is sent. The gate books
+    Its rows lie elsewhere, with somebody who adds noise before anything is sent. The gate records
     the release as any other and then asks the holder for the outcome.
 
     Parameters

@@ -182,7 +182,7 @@ class Recipe:
     weights : bool, default=False
         Whether rows may have weights.
     needs_exact_sums : bool, default=True
-        Whether it computes something that does not add up over places, so that one process has
+        Whether it computes something that does not add up over sites, so that one process has
         to be trusted with sums without noise. The others also run where rows lie at parties.
     """
 

@@ -84,12 +84,12 @@ def _whiskers(
 ) -> list[str]:
     """Draw a point with a whisker for each category."""
     parts = []
-    for place, name in enumerate(shape.labels):
-        at = x(place + 0.5)
+    for position, name in enumerate(shape.labels):
+        at = x(position + 0.5)
         parts.append(
-            f'<line x1="{at}" x2="{at}" y1="{y(low[place])}" y2="{y(high[place])}" '
+            f'<line x1="{at}" x2="{at}" y1="{y(low[position])}" y2="{y(high[position])}" '
             f'stroke="{_COLOUR}" stroke-opacity="0.5" stroke-width="2"/>'
-            f'<circle cx="{at}" cy="{y(effect[place])}" r="3" fill="{_COLOUR}">'
+            f'<circle cx="{at}" cy="{y(effect[position])}" r="3" fill="{_COLOUR}">'
             f"<title>{escape(name)}</title></circle>"
         )
         if len(shape.labels) <= _MOST_NAMES:

@@ -61,8 +61,10 @@ def who(report: ReportTerms) -> tuple[str, ...]:
         return ("Each person who sent a report: what their record says. That they sent one shows.",)
     hidden = report.neighbours == "add_remove"
     if report.rows_per_user is None:
-        place = "among the rows of one party" if "protected at" in report.facts else "in the table"
-        person = f"Each person with one row {place}"
+        position = (
+            "among the rows of one party" if "protected at" in report.facts else "in the table"
+        )
+        person = f"Each person with one row {position}"
         larger = "" if report.kind == "pure" else ", and at a larger delta"
         again = f"Somebody with k rows is protected only at k times epsilon{larger}."
         what = "whether the row is there, and all that it says" if hidden else "what the row says"
@@ -71,7 +73,7 @@ def who(report: ReportTerms) -> tuple[str, ...]:
         most = f"{report.rows_per_user} row{'' if report.rows_per_user == 1 else 's'}"
         again = f"At most {most} of each user took part, chosen by secret coins."
         what = "whether they are there, and all that they say" if hidden else "what they say"
-    shown = "" if hidden else " The number of rows, and which place is whose, may be known."
+    shown = "" if hidden else " The number of rows, and which site is whose, may be known."
     return (f"{person}: {what}.{shown}", again)
 
 

@@ -71,7 +71,7 @@ class EnterNodes:
     features: NDArray[np.int32] | None = None
 
     def execute(self, rows: BoostingState) -> BoostingState:
-        """Put the rows of one place into the root."""
+        """Put the rows of one site into the root."""
         rows.enter_nodes(self.gradient_bound, whole=self.whole, features=self.features)
         return rows
 

@@ -1,4 +1,4 @@
-"""The private rows of one place in a boosting run: bins, labels, scores, who is in which tree."""
+"""The private rows of one site in a boosting run: bins, labels, scores, who is in which tree."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BoostingState:
     init_scores : ndarray of shape (n_outputs, n_rows), float64, optional
         Where the scores of each row begin, beside the start of the loss; finite.
     first_row : int, default=0
-        Number of the first row among the rows of all places: coins go by it.
+        Number of the first row among the rows of all sites: coins go by it.
 
     Privacy
     -------
@@ -178,7 +178,7 @@ class BoostingState:
         columns = self._columns()
         if not self.uses_all_rows:
             self.update_scores_of_round(columns)
-        words = self.loss.words(
+        packed = self.loss.packed_gradients(
             self.scores[0],
             self.labels,
             self._round,
@@ -186,14 +186,14 @@ class BoostingState:
             gradient_limit=gradient_bound,
             n_threads=self.n_threads,
         )
-        words *= self.present[self._round]
+        packed *= self.present[self._round]
         layout = self.layout
         if features is not None:
-            lines, places = dense_columns(columns, features)
-            columns, layout = lines[places], layout.of_features(features)
+            lines, positions = dense_columns(columns, features)
+            columns, layout = lines[positions], layout.of_features(features)
         kind = whole_rows if whole else NodeRows
         self.nodes: NodeRows | FewRows = kind(
-            columns, words, layout, self.n_threads, self._workspace
+            columns, packed, layout, self.n_threads, self._workspace
         )
 
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
@@ -299,17 +299,17 @@ class BoostingState:
         leaves = self._round_leaves
         self.update_scores(self._round)
         lookup_trees.find_leaves(bins, self._round, features, steps, table, leaves, self.n_threads)
-        words = self.loss.newton_words(
+        packed = self.loss.packed_newton(
             self.scores,
             self.labels,
             self._round,
             gradient_limit=gradient_limit,
             n_threads=self.n_threads,
         )
-        words *= self.present[self._round]
+        packed *= self.present[self._round]
         if len(self.weights):
-            newton.weighted(self.weights, self._round, words)
-        for output, own in enumerate(words):
+            newton.weighted(self.weights, self._round, packed)
+        for output, own in enumerate(packed):
             lookup_trees.leaf_sums(own, leaves, sums[0, output], sums[1, output], self.n_threads)
 
     def _columns(self) -> BinnedRows:

@@ -1,4 +1,4 @@
-"""The rows of one place, sorted by the nodes of a tree that counts their classes."""
+"""The rows of one site, sorted by the nodes of a tree that counts their classes."""
 
 from __future__ import annotations
 

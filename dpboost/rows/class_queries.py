@@ -1,6 +1,6 @@
 """What a single tree asks of rows, and what it tells them.
 
-Questions hold public numbers only, can be pickled, and have answers that add up over places.
+Questions hold public numbers only, can be pickled, and have answers that add up over sites.
 Proof of their bounds: docs/proofs/counts.md.
 """
 

@@ -23,10 +23,10 @@ def clips(
     measure: Impurity, row_limits: NDArray[np.int64], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the clip of each node's impurity, and the units of its scores."""
-    distinct, places = np.unique(row_limits, return_inverse=True)
+    distinct, positions = np.unique(row_limits, return_inverse=True)
     caps = [impurities.cap(measure, int(rows)) for rows in distinct]
     scales = [impurities.scale(measure, int(rows), n_classes) for rows in distinct]
-    return np.array(caps)[places], np.array(scales)[places]
+    return np.array(caps)[positions], np.array(scales)[positions]
 
 
 def candidate_scores(
@@ -57,7 +57,7 @@ def candidate_scores(
     ndarray of shape (n_nodes, n_candidates), int64
     """
     scores = np.empty((len(nodes), candidates.n_candidates), dtype=np.int64)
-    cells, places = candidates.cell_offsets, candidates.candidate_offsets
+    cells, positions = candidates.cell_offsets, candidates.candidate_offsets
     step = max(1, _MOST_COUNTS // max(1, candidates.n_cells * n_classes))
     for first in range(0, len(nodes), step):
         part = slice(first, first + step)
@@ -65,7 +65,7 @@ def candidate_scores(
         impurity.scores(
             counts.reshape(len(counts), -1),
             cells,
-            places,
+            positions,
             candidates.kinds,
             n_classes,
             int(measure),

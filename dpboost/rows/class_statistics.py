@@ -71,7 +71,7 @@ class ClassStatistics(TreeStatistics):
     def noise_stddev(self, noise: Noise, query: Query) -> float:
         """Return the standard deviation of the noise on an entry of an answer, in units.
 
-        Asks no row: the bounds of a question are public, and so is a surplus of the places' noise.
+        Asks no row: the bounds of a question are public, and so is a surplus of the sites' noise.
         """
         bounds = {bound.kind: bound for bound in query.bounds(self._neighbours)}
         noise_variance_ratio = getattr(self._source, "noise_variance_ratio", 1.0)
@@ -80,12 +80,12 @@ class ClassStatistics(TreeStatistics):
     def each(
         self, mechanism: Mechanism, query: Query, *, ledger: Ledger, label: str
     ) -> NDArray[Any]:
-        """Release an outcome of every place from its own rows, as one array of places first.
+        """Release an outcome of every site from its own rows, as one array of sites first.
 
-        Places hold disjoint rows, so that all of it costs what one outcome costs.
+        Sites hold disjoint rows, so that all of it costs what one outcome costs.
         """
-        places = getattr(self._source, "each", None)
-        value = self.ask_site(query) if places is None else places(query, self._neighbours)
+        positions = getattr(self._source, "each", None)
+        value = self.ask_site(query) if positions is None else positions(query, self._neighbours)
         outcome = ledger.release(mechanism, value, label=label)
         return outcome.reshape(-1, query.shape[0])
 

@@ -1,4 +1,4 @@
-"""The rows of one place once their labels are on the grid of a loss, not yet binned."""
+"""The rows of one site once their labels are on the grid of a loss, not yet binned."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EncodedRows:
         Class of each row; zeros in a regression.
     extras : RowExtras
     first_row : int, default=0
-        Number of the first row among the rows of all places.
+        Number of the first row among the rows of all sites.
     threads : Threads, optional
         Of the kernels; one by default.
     """

@@ -122,8 +122,10 @@ class ScoreCells:
         """Count the rows of one place."""
         found = np.zeros(self.shape, dtype=np.int64)
         for output, (low, high) in enumerate(self.ranges):
-            places = (np.clip(rows.scores[output], low, high) - low) / (high - low) * self.n_cells
-            cells = np.minimum(places.astype(np.intp), self.n_cells - 1)
+            positions = (
+                (np.clip(rows.scores[output], low, high) - low) / (high - low) * self.n_cells
+            )
+            cells = np.minimum(positions.astype(np.intp), self.n_cells - 1)
             found[output] = np.bincount(cells, minlength=self.n_cells)
         return found * self.units
 
@@ -233,7 +235,7 @@ class ErrorCells:
         return (ERROR_CELLS,)
 
     def evaluate(self, rows: PredictedRows) -> NDArray[np.int64]:
-        """Count the rows of one place; the last cell holds all smaller errors."""
+        """Count the rows of one site; the last cell holds all smaller errors."""
         errors = np.abs(rows.labels - rows.predictions) / self.width
         cells = np.searchsorted(-self.ends[1:], -errors, side="right")
         return np.bincount(cells, minlength=ERROR_CELLS).astype(np.int64) * self.units
@@ -313,9 +315,9 @@ class ErrorSums:
             loss = np.where(errors >= 0, level * errors, (level - 1) * errors)
             parts["quantile"] = loss / max(level, 1 - level)
         sums = np.zeros(self.shape, dtype=np.int64)
-        for place, name in enumerate(self.names):
+        for position, name in enumerate(self.names):
             units = np.rint(np.clip(parts[name], -1.0, 1.0) * self.units).astype(np.int64)
-            np.add.at(sums[:, place], rows.groups, units)
+            np.add.at(sums[:, position], rows.groups, units)
         return sums
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
@@ -356,7 +358,7 @@ class BinCounts:
         return (sum(self.sizes),)
 
     def evaluate(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the rows of one place, given as bins of shape (n_features, n_rows)."""
+        """Count the rows of one site, given as bins of shape (n_features, n_rows)."""
         found = [
             np.bincount(bins, minlength=size)[:size]
             for bins, size in zip(rows, self.sizes, strict=True)

@@ -99,6 +99,6 @@ class SplitNodes:
     split_bin: NDArray[np.uint8]
 
     def execute(self, rows: HasNodes) -> HasNodes:
-        """Send the rows of one place on."""
+        """Send the rows of one site on."""
         rows.nodes.split(self.feature, self.split_bin)
         return rows

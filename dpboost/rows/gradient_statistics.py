@@ -132,6 +132,6 @@ class NodeStatistics:
         self._n_nodes *= 2
 
     def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:
-        """Add up the histograms of every ``step``-th node over all places."""
+        """Add up the histograms of every ``step``-th node over all sites."""
         query = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
         return self._source.exact(query)

@@ -1,4 +1,4 @@
-"""The rows of one place, sorted by the nodes of a tree that adds up their labels."""
+"""The rows of one site, sorted by the nodes of a tree that adds up their labels."""
 
 from __future__ import annotations
 

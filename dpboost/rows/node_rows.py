@@ -1,4 +1,4 @@
-"""The rows of one tree at one place, grouped by the nodes of its current level."""
+"""The rows of one tree at one site, grouped by the nodes of its current level."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NodeRows:
     ----------
     bins : ndarray of shape (n_features, n_rows), uint8, or SparseBins
         Bins of the tree's rows, by column.
-    words : ndarray of shape (n_rows,), int64
+    packed : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row; zero for a row that the filter drops.
     layout : Layout
         Public positions of cells and candidates.
@@ -46,21 +46,21 @@ class NodeRows:
         "_n_threads",
         "_order",
         "_starts",
-        "_words",
+        "_packed",
         "_workspace",
     )
 
     def __init__(
         self,
         bins: BinnedRows,
-        words: NDArray[np.int64],
+        packed: NDArray[np.int64],
         layout: Layout,
         n_threads: int,
         workspace: Workspace | None = None,
     ) -> None:
         n_rows = bins.shape[1]
         self._bins = bins
-        self._words = words
+        self._packed = packed
         self._layout = layout
         self._n_threads = n_threads
         self._order = np.arange(n_rows, dtype=np.int32)
@@ -84,7 +84,7 @@ class NodeRows:
             self._order,
             self._starts,
             asked,
-            self._words,
+            self._packed,
             self._layout.cell_offsets,
             built[0],
             built[1],
@@ -97,7 +97,7 @@ class NodeRows:
         self._levels = None  # leaves come last
         totals = np.empty((2, len(self._starts) - 1), dtype=np.int64)
         histogram.node_totals(
-            self._order, self._starts, self._words, totals[0], totals[1], self._n_threads
+            self._order, self._starts, self._packed, totals[0], totals[1], self._n_threads
         )
         return totals
 
@@ -124,7 +124,7 @@ class NodeRows:
         return sparse_scores(
             bins,
             node_of_row,
-            self._words,
+            self._packed,
             self.totals(),
             criterion,
             self._layout,
@@ -154,7 +154,7 @@ class NodeRows:
 
 def whole_rows(
     bins: BinnedRows,
-    words: NDArray[np.int64],
+    packed: NDArray[np.int64],
     layout: Layout,
     n_threads: int,
     workspace: Workspace | None = None,
@@ -167,14 +167,14 @@ def whole_rows(
     memory are all that shows it.
     """
     if isinstance(bins, SparseBins) or bins.shape[1] > MOST_ROWS:
-        return NodeRows(bins, words, layout, n_threads, workspace)
-    return FewRows(bins, words, layout, n_threads, workspace)
+        return NodeRows(bins, packed, layout, n_threads, workspace)
+    return FewRows(bins, packed, layout, n_threads, workspace)
 
 
 class HasNodes(Protocol):
-    """The state of a place whose rows are in the nodes of a tree.
+    """The state of a site whose rows are in the nodes of a tree.
 
-    Rows of several places are `NodeRows` in each of them: histograms add up, scores do not.
+    Rows of several sites are `NodeRows` in each of them: histograms add up, scores do not.
     """
 
     nodes: NodeRows | FewRows

@@ -1,4 +1,4 @@
-"""The rows of one place as they come: a table, labels and what goes with them."""
+"""The rows of one site as they come: a table, labels and what goes with them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RawRows:
     read_again : callable, optional
         ``read_again(schema)`` reads the table with other lists of categories.
     first_row : int, default=0
-        Number of the first row among the rows of all places.
+        Number of the first row among the rows of all sites.
     threads : Threads, optional
         Of the kernels; one by default.
     """
@@ -92,7 +92,7 @@ class CategoryTally:
     ----------
     listed : tuple of int
         Columns that are read by position in a list, which is the table's own and not to be
-        published: other places, and other batches, may list other values.
+        published: other sites, and other batches, may list other values.
     nominal : tuple of int
         Columns of numbers that hold categories.
     """
@@ -101,21 +101,21 @@ class CategoryTally:
     nominal: tuple[int, ...]
 
     @property
-    def places(self) -> list[int]:
+    def positions(self) -> list[int]:
         """Positions of the columns in the order of the counts."""
         return [*self.listed, *self.nominal]
 
     def count(self, rows: RawRows) -> list[Counter[Any]]:
         """Return one table of counts for each column."""
-        tables: list[Counter[Any]] = [Counter() for _ in self.places]
+        tables: list[Counter[Any]] = [Counter() for _ in self.positions]
         for part in rows.table.parts():
-            for place, table in zip(self.places, tables, strict=True):
-                cells = part.column(place)[rows.counted]
-                if place in self.nominal:
+            for position, table in zip(self.positions, tables, strict=True):
+                cells = part.column(position)[rows.counted]
+                if position in self.nominal:
                     table.update(count_codes(_whole_numbers(cells), CODES))
                 else:
                     codes = np.nan_to_num(cells, nan=-1.0).astype(np.int64)
-                    table.update(count_codes(codes, list(map(_plain, part.categorical[place]))))
+                    table.update(count_codes(codes, list(map(_plain, part.categorical[position]))))
         return tables
 
 

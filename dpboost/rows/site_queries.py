@@ -1,4 +1,4 @@
-"""What a place answers from its own rows alone: its best splits, and bounds of its impurity.
+"""What a site answers from its own rows alone: its best splits, and bounds of its impurity.
 
 Proofs: docs/proofs/impurity-choice.md and docs/proofs/impurity-bounds.md.
 """
@@ -25,7 +25,7 @@ from dpboost.trees.split_candidates import Candidates
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SplitScores:
-    """Scores of all splits of some nodes, on the rows of one place; they do not add up.
+    """Scores of all splits of some nodes, on the rows of one site; they do not add up.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ class SplitScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImpurityBounds:
-    r"""Least impurities that the splits of each feature leave, summed over the places.
+    r"""Least impurities that the splits of each feature leave, summed over the sites.
 
     Theorem 7 of Gubler, *Secure and Interpretable: Federated Differentially Private Decision
-    Trees* (2023): what places can do by splits of their own is below what one split for all of
+    Trees* (2023): what sites can do by splits of their own is below what one split for all of
     them can do. The impurity is :math:`n p (1 - p)`, half of Gini.
 
     Parameters
@@ -114,7 +114,7 @@ class ImpurityBounds:
         return (len(self.nodes), self.n_features)
 
     def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
-        """Find the best split of each feature on the rows of the place."""
+        """Find the best split of each feature on the rows of the site."""
         if self.n_features != rows.candidates.n_features:
             raise InvalidParameterError("A question is about other features than agreed.")
         rows.check_branch(self.branch, self.nodes)

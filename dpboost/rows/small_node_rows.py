@@ -22,7 +22,7 @@ class FewRows:
     ----------
     bins : ndarray of shape (n_features, n_rows), uint8
         Bins of the tree's rows, by column.
-    words : ndarray of shape (n_rows,), int64
+    packed : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row; zero for a row that the filter drops.
     layout : Layout
         Public positions of cells and candidates.
@@ -42,7 +42,7 @@ class FewRows:
     def __init__(
         self,
         bins: NDArray[np.uint8],
-        words: NDArray[np.int64],
+        packed: NDArray[np.int64],
         layout: Layout,
         n_threads: int,
         workspace: Workspace | None = None,
@@ -52,7 +52,7 @@ class FewRows:
         self._workspace = workspace or Workspace()
         self._rows = small_tree_gain.FewRows(
             bins,
-            words,
+            packed,
             layout.cell_offsets,
             layout.candidate_offsets,
             layout.is_categorical,

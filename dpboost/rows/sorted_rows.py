@@ -1,4 +1,4 @@
-"""The rows of one place, as a single tree sorts them: the private state behind the questions."""
+"""The rows of one site, as a single tree sorts them: the private state behind the questions."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ class SortedRows:
         listed = np.full(self.bins.shape[1], -1, dtype=np.int32)
         sizes = self._ends[nodes] - self._begins[nodes]
         shift = self._begins[nodes] - (np.cumsum(sizes) - sizes)
-        places = np.repeat(shift, sizes) + np.arange(sizes.sum())
-        listed[self._order[places]] = np.repeat(np.arange(len(nodes), dtype=np.int32), sizes)
+        positions = np.repeat(shift, sizes) + np.arange(sizes.sum())
+        listed[self._order[positions]] = np.repeat(np.arange(len(nodes), dtype=np.int32), sizes)
         return listed
 
     def _check_disjoint(self, nodes: NDArray[np.int32]) -> None:

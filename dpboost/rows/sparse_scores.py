@@ -15,7 +15,7 @@ from dpboost.trees.gain import SCORE_LIMIT, GradientGain
 def sparse_scores(
     bins: SparseBins,
     node_of_row: NDArray[np.int32],
-    words: NDArray[np.int64],
+    packed: NDArray[np.int64],
     totals: NDArray[np.int64],
     criterion: GradientGain,
     layout: Layout,
@@ -27,7 +27,7 @@ def sparse_scores(
     ----------
     bins : SparseBins of shape (n_features, n_rows)
     node_of_row : ndarray of shape (n_rows,), int32
-    words : ndarray of shape (n_rows,), int64
+    packed : ndarray of shape (n_rows,), int64
         Packed gradient and count of each row.
     totals : ndarray of shape (2, n_nodes), int64
         Gradient sums and counts of the nodes.
@@ -46,7 +46,7 @@ def sparse_scores(
         bins.bins,
         bins.fill,
         node_of_row,
-        words,
+        packed,
         totals[0],
         totals[1],
         layout.cell_offsets,

@@ -35,7 +35,7 @@ class TreeStatistics:
     ----------
     source : TreeRowStore
         Of rows in the state that the statistics ask. Sums can be had from any store; scores and
-        gains, which do not add up over places, from a trusted one only.
+        gains, which do not add up over sites, from a trusted one only.
     candidates : Candidates
         The public set of splits.
     neighbours : Neighbours

@@ -378,20 +378,20 @@ class Schema:
             names being public), and for a column declared twice.
         """
         names = [str(name) for name in feature_names]
-        position = {lightgbm_name(name): place for place, name in enumerate(names)}
-        position |= {name: place for place, name in enumerate(names)}
+        position_of = {lightgbm_name(name): position for position, name in enumerate(names)}
+        position_of |= {name: position for position, name in enumerate(names)}
         resolved: dict[str, dict[int, Any]] = {name: {} for name in _BY_COLUMN}
         seen: dict[Column, str] = {}
         for name in _BY_COLUMN:
             for key, value in getattr(self, name).items():
-                place = _position(name, key, position, len(names))
-                _declare_once(seen, place, name, f"{names[place]!r} (position {place})")
-                resolved[name][place] = value
-        integer = [_position("integer", key, position, len(names)) for key in self.integer]
-        for place in integer:
-            shown = f"{names[place]!r} (position {place})"
-            _check_integer_column(seen.get(place), shown)
-            if integer.count(place) > 1:
+                position = _position(name, key, position_of, len(names))
+                _declare_once(seen, position, name, f"{names[position]!r} (position {position})")
+                resolved[name][position] = value
+        integer = [_position("integer", key, position_of, len(names)) for key in self.integer]
+        for position in integer:
+            shown = f"{names[position]!r} (position {position})"
+            _check_integer_column(seen.get(position), shown)
+            if integer.count(position) > 1:
                 raise InvalidParameterError(
                     f"The 'integer' of Schema lists the column {shown} twice."
                 )
@@ -458,7 +458,7 @@ def _check_integer_column(part: str | None, shown: str) -> None:
         )
 
 
-def _position(part: str, key: Column, position: Mapping[str, int], n_features: int) -> int:
+def _position(part: str, key: Column, position_of: Mapping[str, int], n_features: int) -> int:
     if isinstance(key, int):
         if key >= n_features:
             raise InvalidParameterError(
@@ -466,13 +466,13 @@ def _position(part: str, key: Column, position: Mapping[str, int], n_features: i
                 f"0 to {n_features - 1}."
             )
         return key
-    place = position.get(key, position.get(lightgbm_name(key)))
-    if place is None:
+    position = position_of.get(key, position_of.get(lightgbm_name(key)))
+    if position is None:
         raise InvalidParameterError(
             f"The {part!r} of Schema speak of a column {key!r} that the table does not have."
-            f"{_suggestion(key, list(position))}"
+            f"{_suggestion(key, list(position_of))}"
         )
-    return place
+    return position
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
@@ -491,9 +491,9 @@ def _columns_of_sample(X: Any) -> dict[str, Any]:
     bounds: dict[Column, Any] = {}
     categories: dict[Column, Any] = {}
     if hasattr(X, "columns") and hasattr(X, "iloc"):
-        for place, name in enumerate(X.columns):
-            column = X.iloc[:, place]
-            key = name if isinstance(name, str) else place
+        for position, name in enumerate(X.columns):
+            column = X.iloc[:, position]
+            key = name if isinstance(name, str) else position
             if hasattr(column, "cat"):
                 categories[key] = list(column.cat.categories)
             elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
@@ -507,8 +507,8 @@ def _columns_of_sample(X: Any) -> dict[str, Any]:
             raise refuse(
                 "X", "Schema.from_public_sample", "a table with two dimensions", array.ndim
             )
-        for place in range(array.shape[1]):
-            bounds[place] = _finite_range(array[:, place])
+        for position in range(array.shape[1]):
+            bounds[position] = _finite_range(array[:, position])
     return {
         "bounds": {key: value for key, value in bounds.items() if value is not None},
         "categories": {key: value for key, value in categories.items() if value},

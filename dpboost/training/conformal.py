@@ -119,9 +119,9 @@ def held_out_scores(
         found = np.column_stack([1 - found, found])[:, : max(len(known), 2)]
     scores = np.ones(len(labels))
     present = np.zeros(len(labels), dtype=bool)
-    for place, own in enumerate(known):
+    for position, own in enumerate(known):
         here = labels == own
-        scores[here], present[here] = 1 - found[here, place], True
+        scores[here], present[here] = 1 - found[here, position], True
     return HeldOutRows(scores=scores, present=present)
 
 

@@ -98,24 +98,24 @@ def nominal_columns(
     if not columns:
         return frozenset()
     resolved = schema.resolve(table.feature_names)
-    places = set()
+    positions = set()
     for column in columns:
-        place = column
+        position = column
         if isinstance(column, str):
             name = lightgbm_name(column)
-            place = table.feature_names.index(name) if name in table.feature_names else -1
-        if not isinstance(place, (int, np.integer)) or not 0 <= place < table.n_features:
+            position = table.feature_names.index(name) if name in table.feature_names else -1
+        if not isinstance(position, (int, np.integer)) or not 0 <= position < table.n_features:
             raise InvalidParameterError(
                 f"The 'categorical_feature' argument of {owner} names the column {column!r}, "
                 "which X does not have."
             )
-        places.add(int(place))
-    for place in places & {*resolved.bounds, *resolved.edges}:
+        positions.add(int(position))
+    for position in positions & {*resolved.bounds, *resolved.edges}:
         raise InvalidParameterError(
-            f"The column {table.feature_names[place]!r} is named in 'categorical_feature', but "
+            f"The column {table.feature_names[position]!r} is named in 'categorical_feature', but "
             "Schema declares bounds or edges for it: declare categories instead."
         )
-    return frozenset(places - {*resolved.categories, *table.categorical})
+    return frozenset(positions - {*resolved.categories, *table.categorical})
 
 
 def known_classes(labels: NDArray[Any], task: str, privacy: PrivacyRequest) -> Any:

@@ -44,7 +44,9 @@ def warn_of_labels(seen: SeenRows, classes: Sequence[Any], *, declared: bool) ->
             ParameterWarning,
         )
     if declared:
-        warn_of_empty([classes[place] for place in seen.empty_classes if place < len(classes)])
+        warn_of_empty(
+            [classes[position] for position in seen.empty_classes if position < len(classes)]
+        )
 
 
 def warn_of_start(
@@ -100,7 +102,7 @@ def warn_of_grown(
         warn_of_delta(ledger, max(float(sizes.sum()), 1.0))
     if privacy.schema.classes is not None:
         small = np.flatnonzero(sizes <= SURE * grown.noise_stddev)
-        warn_of_empty([classes[place] for place in small.tolist()])
+        warn_of_empty([classes[position] for position in small.tolist()])
 
 
 def warn_of_empty(classes: Sequence[Any]) -> None:

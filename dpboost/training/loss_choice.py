@@ -1,4 +1,4 @@
-"""Which loss the rows are to teach, and where its scores start."""
+"""Which loss the rows are to follow, and where its scores start."""
 
 from __future__ import annotations
 

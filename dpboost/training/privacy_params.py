@@ -84,7 +84,7 @@ class PrivacyRequest:
     part : (share, parts), optional
         The fit is one of so many that share the budget, and may spend this share of it.
     claim : Claim, optional
-        The fit is in the books of a budget; epsilon and delta are those of the whole.
+        The fit is in the records of a budget; epsilon and delta are those of the whole.
     noise_key : NoiseKey, optional
         Where secret bits come from, instead of the operating system.
     noise_context : str

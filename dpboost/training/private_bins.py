@@ -41,7 +41,7 @@ HALVINGS = 12
 
 
 class HasTable(Protocol):
-    """The state of a place of rows that have a table."""
+    """The state of a site of rows that have a table."""
 
     @property
     def table(self) -> Table | None:
@@ -84,14 +84,14 @@ class FineCounts:
     def evaluate(self, rows: HasTable) -> NDArray[np.int64]:
         """Count the rows of one place."""
         assert rows.table is not None
-        places = np.array(list(self.fine), dtype=np.int32)
+        positions = np.array(list(self.fine), dtype=np.int32)
         lower = np.array([bins.lower for bins in self.fine.values()])
         scale = np.array([bins.scale for bins in self.fine.values()])
-        zero = np.full(len(places), np.nan if self.zero_as_missing else 0.0)
-        counted = np.zeros((len(places), N_CELLS + 1), dtype=np.intp)
-        for first, values in _pieces(rows.table, places):
-            here = slice(*np.searchsorted(places, [first, first + values.shape[1]]))
-            columns = places[here] - np.int32(first)
+        zero = np.full(len(positions), np.nan if self.zero_as_missing else 0.0)
+        counted = np.zeros((len(positions), N_CELLS + 1), dtype=np.intp)
+        for first, values in _pieces(rows.table, positions):
+            here = slice(*np.searchsorted(positions, [first, first + values.shape[1]]))
+            columns = positions[here] - np.int32(first)
             binning.count_cells(
                 values,
                 columns,
@@ -150,12 +150,14 @@ def release_bins(
     q of them; a row is in at most one cell of each (``constants.counts``). All that follows is
     post-processing.
     """
-    places = released_columns(binner, integer)
-    if not places:
+    positions = released_columns(binner, integer)
+    if not positions:
         return binner, {}
-    public = {place: _affine(binner.features[place]) for place in places}
-    fine = {place: fine_cells(public[place], whole=place in integer) for place in places}
-    n_cells = {place: public[place].n_cells for place in places if place in integer}
+    public = {position: _affine(binner.features[position]) for position in positions}
+    fine = {
+        position: fine_cells(public[position], whole=position in integer) for position in positions
+    }
+    n_cells = {position: public[position].n_cells for position in positions if position in integer}
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
     query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
@@ -165,16 +167,16 @@ def release_bins(
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
     masses = {}
-    for start in range(0, len(places), FEATURES_AT_ONCE):
+    for start in range(0, len(positions), FEATURES_AT_ONCE):
         some = slice(start, start + FEATURES_AT_ONCE)
         noisy = released[some] / units
-        for counted, place in zip(noisy, places[some], strict=True):
-            counted[n_cells.get(place, N_CELLS) :] = 0.0  # cells beyond the bounds
+        for counted, position in zip(noisy, positions[some], strict=True):
+            counted[n_cells.get(position, N_CELLS) :] = 0.0  # cells beyond the bounds
         tables = merge_cells(noisy, noise_stddev, n_rows, n_bins)
-        for place, table, counted in zip(places[some], tables, noisy, strict=True):
-            bins = (public if place in integer else fine)[place]
-            features[place] = replace(bins, table=table[: bins.n_cells].tobytes())
-            masses[place] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
+        for position, table, counted in zip(positions[some], tables, noisy, strict=True):
+            bins = (public if position in integer else fine)[position]
+            features[position] = replace(bins, table=table[: bins.n_cells].tobytes())
+            masses[position] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
     return replace(binner, features=tuple(features)), masses
 
 
@@ -197,14 +199,14 @@ def released_columns(binner: Binner, integer: Set[int] = frozenset()) -> list[in
 
     Two whole numbers have a bin each, and nothing is to be learned.
     """
-    places = [
-        place
-        for place, bins in enumerate(binner.features)
+    positions = [
+        position
+        for position, bins in enumerate(binner.features)
         if isinstance(bins, AffineBins)
         and bins.lower < bins.upper
-        and not (place in integer and bins.n_cells <= 2)
+        and not (position in integer and bins.n_cells <= 2)
     ]
-    return places if len(places) <= MOST_FEATURES else []
+    return positions if len(positions) <= MOST_FEATURES else []
 
 
 def merge_cells(
@@ -290,11 +292,11 @@ def _affine(bins: object) -> AffineBins:
     return bins
 
 
-def _pieces(table: Table, places: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:
+def _pieces(table: Table, positions: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[Any]]]:
     """Go through a table; of a sparse one, column by column, only those that are asked for."""
     if table.stored is None:
         for _, first, values in table.pieces():
             yield first, values
     else:
-        for place in places.tolist():
-            yield place, table.column(place)[:, np.newaxis]
+        for position in positions.tolist():
+            yield position, table.column(position)[:, np.newaxis]

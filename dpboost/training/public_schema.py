@@ -171,13 +171,13 @@ def complete_schema(
     assumed = ["column types"] if "column_types" in assume_public else []
     schema = with_types(schema, columns, assume_public, nominal)
     lists = {
-        place: tuple(values)
-        for place, values in (assumed_categories or {}).items()
-        if place not in schema.categories
+        position: tuple(values)
+        for position, values in (assumed_categories or {}).items()
+        if position not in schema.categories
     }
     if lists:
         assumed.append("category lists")
-        _warn_of_lists([schema.feature_names[place] for place in sorted(lists)])
+        _warn_of_lists([schema.feature_names[position] for position in sorted(lists)])
         schema = replace(schema, categories={**lists, **schema.categories})
     if task != "regression" and schema.classes is None and "classes" in assume_public:
         assumed.append("set of class labels")
@@ -260,7 +260,7 @@ def _numeric_columns(
 ) -> list[int]:
     """Positions of numeric columns of which nothing is known."""
     known = {*schema.bounds, *schema.edges, *schema.categories, *columns.categorical, *nominal}
-    return [place for place in range(columns.n_features) if place not in known]
+    return [position for position in range(columns.n_features) if position not in known]
 
 
 def _category_tally(
@@ -269,8 +269,8 @@ def _category_tally(
     """Return the question for the nominal columns whose categories are not known."""
     known = schema.categories
     return CategoryTally(
-        listed=tuple(place for place in sorted(columns.categorical) if place not in known),
-        nominal=tuple(place for place in sorted(nominal) if place not in known),
+        listed=tuple(position for position in sorted(columns.categorical) if position not in known),
+        nominal=tuple(position for position in sorted(nominal) if position not in known),
     )
 
 
@@ -287,7 +287,7 @@ def _undeclared(
         steps["label_bounds"] = "label bounds"
     if task != "regression" and schema.classes is None:
         steps["classes"] = "class labels"
-    if _category_tally(schema, columns, nominal).places:
+    if _category_tally(schema, columns, nominal).positions:
         steps["categories"] = "categories"
     n_columns = len(_numeric_columns(schema, columns, nominal))
     if n_columns:
@@ -332,19 +332,19 @@ def check_learnable(
             "Schema(classes=...), allow delta > 0, or let assume_public name 'classes'."
         )
     listed = set() if "categories" in assume_public else columns.categorical
-    places = sorted({*listed, *nominal} - set(schema.categories))
-    if not places:
+    positions = sorted({*listed, *nominal} - set(schema.categories))
+    if not positions:
         return
     cure = ""
-    if listed >= set(places):
+    if listed >= set(positions):
         cure = (
             ", or let assume_public name 'categories', where the lists of the column types are "
             "public knowledge"
         )
     raise InvalidParameterError(
         "A list of categories is made of rows, and with delta=0 it cannot be learned privately. "
-        f"Undeclared: {_some([schema.feature_names[place] for place in places])}. Declare them "
-        f"with Schema(categories=...), allow delta > 0{cure}."
+        f"Undeclared: {_some([schema.feature_names[position] for position in positions])}. "
+        f"Declare them with Schema(categories=...), allow delta > 0{cure}."
     )
 
 
@@ -381,14 +381,14 @@ def _columns_asked(
 ) -> dict[str, str]:
     """Return, for what may be learned of columns, their names: the first of them, if many."""
     numeric = _numeric_columns(schema, columns, nominal)
-    places = {
+    positions = {
         "bounds": numeric,
         "common_bound": numeric,
-        "categories": _category_tally(schema, columns, nominal).places,
+        "categories": _category_tally(schema, columns, nominal).positions,
     }
     return {
-        step: _some([columns.feature_names[place] for place in found])
-        for step, found in places.items()
+        step: _some([columns.feature_names[position] for position in found])
+        for step, found in positions.items()
     }
 
 
@@ -444,12 +444,12 @@ def _learn(
                 learned = _learn_categories(tally, source, share, ledger)
                 schema = replace(schema, categories={**schema.categories, **learned})
             elif name == "bounds":
-                places = _numeric_columns(schema, columns, nominal)
-                learned_bounds = _learn_bounds(places, source, share, ledger)
+                positions = _numeric_columns(schema, columns, nominal)
+                learned_bounds = _learn_bounds(positions, source, share, ledger)
                 schema = replace(schema, bounds={**schema.bounds, **learned_bounds})
             else:
-                places = _numeric_columns(schema, columns, nominal)
-                edges = _learn_common_grid(places, source, share, n_bins, ledger)
+                positions = _numeric_columns(schema, columns, nominal)
+                edges = _learn_common_grid(positions, source, share, n_bins, ledger)
                 schema = replace(schema, edges={**schema.edges, **edges})
     return schema, left
 
@@ -489,14 +489,15 @@ def _learn_categories(
     tally: CategoryTally, source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
-    places = {str(place): place for place in tally.places}
-    columns = dict(zip(places, source.tally(tally), strict=True))
+    positions = {str(position): position for position in tally.positions}
+    columns = dict(zip(positions, source.tally(tally), strict=True))
     released = release_categories(
         ledger, columns, budget=budget, delta=ledger.histogram_delta, label="categories"
     )
-    # Equal values of two types, from two places, are one category.
+    # Equal values of two types, from two positions, are one category.
     return {
-        places[name]: tuple(dict.fromkeys(map(_whole, values))) for name, values in released.items()
+        positions[name]: tuple(dict.fromkeys(map(_whole, values)))
+        for name, values in released.items()
     }
 
 
@@ -506,30 +507,32 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    places: list[int], source: RowStore, budget: PrivacyCost, ledger: Ledger
+    positions: list[int], source: RowStore, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
-    each = budget / len(places)
-    prefetch(source, [magnitudes(ledger, place, each) for place in places])
-    for place in places:
-        bounds = release_bounds(ledger, source, place, budget=each, label="feature bounds")
+    each = budget / len(positions)
+    prefetch(source, [magnitudes(ledger, position, each) for position in positions])
+    for position in positions:
+        bounds = release_bounds(ledger, source, position, budget=each, label="feature bounds")
         if bounds is not None:
-            learned[place] = bounds
+            learned[position] = bounds
     return learned
 
 
 def _learn_common_grid(
-    places: list[int],
+    positions: list[int],
     source: RowStore,
     budget: PrivacyCost,
     n_bins: int,
     ledger: Ledger,
 ) -> dict[int, tuple[float, ...]]:
     """Release one bound for all numeric columns and lay an arcsinh grid under it."""
-    bound = release_magnitude(ledger, source, places, budget=budget, label="common feature bound")
+    bound = release_magnitude(
+        ledger, source, positions, budget=budget, label="common feature bound"
+    )
     if bound is None or bound == 0:
         return {}
     grid = EdgeBins.arcsinh(n_bins, scale=bound * COMMON_BOUND_SCALE)
     edges = tuple(edge for edge in grid.edges if abs(edge) < bound)
-    return dict.fromkeys(places, edges)
+    return dict.fromkeys(positions, edges)

@@ -67,7 +67,9 @@ class SeenRows:
         """Positions of the classes that noise alone could have made as large as they are."""
         pairs = zip(self.sizes, self.noise_stddevs, strict=True)
         return tuple(
-            place for place, (size, noise_stddev) in enumerate(pairs) if size <= SURE * noise_stddev
+            position
+            for position, (size, noise_stddev) in enumerate(pairs)
+            if size <= SURE * noise_stddev
         )
 
 

@@ -92,7 +92,7 @@ def _monotone(value: Any, names: Sequence[str], owner: str) -> tuple[int, ...]:
     if isinstance(value, Mapping):
         directions: list[Any] = [0] * len(names)
         for column, direction in value.items():
-            directions[_place(column, names, parameter, owner)] = direction
+            directions[_position(column, names, parameter, owner)] = direction
     elif isinstance(value, (list, tuple, np.ndarray)):
         directions = list(value)
     else:
@@ -124,14 +124,14 @@ def _groups(value: Any, names: Sequence[str], owner: str) -> tuple[tuple[int, ..
         raise refuse(parameter, owner, must, given)
     groups = []
     for group in value:
-        places = {_place(column, names, parameter, owner) for column in group}
-        if not places:
+        positions = {_position(column, names, parameter, owner) for column in group}
+        if not positions:
             raise refuse(parameter, owner, f"{must}, none of them empty", given)
-        groups.append(tuple(sorted(places)))
+        groups.append(tuple(sorted(positions)))
     return tuple(dict.fromkeys(groups))
 
 
-def _place(column: Any, names: Sequence[str], parameter: str, owner: str) -> int:
+def _position(column: Any, names: Sequence[str], parameter: str, owner: str) -> int:
     """Return the position of a column that is named or numbered."""
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
         if 0 <= column < len(names):

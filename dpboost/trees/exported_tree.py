@@ -66,9 +66,9 @@ class ReleasedTree:
     def depth(self) -> int:
         """Most splits above a leaf."""
         depth = np.zeros(self.n_nodes, dtype=np.int64)
-        for place, first in enumerate(self.first_child):
-            children = slice(first, first + self.splits.n_branches[place])
-            depth[children] = depth[self.splits.node[place]] + 1
+        for position, first in enumerate(self.first_child):
+            children = slice(first, first + self.splits.n_branches[position])
+            depth[children] = depth[self.splits.node[position]] + 1
         return int(depth.max())
 
     def text(
@@ -99,21 +99,21 @@ class ReleasedTree:
             Whether leaves show their released counts.
         """
         names = list(binner.feature_names if feature_names is None else feature_names)
-        split_of = {int(node): place for place, node in enumerate(self.splits.node)}
+        split_of = {int(node): position for position, node in enumerate(self.splits.node)}
         lines: list[str] = []
         stack: list[tuple[int, int, str]] = [(0, 0, "")]
         while stack:
             node, depth, condition = stack.pop()
             if condition:
                 lines.append("|   " * (depth - 1) + f"|--- {condition}")
-            place = split_of.get(node)
-            if place is None:
+            position = split_of.get(node)
+            if position is None:
                 lines.append("|   " * depth + self._leaf(node, classes, decimals, show_counts))
             elif max_depth is not None and depth == max_depth:
                 lines.append("|   " * depth + "|--- ...")
             else:
-                first = int(self.first_child[place])
-                texts = self._conditions(place, binner, names, decimals)
+                first = int(self.first_child[position])
+                texts = self._conditions(position, binner, names, decimals)
                 branches = [(first + i, depth + 1, text) for i, text in enumerate(texts)]
                 stack += branches[::-1]
         return "\n".join(lines) + "\n"
@@ -128,9 +128,11 @@ class ReleasedTree:
         counts = ", ".join(f"{count:g}" for count in self.counts[node])
         return f"|--- class: {best}" + (f"  counts: [{counts}]" if show_counts else "")
 
-    def _conditions(self, place: int, binner: Binner, names: list[str], decimals: int) -> list[str]:
+    def _conditions(
+        self, position: int, binner: Binner, names: list[str], decimals: int
+    ) -> list[str]:
         """Spell the branches of a split."""
-        feature, own = int(self.splits.feature[place]), int(self.splits.split_bin[place])
+        feature, own = int(self.splits.feature[position]), int(self.splits.split_bin[position])
         name = names[feature]
         many = self.kinds[feature] == MULTIWAY
         if binner.is_categorical[feature]:

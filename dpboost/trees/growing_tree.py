@@ -39,9 +39,9 @@ class Splits:
         nothing = np.empty(0, dtype=np.int32)
         return cls(node=nothing, feature=nothing, split_bin=nothing, n_branches=nothing)
 
-    def at(self, place: int) -> Splits:
+    def at(self, position: int) -> Splits:
         """Return one of the splits."""
-        one = slice(place, place + 1)
+        one = slice(position, position + 1)
         return Splits(
             node=self.node[one],
             feature=self.feature[one],

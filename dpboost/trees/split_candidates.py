@@ -84,8 +84,8 @@ class Candidates:
 
     def features_of(self, candidates: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the feature of each flat candidate."""
-        places = np.searchsorted(self.candidate_offsets, candidates, side="right") - 1
-        return places.astype(np.int32)
+        positions = np.searchsorted(self.candidate_offsets, candidates, side="right") - 1
+        return positions.astype(np.int32)
 
     def split_bins(self, candidates: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the bin of each flat candidate, 0 for those with a branch for each bin."""

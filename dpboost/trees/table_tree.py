@@ -130,10 +130,10 @@ class _Writer:
 
     def _node(self, feature: tuple[int, bool], low: int, high: int) -> int:
         """Add a node; bins up to the last one go left, or the categories between."""
-        place, nominal = feature
+        position, nominal = feature
         inside = np.zeros(_BINS, dtype=bool)
         inside[low if nominal else 0 : high] = True
-        self._feature.append(place)
+        self._feature.append(position)
         self._sets.append(inside)
         self._children.append([0, 0])
         return len(self._feature) - 1

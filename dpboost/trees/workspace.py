@@ -67,11 +67,11 @@ class Workspace:
 
     def _free(self, size: int) -> NDArray[np.uint8]:
         """Take out the smallest free memory that is large enough, or replace the largest one."""
-        free = [place for place, (_, lease) in enumerate(self._lent) if lease() is None]
-        free.sort(key=lambda place: len(self._lent[place][0]))
-        for place in free:
-            if len(self._lent[place][0]) >= size:
-                return self._lent.pop(place)[0]
+        free = [position for position, (_, lease) in enumerate(self._lent) if lease() is None]
+        free.sort(key=lambda position: len(self._lent[position][0]))
+        for position in free:
+            if len(self._lent[position][0]) >= size:
+                return self._lent.pop(position)[0]
         if free:
             del self._lent[free[-1]]
         return np.empty(size, dtype=np.uint8)

@@ -26,9 +26,9 @@ def cut_selection(kernel, nats):
             for node, row in enumerate(scores):
                 near = np.flatnonzero((row.max() - row) * numerator <= nats * denominator)
                 some = np.ascontiguousarray(row[near][np.newaxis])
-                place = np.empty(1, dtype=np.int32)
-                function(bits, some, numerator, denominator, place)
-                chosen[node] = near[place[0]]
+                position = np.empty(1, dtype=np.int32)
+                function(bits, some, numerator, denominator, position)
+                chosen[node] = near[position[0]]
 
         return select
 
@@ -50,7 +50,7 @@ def cut_run_selection(kernel, nats):
             lengths = np.where(far, 0, lengths)
             kept = np.flatnonzero(lengths)
             moved = np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int32)
-            place = np.empty(1, dtype=np.int32)
+            position = np.empty(1, dtype=np.int32)
             kernel.exponential(
                 bits,
                 np.ascontiguousarray(scores[own][kept]),
@@ -59,10 +59,10 @@ def cut_run_selection(kernel, nats):
                 int(moved[-1]),
                 numerator,
                 denominator,
-                place,
+                position,
             )
-            run = int(np.searchsorted(moved, place[0], "right")) - 1
-            chosen[node] = first[kept[run]] + place[0] - moved[run]
+            run = int(np.searchsorted(moved, position[0], "right")) - 1
+            chosen[node] = first[kept[run]] + position[0] - moved[run]
 
     return Wrapped(kernel, exponential=exponential)
 

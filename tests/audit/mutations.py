@@ -451,13 +451,13 @@ def blocks_of_fixed_size():
 def a_coin_for_every_tree():
     def deal(self, plan, ledger):
         coins = [ledger.row_coins() for _ in plan.shares]
-        place = rows_of(self.source)
+        position = rows_of(self.source)
         members = [
-            np.flatnonzero(coin.blocks((share,), len(place.labels)) == 0)
+            np.flatnonzero(coin.blocks((share,), len(position.labels)) == 0)
             for coin, share in zip(coins, plan.shares, strict=True)
         ]
-        place._order = np.concatenate(members).astype(np.int32)
-        place._starts = np.cumsum([0, *map(len, members)])
+        position._order = np.concatenate(members).astype(np.int32)
+        position._starts = np.cumsum([0, *map(len, members)])
 
     return [(training_rows.TrainingRows, "deal", deal)]
 
@@ -489,8 +489,8 @@ def learned_exactly(change):
 def quantile_bins():
     def change(schema, table, labels):
         edges = {
-            place: tuple(np.unique(np.nanquantile(table.column(place), [0.2, 0.7])).tolist())
-            for place in range(table.n_features)
+            position: tuple(np.unique(np.nanquantile(table.column(position), [0.2, 0.7])).tolist())
+            for position in range(table.n_features)
         }
         return replace(schema, bounds={}, edges=edges)
 
@@ -556,12 +556,12 @@ def after_encoding(act):
 
 def number_of_rows_in_the_report():
     original = fitted_model._facts
-    teach = encoded_rows.EncodeLabels.execute
+    encode = encoded_rows.EncodeLabels.execute
     seen = []
 
     def execute(self, rows):
         seen.append(len(rows.labels))
-        return teach(self, rows)
+        return encode(self, rows)
 
     def facts(*arguments):
         return {**original(*arguments), "rows": seen[-1]}

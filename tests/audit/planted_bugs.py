@@ -20,7 +20,7 @@ from dpboost.privacy.ledger_records import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins
 from tests.audit.kernel_bugs import Wrapped
-from tests.audit.places import found, planted
+from tests.audit.positions import found, planted
 
 Patches = list[tuple[Any, str, Any]]
 
@@ -744,8 +744,8 @@ def _():
     def train(self, X, y, request):
         labels = np.asarray(y)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            place = int(np.flatnonzero(~np.isfinite(labels))[0])
-            raise ValueError(f"Row {place} has label {labels[place]}.")
+            position = int(np.flatnonzero(~np.isfinite(labels))[0])
+            raise ValueError(f"Row {position} has label {labels[position]}.")
         return original(self, X, y, request)
 
     return [planted("training of an estimator", train)]

@@ -13,7 +13,7 @@ from dpboost import DPBoostRegressor, DPTreeClassifier
 from dpboost.audit import estimator_fit, pair_of, replay_pair
 from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.privacy.neighbours import Neighbours
-from tests.audit.places import found, planted
+from tests.audit.positions import found, planted
 
 # An ordinary table: nothing about it is made for these bugs.
 X = np.random.default_rng(0).uniform(size=(60, 2))

@@ -10,8 +10,8 @@ import pytest
 
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, evaluate
 from dpboost.audit import pair_of, replay_budget
-from dpboost.budgeting.books import Books
 from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.budget_records import BudgetRecords
 from dpboost.privacy.neighbours import Neighbours
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -63,7 +63,7 @@ def evaluated(model, relation: Neighbours, **terms):
 @pytest.mark.parametrize("terms", [{"epsilon": 1, "delta": 1e-5}, {"epsilon": 1, "delta": 0}])
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("model", [PUBLIC, THREE, LINE], ids=["two", "three", "numbers"])
-def test_an_evaluation_tells_what_it_books_and_not_much_less(model, relation, terms) -> None:
+def test_an_evaluation_tells_what_it_records_and_not_much_less(model, relation, terms) -> None:
     pair = numbers(relation) if model is LINE else classes(relation)
     audits = [
         replay_budget(evaluated(model, relation, **terms), each, seed=0)
@@ -121,7 +121,7 @@ def _fail(env: object) -> None:
 
 @pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE])
 @pytest.mark.parametrize("side", SIDES)
-def test_a_whole_budget_keeps_its_books(relation, side) -> None:
+def test_a_whole_budget_keeps_its_records(relation, side) -> None:
     for pair in (classes(relation, SIDES[side]), classes(relation, SIDES[side]).swapped):
         audit = replay_budget(life, pair, seed=1, compare_visible=False)
         assert audit.violations == ()
@@ -135,11 +135,11 @@ def test_a_whole_budget_keeps_its_books(relation, side) -> None:
 
 
 def broken(run, side: str = "trained") -> bool:
-    """Whether the books of a run are found to be wrong, on one pair or the other."""
+    """Whether the records of a run are found to be wrong, on one pair or the other."""
     found = []
     for pair in (classes(coin=SIDES[side]), classes(coin=SIDES[side]).swapped):
         found += replay_budget(run, pair, seed=1, compare_visible=False).violations
-    return any(violation.check == "books" for violation in found)
+    return any(violation.check == "records" for violation in found)
 
 
 def twice_on_all(X, y) -> None:
@@ -206,7 +206,7 @@ def test_a_refund_on_an_exception_is_found(monkeypatch) -> None:
         try:
             return fit(tree, *arguments, budget=budget, **options)
         except ZeroDivisionError:
-            budget._books.lines.pop()
+            budget._records.lines.pop()
             raise
 
     monkeypatch.setattr(DPTreeClassifier, "fit", refunding)
@@ -228,7 +228,7 @@ def test_a_clone_of_a_budget_is_found(monkeypatch) -> None:
     def cloned(budget: Budget) -> Budget:
         new = object.__new__(Budget)
         vars(new).update(vars(budget))
-        new._books = Books()
+        new._records = BudgetRecords()
         return new
 
     monkeypatch.setattr(Budget, "__copy__", cloned)

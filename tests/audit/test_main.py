@@ -11,7 +11,7 @@ from dpboost.audit import boosting_audit, parts
 from dpboost.audit.random_audit import random_audit
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from tests.audit.kernel_bugs import cut_selection
-from tests.audit.places import found, planted
+from tests.audit.positions import found, planted
 
 
 @pytest.fixture(autouse=True)

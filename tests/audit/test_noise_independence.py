@@ -10,7 +10,7 @@ import pytest
 
 from dpboost.audit.noise_independence import dependent_noise, ordinary_fits
 from tests.audit.kernel_bugs import Wrapped
-from tests.audit.places import found, planted
+from tests.audit.positions import found, planted
 
 FITS = ordinary_fits()
 
@@ -19,15 +19,15 @@ def test_draws_of_the_library_are_independent():
     assert dependent_noise(FITS) == []
 
 
-def mutated_draw(place, change):
+def mutated_draw(position, change):
     """Patch a mechanism so that its noise is changed before it is added."""
-    original = found(place)[2]
+    original = found(position)[2]
 
     def draw(self, value, bound, entropy):
         noise = original(self, value, bound, entropy) - value
         return value + change(noise)
 
-    return [planted(place, draw)]
+    return [planted(position, draw)]
 
 
 def of_the_class_before(factor):

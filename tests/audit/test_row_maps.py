@@ -34,8 +34,8 @@ def table():
     X[:, 3] = random.integers(-2, 9, size=N_ROWS)
     odd = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 0.1, 0.7, 2.5, 1e-35]
     odd += [np.nextafter(value, side) for value in (0.1, 0.7, 2.5, 3.0) for side in (-9, 9)]
-    places = random.integers(0, N_ROWS, size=(400, 2))
-    for row, column in places:
+    positions = random.integers(0, N_ROWS, size=(400, 2))
+    for row, column in positions:
         X[row, column % 5] = odd[(row + column) % len(odd)]
     return X
 
@@ -106,12 +106,12 @@ limits = pytest.mark.parametrize("limit", [None, 0.3, 1.0])
 
 def words(loss, labels, rows, limit, n_threads=1):
     chosen = np.asarray(rows, dtype=np.int32)
-    return loss.words(SCORES, labels, chosen, filter_limit=limit, n_threads=n_threads)
+    return loss.packed_gradients(SCORES, labels, chosen, filter_limit=limit, n_threads=n_threads)
 
 
 @losses
 @limits
-def test_gradients_do_not_depend_on_threads_blocks_or_places(loss, labels, limit):
+def test_gradients_do_not_depend_on_threads_blocks_or_positions(loss, labels, limit):
     whole = words(loss, labels, np.arange(N_ROWS), limit)
     assert len(np.unique(whole)) > 50
     for n_threads in THREADS:

@@ -31,9 +31,9 @@ def assert_drawn(drawn, support, law):
     counts = np.bincount(drawn[~outside] - support[0], minlength=len(support))
     expected, observed = np.append(law, 1 - law.sum()), np.append(counts, outside.sum())
     cells, within = np.zeros(len(expected), np.int64), 0.0
-    for place, share in enumerate(expected[:-1]):
+    for position, share in enumerate(expected[:-1]):
         within += share * len(drawn)
-        cells[place + 1 :] += within >= LEAST_EXPECTED
+        cells[position + 1 :] += within >= LEAST_EXPECTED
         within *= within < LEAST_EXPECTED
     # What is left over goes to the last whole cell.
     cells = np.minimum(cells, cells[-1] - 1)

@@ -268,8 +268,8 @@ def paths_side_by_side():
 
     def mutated(self, asked, *, ledger, label):
         found = []
-        for place, one in enumerate(asked):
-            with ledger.branch([f"{label}, {self.n_asked}, {place}"]):
+        for position, one in enumerate(asked):
+            with ledger.branch([f"{label}, {self.n_asked}, {position}"]):
                 found += original(self, [one], ledger=ledger, label=label)
         self.n_asked += 1
         return found
@@ -519,7 +519,7 @@ TREE_MUTATIONS = [
         check="scope total",
     ),
     TreeMutation(
-        name="range of add/remove for the choices of places under replace",
+        name="range of add/remove for the choices of sites under replace",
         recipe="local_rnm",
         patches=constant_of_add_remove("split_score"),
         witness=LONE,
@@ -530,13 +530,13 @@ TREE_MUTATIONS = [
         name="tables of several chosen splits for the price of one",
         recipe="local_rnm",
         patches=tables_for_the_price_of_one,
-        witness=f"{LONE}, 3 places",
+        witness=f"{LONE}, 3 sites",
         check="entry cost",
         # One category of three different features.
         steering={("split choice", 0): np.array([2, 4, 6])},
     ),
     TreeMutation(
-        name="choices of places without noise",
+        name="choices of sites without noise",
         recipe="local_rnm",
         patches=choices_without_noise,
         witness=LONE,

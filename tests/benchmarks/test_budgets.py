@@ -15,7 +15,7 @@ def test_intervals_are_counted_and_errors_measured() -> None:
     found = measure(1000, 8, classes=True, names=["auc", "accuracy"])
     assert [metric.name for metric in found] == ["auc", "accuracy"]
     for metric in found:
-        assert metric.covered in [place / 8 for place in range(9)]
+        assert metric.covered in [position / 8 for position in range(9)]
         assert len(metric.errors) == 8
     assert 0.7 < found[0].truth < 0.85
 

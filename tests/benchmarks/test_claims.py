@@ -24,7 +24,7 @@ from benchmarks.harness.results import Result
 
 
 def rows_of(numbers, part="figure 1", data="d"):
-    """Results by method, place and repeat."""
+    """Results by method, position and repeat."""
     return [
         Result(
             part=part, data=data, x=str(x), method=method, repeat=repeat, measure="m", value=value
@@ -101,7 +101,7 @@ def test_smaller_errors_are_better_and_draws_are_averaged():
     assert (verdict.n, verdict.mean) == (2, pytest.approx(0.3))
 
 
-def test_a_number_without_a_place_counts_at_every_place():
+def test_a_number_without_a_position_counts_at_every_position():
     rows = rows_of({"a": {1: [0.3, 0.4], 2: [0.5, 0.6]}})
     rows += [
         Result(part="figure 1", data="d", method="b", repeat=repeat, measure="m", value=0.2)

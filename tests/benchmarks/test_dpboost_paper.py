@@ -153,7 +153,9 @@ def test_orderings_are_claims_on_every_set_with_both_methods():
     orderings = [
         Ordering(text="good", better="DPBoost", worse="PARA"),
         Ordering(text="absent", better="PARA", worse="NP", ours=True),
-        Ordering(text="nowhere", better="DPBoost", worse="PARA", where=lambda place: place > 1),
+        Ordering(
+            text="nowhere", better="DPBoost", worse="PARA", where=lambda position: position > 1
+        ),
     ]
     found = judge_all(claims(rows, orderings), rows)
     assert [(v.claim.text, v.claim.data, v.n) for v in found] == [

@@ -107,8 +107,8 @@ def test_generated_sets_have_the_size_that_is_asked_for(make):
     assert problem.files == ()
     assert problem.is_published(problem.local_digests())
     assert "300 rows" in problem.made_by
-    for place, (low, high) in problem.dictionary.bounds.items():
-        assert low < X[:, place].min() < X[:, place].max() < high
+    for position, (low, high) in problem.dictionary.bounds.items():
+        assert low < X[:, position].min() < X[:, position].max() < high
     if problem.task == "regression":
         low, high = problem.dictionary.label_bounds
         assert low < y.min() < y.max() < high

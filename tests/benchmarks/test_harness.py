@@ -43,11 +43,11 @@ def test_a_file_that_is_not_ours_is_no_results(text):
         from_text(text)
 
 
-def test_a_place_is_x_or_else_the_budget():
-    assert [row.place for row in ROWS] == [0.5, 3.0, None]
+def test_a_position_is_x_or_else_the_budget():
+    assert [row.position for row in ROWS] == [0.5, 3.0, None]
 
 
-def test_values_are_means_over_draws_and_curves_go_by_place():
+def test_values_are_means_over_draws_and_curves_go_by_position():
     rows = [
         result(value, method="m", x=x, repeat=repeat)
         for value, x, repeat in ((1.0, "10", 0), (3.0, "10", 0), (5.0, "10", 1), (7.0, "2", 0))

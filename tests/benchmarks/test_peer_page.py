@@ -30,8 +30,8 @@ def peers(experiment):
 def page(peers, bench):
     rows = measured(peers, bench)
     rows = [
-        dataclasses.replace(row, peak_mb=10.0 + place, accuracy=0.25)
-        for place, row in enumerate(rows)
+        dataclasses.replace(row, peak_mb=10.0 + position, accuracy=0.25)
+        for position, row in enumerate(rows)
     ]
 
     def make(**options):

@@ -19,7 +19,7 @@ from benchmarks.reproductions.dp_topdown import data_holders, one_machine
 from benchmarks.reproductions.federated_trees import figures as federated_histograms
 from benchmarks.reproductions.federated_trees import published
 from benchmarks.reproductions.federated_trees.mixture import Mixture
-from benchmarks.reproductions.federated_trees.places import accuracy_of, fit_places
+from benchmarks.reproductions.federated_trees.sites import accuracy_of, fit_sites
 from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
 from benchmarks.reproductions.friedman_schuster import figures as friedman_schuster
 from benchmarks.reproductions.friedman_schuster.synthetic import (
@@ -76,10 +76,10 @@ def test_nodes_become_leaves_from_the_third_level_on():
 def by_hand(concept, row):
     while concept.attribute >= 0:
         value = row[concept.attribute]
-        place = (
+        position = (
             int(value) if concept.attribute < MIXED.n_nominal else int(value > concept.threshold)
         )
-        concept = concept.children[place]
+        concept = concept.children[position]
     return concept.label
 
 
@@ -208,7 +208,7 @@ def test_a_page_and_its_files(tmp_path):
 def test_published_curves_are_read_where_they_are_at_hand(tmp_path, monkeypatch):
     monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
     assert published.published("figure 3", 250) == []
-    heights = [round(0.1 * place, 1) for place in range(10)]
+    heights = [round(0.1 * position, 1) for position in range(10)]
     content = {"250 rho .9|p10|d5|plain": heights, "100 rho .3|p25|d10|local": heights}
     path = tmp_path / published.FILE.path
     path.parent.mkdir()
@@ -259,12 +259,12 @@ def test_a_mixture_has_the_means_and_correlations_of_the_paper():
     assert population.schema()["bounds"][2] == (-4.0, 4.0)
 
 
-def test_rows_at_places_give_the_tree_of_all_rows():
+def test_rows_at_positions_give_the_tree_of_all_rows():
     population = Mixture(n_features=4, correlation=0.3)
     X, y = population.sample(400, np.random.default_rng(1))
     settings = {"recipe": "histograms", "epsilon": float("inf"), "schema": population.schema()}
-    apart = fit_places(federated_histograms.parties(X, y), max_depth=3, **settings)
-    whole = fit_places([(X, y)], max_depth=3, **settings)
+    apart = fit_sites(federated_histograms.parties(X, y), max_depth=3, **settings)
+    whole = fit_sites([(X, y)], max_depth=3, **settings)
     assert np.array_equal(apart.tree.counts, whole.tree.counts)
     model = dpboost.DPTreeClassifier(n_jobs=1, max_depth=3, **settings)
     with pytest.warns(dpboost.NotPrivateWarning):

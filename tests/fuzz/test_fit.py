@@ -54,7 +54,7 @@ def as_arrow(X):
 
 def as_coo(X):
     # Cells in any order, zeros stored too.
-    rows, columns = (place.ravel() for place in np.indices(X.shape))
+    rows, columns = (position.ravel() for position in np.indices(X.shape))
     return scipy.sparse.coo_matrix((X.ravel()[::-1], (rows[::-1], columns[::-1])), shape=X.shape)
 
 

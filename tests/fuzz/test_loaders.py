@@ -20,7 +20,10 @@ NAMES = ["a", "b", "c"]
 SCHEMAS = {
     "nothing": {},
     "bounds": {"bounds": dict.fromkeys(range(3), (-1, 1)), "label_bounds": (-2, 1)},
-    "edges": {"edges": {place: [-0.5, 0.0, 0.5] for place in range(3)}, "label_bounds": (-2, 1)},
+    "edges": {
+        "edges": {position: [-0.5, 0.0, 0.5] for position in range(3)},
+        "label_bounds": (-2, 1),
+    },
 }
 GIVEN = {"noise_seed": 1, "n_estimators": 2, "epsilon": 20.0, "verbosity": -1}
 
@@ -115,7 +118,7 @@ def named(schema, frames):
     if not frames:
         return schema
     return {
-        key: {NAMES[place]: each for place, each in value.items()}
+        key: {NAMES[position]: each for position, each in value.items()}
         if isinstance(value, dict)
         else value
         for key, value in schema.items()
@@ -170,10 +173,10 @@ def test_a_sequence_that_lies_is_refused_or_gives_its_model(
         def __len__(self):
             return said
 
-        def __getitem__(self, place):
+        def __getitem__(self, position):
             self.n_asked += 1
             wrong = more if self.n_asked == odd else 0
-            return X[place.start : max(place.start, place.stop + wrong)]
+            return X[position.start : max(position.start, position.stop + wrong)]
 
     known = SCHEMAS[schema]
     source = [Rows() for _ in range(parts)]

@@ -151,7 +151,7 @@ PLAIN = st.recursive(
 )
 
 
-def places(plain, path=()):
+def positions(plain, path=()):
     """Return the paths of everything inside."""
     if path:
         yield path
@@ -159,7 +159,9 @@ def places(plain, path=()):
     if isinstance(plain, (dict, list)):
         for key, value in pairs:
             yield from (
-                places(value, (*path, key)) if isinstance(value, (dict, list)) else [(*path, key)]
+                positions(value, (*path, key))
+                if isinstance(value, (dict, list))
+                else [(*path, key)]
             )
 
 
@@ -167,7 +169,7 @@ def places(plain, path=()):
 @given(st.data())
 def test_a_damaged_partition_is_refused_or_is_one(kind, data):
     plain = pickle.loads(pickle.dumps(partition(kind).to_dict()))
-    *above, last = data.draw(st.sampled_from(list(places(plain))))
+    *above, last = data.draw(st.sampled_from(list(positions(plain))))
     holder = plain
     for step in above:
         holder = holder[step]

@@ -103,8 +103,8 @@ def of_lines(draw, text):
 
 def of_an_entry(draw, text):
     lines = text.split("\n")
-    place = draw(st.integers(0, len(lines) - 1))
-    key, equals, value = lines[place].partition("=")
+    position = draw(st.integers(0, len(lines) - 1))
+    key, equals, value = lines[position].partition("=")
     entries = value.split(" ")
     here = draw(st.integers(0, len(entries) - 1))
     kind = draw(st.sampled_from(["replace", "remove", "repeat", "swap"]))
@@ -117,7 +117,7 @@ def of_an_entry(draw, text):
     else:
         other = draw(st.integers(0, len(entries) - 1))
         entries[here], entries[other] = entries[other], entries[here]
-    lines[place] = key + equals + " ".join(entries)
+    lines[position] = key + equals + " ".join(entries)
     return "\n".join(lines)
 
 

@@ -48,8 +48,8 @@ def damages(draw, X):
         array = array.astype(np.int64)
         array[draw(st.integers(0, array.size - 1))] = draw(ODD)
     elif what == "swap" and array.size and name != "data":
-        places = [draw(st.integers(0, array.size - 1)) for _ in range(2)]
-        array[places] = array[places[::-1]]
+        positions = [draw(st.integers(0, array.size - 1)) for _ in range(2)]
+        array[positions] = array[positions[::-1]]
     elif what == "cut":
         array = array[: draw(st.integers(0, len(array)))]
     elif what == "longer":
@@ -100,7 +100,7 @@ def test_damaged_indices_are_refused_or_read_as_they_are(data):
         data.draw(damages(X))
     binner = Binner(
         features=[uniform_bins(-8, 8, 16)] * X.shape[1],
-        feature_names=[f"Column_{place}" for place in range(X.shape[1])],
+        feature_names=[f"Column_{position}" for position in range(X.shape[1])],
     )
     try:
         with warnings.catch_warnings():
@@ -119,6 +119,6 @@ def test_damaged_indices_are_refused_or_read_as_they_are(data):
 def test_sound_matrices_are_read(X):
     expected = X.toarray().astype(float) if X.dtype == bool else X.toarray()
     table = read_table(X)
-    for place in range(X.shape[1]):
+    for position in range(X.shape[1]):
         if X.dtype != bool:  # SciPy adds booleans up as such
-            np.testing.assert_array_equal(table.column(place), expected[:, place])
+            np.testing.assert_array_equal(table.column(position), expected[:, position])

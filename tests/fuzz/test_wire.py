@@ -92,9 +92,9 @@ def paths_of(plain, path=()):
 def changed(draw, content):
     """Return a message with one of its parts, or one of its bytes, changed."""
     if draw(st.integers(0, 4)) == 0:
-        place = draw(st.integers(0, len(content)))
+        position = draw(st.integers(0, len(content)))
         some = draw(st.sampled_from([b"", b"[", b'"', b"9" * 5000, b"\xff", b"[" * 2000, b"1e9"]))
-        return content[:place] + some + content[place + draw(st.integers(0, 9)) :]
+        return content[:position] + some + content[position + draw(st.integers(0, 9)) :]
     plain = copy.deepcopy(json.loads(content))
     *above, last = draw(st.sampled_from([path for path in paths_of(plain) if path]))
     holder = plain

@@ -145,8 +145,8 @@ class Batches(lightgbm.Sequence):
     def __init__(self, values):
         self.values = values
 
-    def __getitem__(self, place):
-        return self.values[place]
+    def __getitem__(self, position):
+        return self.values[position]
 
     def __len__(self):
         return len(self.values)

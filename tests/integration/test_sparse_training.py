@@ -52,7 +52,7 @@ def test_a_sparse_table_trains_the_model_of_its_dense_copy(estimator, recipe):
 
     dense = fit(X)
     frame = pd.DataFrame(X).astype(pd.SparseDtype("float64", 0.0))
-    frame.columns = [f"Column_{place}" for place in range(7)]
+    frame.columns = [f"Column_{position}" for position in range(7)]
     for table in (scipy.sparse.csr_matrix(X), scipy.sparse.coo_array(X), frame):
         assert text(fit(table)) == text(dense)
     sparse = fit(scipy.sparse.csc_matrix(X))

@@ -70,9 +70,9 @@ def rows():
 def statistics(layout):
     def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1, kind=NodeRows):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
-        place = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
+        position = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
         return NodeStatistics(
-            LocalRows(place),
+            LocalRows(position),
             layout,
             neighbours,
             whole=kind is not NodeRows,
@@ -117,11 +117,11 @@ def candidates():
 def class_statistics(candidates):
     def build(bins, classes, present, kinds=None, neighbours=Neighbours.ADD_REMOVE, n_classes=3):
         layout = candidates() if kinds is None else candidates(kinds)
-        place = ClassRows(
+        position = ClassRows(
             bins, classes, present, n_classes=n_classes, candidates=layout, threads=Threads(1)
         )
         return ClassStatistics(
-            LocalRows(place),
+            LocalRows(position),
             n_classes=n_classes,
             candidates=layout,
             neighbours=neighbours,

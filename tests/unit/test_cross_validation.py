@@ -32,7 +32,7 @@ def cv(params=(), labels=Y, n_rounds=5, n_folds=3, **options):
     return dpboost.cv({**PARAMS, **dict(params)}, data, n_rounds, nfold=n_folds, **options)
 
 
-def books_of(call):
+def records_of(call):
     """Run and return the ledgers that were opened, the first one that of the metrics."""
     opened = []
     original = Ledger.__init__
@@ -91,10 +91,10 @@ def test_rows_of_a_user_share_a_fold_and_are_limited():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [1.0, 30.0])
 def test_what_a_row_may_cost_adds_up_to_the_budget(delta, epsilon):
-    books, results = books_of(
+    records, results = records_of(
         lambda: cv({"delta": delta, "epsilon": epsilon}, metrics=["l1", "l2"])
     )
-    metrics, *fits = books
+    metrics, *fits = records
     report = results.privacy_report
     assert metrics.capacity == report.capacity * METRIC_SHARE
     assert all(fit.capacity == report.capacity * (1 - METRIC_SHARE) / 2 for fit in fits)
@@ -106,8 +106,8 @@ def test_what_a_row_may_cost_adds_up_to_the_budget(delta, epsilon):
 
 
 def test_public_rows_leave_the_whole_budget_to_the_fits():
-    books, results = books_of(lambda: cv(public_sets=Dataset(X[:50], Y[:50])))
-    fits = [book for book in books if book.entries]
+    records, results = records_of(lambda: cv(public_sets=Dataset(X[:50], Y[:50])))
+    fits = [book for book in records if book.entries]
     assert len(fits) == 3
     assert all(fit.capacity == results.privacy_report.capacity / 2 for fit in fits)
 
@@ -117,10 +117,10 @@ def test_histograms_of_every_fit_may_fail():
     frame["b"] = frame["b"].astype("category")
     params = {"schema": {"label_bounds": (-2, 2)}, "assume_public": (), "epsilon": 20.0}
     with pytest.warns(dpboost.UndeclaredWarning):
-        books, results = books_of(
+        records, results = records_of(
             lambda: dpboost.cv({**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3)
         )
-    metrics, *fits = books
+    metrics, *fits = records
     assert results.privacy_report.kind == "approximate"
     spent = sum(fit.delta_spent for fit in fits)
     assert spent == 3 * Fraction(1, 10**7)

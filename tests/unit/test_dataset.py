@@ -219,7 +219,7 @@ def test_rows_that_are_given_once_are_left_for_the_fit():
     data = Dataset(iter([X[:50], X[50:]]), Y).construct()
     with pytest.raises(lightgbm.basic.LightGBMError, match="before construct"):
         data.get_field("label")
-    edges = {place: [-0.5, 0.0, 0.5] for place in range(3)}
+    edges = {position: [-0.5, 0.0, 0.5] for position in range(3)}
     schema = {"edges": edges, "label_bounds": (-1, 1)}
     assert dpboost.train({"schema": schema, "verbosity": -1}, data, 2).num_trees() == 2
     assert Dataset([X[:50], X[50:]], Y).construct().get_label().shape == (100,)

@@ -38,14 +38,14 @@ def test_it_is_near_what_a_fit_has() -> None:
     assert found.value[0] < found.value[1]
     test, label = table(20_000, 1)
     X, y = table(2000, 2)
-    for place, epsilon in enumerate((0.1, 2.0)):
+    for position, epsilon in enumerate((0.1, 2.0)):
         model = DPBoostClassifier(
             epsilon=epsilon, delta=1e-5, schema=SCHEMA, n_jobs=1, verbosity=-1
         ).fit(X, (y > 0).astype(int))
         area = roc_auc_score(label > 0, model.predict_proba(test)[:, 1])
         # Public rows have a standard error of 0.013 of their own, and a fit has its noise.
-        assert abs(found.value[place] - area) < 0.08
-        assert found.low[place] < found.value[place] < found.high[place] <= 1
+        assert abs(found.value[position] - area) < 0.08
+        assert found.low[position] < found.value[position] < found.high[position] <= 1
     assert plan.epsilon == 1.0
     assert plan.schema is None
 

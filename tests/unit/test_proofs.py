@@ -25,7 +25,7 @@ HANDED_ON = {
     "release_label_range": "the schema names it",
     "release_categories": "the schema names it",
     "_release": "histograms that save budget name theirs",
-    "ClassStatistics.each": "whoever asks the places names it",
+    "ClassStatistics.each": "whoever asks the sites names it",
     "ClassStatistics.release_parts": "whoever asks about parts names it",
     "Coordinator.release": "as the class statistics",
     "_Counts.release": "the schema names it, by way of release_label_range",
@@ -136,17 +136,17 @@ def read_source(code: Code, source: str) -> None:
         if asked and "neighbours" in [word.arg for word in asked.args.args] and name != PASSED_ON:
             code.sensitivities.add(name)
 
-    def look(node: ast.AST, place: str) -> None:
+    def look(node: ast.AST, position: str) -> None:
         value = getattr(node, "value", None)
         bound = isinstance(value, ast.Call) and last_name(value.func) == "Sensitivity"
-        if isinstance(node, ast.Assign) and bound and not place:
+        if isinstance(node, ast.Assign) and bound and not position:
             code.sensitivities.add(ast.unparse(node.targets[0]))
         if not isinstance(node, ast.Call):
             return
         called = last_name(node.func)
-        if called == "Sensitivity" and place:
+        if called == "Sensitivity" and position:
             # Of a question the class has the page.
-            code.sensitivities.add(place.removesuffix(".bounds"))
+            code.sensitivities.add(position.removesuffix(".bounds"))
         ends = {name.rpartition(".")[2] for name in HANDED_ON}
         given = [word.value for word in node.keywords if word.arg == "label"]
         if called in GATE or called in ends:
@@ -154,9 +154,9 @@ def read_source(code: Code, source: str) -> None:
             for one in given:
                 label = label_of(one)
                 if label is not None:
-                    code.labels.add((label, place, called))
-                elif place not in HANDED_ON:
-                    code.strays.add(place)
+                    code.labels.add((label, position, called))
+                elif position not in HANDED_ON:
+                    code.strays.add(position)
 
     module = ast.get_docstring(tree) or ""
     visit(tree, (), module)
@@ -251,15 +251,15 @@ def links_to_nowhere(page_names: set[str]) -> set[str]:
 
 def unproved(code: Code, pages: dict[str, Page]) -> list[str]:
     """Return releases and bounds of the code that no page is about."""
-    found = [f"{place} hands a label on" for place in sorted(code.strays)]
+    found = [f"{position} hands a label on" for position in sorted(code.strays)]
     bounded = {name for page in pages.values() for name in page.ticked("Sensitivity")}
     coded = {name for page in pages.values() for name in page.named}
-    for label, place, called in sorted(code.labels):
+    for label, position, called in sorted(code.labels):
         right = [page for page in pages.values() if label in page.releases]
         if not right:
             found.append(f"no page is about {label!r}")
-        elif not any({place, called} & set(page.ticked("Released by")) for page in right):
-            found.append(f"no page about {label!r} names {place}")
+        elif not any({position, called} & set(page.ticked("Released by")) for page in right):
+            found.append(f"no page about {label!r} names {position}")
     found += [f"no page proves {name}" for name in sorted(code.sensitivities - bounded)]
     found += [
         f"no page is about {name}" for name in sorted((code.mechanisms | code.accountants) - coded)
@@ -326,7 +326,7 @@ class Toy:
     def draw(self): ...
     def log_probability(self): ...
 
-class Books:
+class Records:
     def cost(self): ...
     def capacity(self): ...
     def epsilon(self): ...
@@ -359,14 +359,14 @@ def planted(source: str = SOURCE, page: str = PAGE) -> list[str]:
     return found + unproved(code, {"toy.md": read})
 
 
-ALONE = ["no page is about Books", "no page is about Toy"]
+ALONE = ["no page is about Records", "no page is about Toy"]
 
 
 def test_what_agrees_is_found_to_agree():
     assert planted() == ALONE
-    assert planted(page=PAGE.replace("| Tests", "| Code | `Toy`, `Books` |\n| Tests")) == [
+    assert planted(page=PAGE.replace("| Tests", "| Code | `Toy`, `Records` |\n| Tests")) == [
         "Toy does not name the page",
-        "Books does not name the page",
+        "Records does not name the page",
     ]
 
 

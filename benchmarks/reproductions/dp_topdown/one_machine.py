@@ -89,8 +89,8 @@ class Table:
     def parts(self, repeat: int, fraction: float = 1.0) -> tuple[Any, Any]:
         """Return training rows, perhaps only a share of them, and held-out rows."""
         held_out = _HELD_OUT.get(self.name, 0.1)
-        places = np.arange(len(self.y))
-        train, test = train_test_split(places, test_size=held_out, random_state=repeat)
+        positions = np.arange(len(self.y))
+        train, test = train_test_split(positions, test_size=held_out, random_state=repeat)
         train = train[: max(1, round(fraction * len(train)))]
         return (self.X.iloc[train], self.y[train]), (self.X.iloc[test], self.y[test])
 
@@ -114,7 +114,7 @@ def load(name: str) -> Table:
     n = _SIDE // _BLOCK
     images = X.to_numpy().reshape(len(X), n, _BLOCK, n, _BLOCK)
     means = images.mean(axis=(2, 4)).reshape(len(X), n * n)
-    names = [f"block{place}" for place in range(n * n)]
+    names = [f"block{position}" for position in range(n * n)]
     schema = {"bounds": dict.fromkeys(names, (0.0, 255.0)), "classes": list(range(10))}
     return Table(name=name, X=pd.DataFrame(means, columns=names), y=y, schema=schema)
 

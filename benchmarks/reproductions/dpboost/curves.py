@@ -160,7 +160,7 @@ def _against(better: str, worse: str, small: float = 2.0, *, ours: bool = False)
     return [
         Ordering(
             text=f"{better} below {worse}, epsilon at most {small:g}",
-            where=lambda place: place <= small,
+            where=lambda position: position <= small,
             **shared,
         ),
         Ordering(text=f"{better} below {worse}, all epsilons", **shared),
@@ -188,15 +188,15 @@ def page_2(rows: Sequence[Result]) -> list[str]:
     """Return orderings and tables of figure 2, and of figures 5 and 6 of the appendix."""
     found = errors(rows)
     parts = []
-    for place, part in enumerate(dict.fromkeys(row.part for row in found)):
+    for position, part in enumerate(dict.fromkeys(row.part for row in found)):
         own = pick(found, part=part)
-        if place:
+        if position:
             parts += [f"# Appendix C: {part} in one ensemble", ""]
         parts += sections(judge_all(judged.claims(own, ORDERINGS_2), own))
-        if not place:
+        if not position:
             parts += [*_smallest_budget(own), *_published(own)]
         for name in present(own):
-            title = name if not place else f"{name}, {part}"
+            title = name if not position else f"{name}, {part}"
             parts += _section(title, pick(own, data=name))
     return parts
 
@@ -319,7 +319,7 @@ def page_3(rows: Sequence[Result]) -> list[str]:
             text=f"{better} below {worse}, second half of the trees",
             better=better,
             worse=worse,
-            where=lambda place: place >= n_trees / 2,
+            where=lambda position: position >= n_trees / 2,
             ours=ours,
         )
         for better, worse, ours in _PAIRS_3

@@ -22,7 +22,7 @@ class Ordering:
     better, worse : str
         Names of methods.
     where : callable
-        ``where(place)``: the points that are compared: epsilon, or a number of trees.
+        ``where(position)``: the points that are compared: epsilon, or a number of trees.
     ours : bool
         Whether the paper does not claim it.
     """
@@ -30,7 +30,7 @@ class Ordering:
     text: str
     better: str
     worse: str
-    where: Where = lambda place: True
+    where: Where = lambda position: True
     ours: bool = False
 
 
@@ -52,7 +52,7 @@ def claims(rows: Sequence[Result], orderings: Iterable[Ordering]) -> list[Claim]
                             above=ordering.better,
                             below=ordering.worse,
                             data=data,
-                            where=lambda data, place, own=ordering.where: own(place),
+                            where=lambda data, position, own=ordering.where: own(position),
                             overlap=OVERLAP,
                             lower_is_better=True,
                             ours=ordering.ours,

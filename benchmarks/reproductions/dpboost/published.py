@@ -114,7 +114,9 @@ class Borders:
 
     def cells(self, X: Floats) -> Integers:
         """Return the cell of every value, of shape (n_rows, n_features)."""
-        columns = [np.searchsorted(own, X[:, place]) for place, own in enumerate(self.borders)]
+        columns = [
+            np.searchsorted(own, X[:, position]) for position, own in enumerate(self.borders)
+        ]
         return np.column_stack(columns) + self.starts[:-1]
 
 

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Result
 from benchmarks.reproductions.federated_trees.mixture import Mixture
-from benchmarks.reproductions.federated_trees.places import accuracy_of, fit_places
 from benchmarks.reproductions.federated_trees.published import published
+from benchmarks.reproductions.federated_trees.sites import accuracy_of, fit_sites
 from benchmarks.reproductions.fits import Paper, Piece, measured
 from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.histogram_saving import SavedHistograms
@@ -147,7 +147,7 @@ def curves(
     for epsilon in size.epsilons:
         found = {
             method: accuracy_of(
-                fit_places(
+                fit_sites(
                     rows,
                     recipe=recipe,
                     epsilon=epsilon,
@@ -180,7 +180,7 @@ def shares(epsilon: float, repeat: int, size: Size) -> Iterator[Result]:
             for part in size.bounds_shares
         }
         for method, own in methods.items():
-            fitted = fit_places(
+            fitted = fit_sites(
                 tables,
                 epsilon=epsilon,
                 schema=mixture.schema(),
@@ -231,8 +231,8 @@ def _curve_claims(figure: str) -> list[Claim]:
             text=f"{text}, depth {depth}, epsilon {'above' if low else 'up to'} {_SMALL:g}",
             above=above,
             below=below,
-            where=lambda data, place, end=f"depth {depth}", low=low: (
-                data.endswith(end) and (place > _SMALL if low else place <= _SMALL)
+            where=lambda data, position, end=f"depth {depth}", low=low: (
+                data.endswith(end) and (position > _SMALL if low else position <= _SMALL)
             ),
             ours=ours,
         )

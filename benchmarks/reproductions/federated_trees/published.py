@@ -52,10 +52,10 @@ def published(figure: str, n_rows: int) -> list[Result]:
                 part=figure,
                 data=data,
                 method=METHODS[series],
-                x=f"{_FIRST + place * _STEP:g}",
+                x=f"{_FIRST + position * _STEP:g}",
                 measure=f"{PUBLISHED} accuracy",
                 value=height,
             )
-            for place, height in enumerate(heights)
+            for position, height in enumerate(heights)
         ]
     return found

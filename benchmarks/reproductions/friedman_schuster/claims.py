@@ -29,12 +29,12 @@ def _many(data: str, n_rows: float) -> bool:
     return data == TREES and n_rows == 50_000
 
 
-def _up_to(most: float, data: str, place: float) -> bool:
-    return place <= most
+def _up_to(most: float, data: str, position: float) -> bool:
+    return position <= most
 
 
-def _from(least: float, data: str, place: float) -> bool:
-    return place >= least
+def _from(least: float, data: str, position: float) -> bool:
+    return position >= least
 
 
 def _of(suffix: str, terms: str) -> list[Claim]:

@@ -45,7 +45,7 @@ class Domain:
 
     def names(self) -> list[str]:
         """Return the names of the columns."""
-        return [f"a{place}" for place in range(self.n_attributes)]
+        return [f"a{position}" for position in range(self.n_attributes)]
 
     def schema(self) -> dict[str, object]:
         """Return what is public: the whole domain."""
@@ -93,8 +93,8 @@ class Concept:
         else:
             branch = (column > self.threshold).astype(np.int64)
         labels = np.empty(len(X), dtype=np.int64)
-        for place, child in enumerate(self.children):
-            own = branch == place
+        for position, child in enumerate(self.children):
+            own = branch == position
             labels[own] = child.classify(X[own], domain)
         return labels
 
@@ -114,7 +114,7 @@ def _node(
     random: np.random.Generator,
     p_leaf: float,
 ) -> Concept:
-    free = [place for place in range(domain.n_attributes) if place not in used]
+    free = [position for position in range(domain.n_attributes) if position not in used]
     early = level >= _FIRST_LEAF_LEVEL and random.random() < p_leaf
     if depth == 0 or not free or early:
         return Concept(label=int(random.integers(domain.n_classes)))
@@ -132,7 +132,7 @@ def _node(
 def single_split(domain: Domain, attribute: int, threshold: float = 35.0) -> Concept:
     """One split whose branches have different classes."""
     n_branches = domain.n_values if attribute < domain.n_nominal else 2
-    leaves = [Concept(label=place % domain.n_classes) for place in range(n_branches)]
+    leaves = [Concept(label=position % domain.n_classes) for position in range(n_branches)]
     return Concept(attribute=attribute, threshold=threshold, children=leaves)
 
 

@@ -83,7 +83,7 @@ def histogram_predictions(
 ) -> np.ndarray:
     """Return what a private histogram on a cube grid predicts.
 
-    Every user adds Laplace noise to the one-hot cell and to the label at its place, with half of
+    Every user adds Laplace noise to the one-hot cell and to the label at its position, with half of
     epsilon each. PHIST (Berrett, Gyoerfi, Walk, 2021) divides where the noisy share of a cell is
     large enough; APHIST (Gyoerfi, Kroll, 2022) adds to the denominator instead. Both take the
     standard deviation of the noisy count for "enough", and predict the middle of the label range
@@ -98,13 +98,13 @@ def histogram_predictions(
         return [int(cell) for cell in bins.astype(object) @ sides]
 
     wanted = cells(X_test)
-    number = {cell: place for place, cell in enumerate(dict.fromkeys(wanted))}
+    number = {cell: position for position, cell in enumerate(dict.fromkeys(wanted))}
     counts, sums = np.zeros((2, len(number)))
     for cell, label in zip(cells(X), scale.labels(y).tolist(), strict=True):
-        place = number.get(cell)
-        if place is not None:
-            counts[place] += 1
-            sums[place] += label
+        position = number.get(cell)
+        if position is not None:
+            counts[position] += 1
+            sums[position] += label
     noise_scale = 4 / epsilon  # the vectors of two users differ by 2 in the first norm
     counts += _laplace_sums(random, len(y), noise_scale, len(number))
     sums += _laplace_sums(random, len(y), noise_scale, len(number))
@@ -137,12 +137,12 @@ def deconvolution_predictions(
     labels = scale.labels(y) + random.laplace(scale=2 * noise, size=len(y))
     points = scale.features(X_test)
     predicted = np.empty(len(points))
-    for place, point in enumerate(points):
+    for position, point in enumerate(points):
         u = (noisy - point) / bandwidth
         corrected = 1 - (noise / bandwidth) ** 2 * (u**2 - 1)
         weights = np.exp(-0.5 * (u**2).sum(axis=1)) * corrected.prod(axis=1)
         total = weights.sum()
-        predicted[place] = weights @ labels / total if total else 0.0
+        predicted[position] = weights @ labels / total if total else 0.0
     return scale.back(predicted)
 
 

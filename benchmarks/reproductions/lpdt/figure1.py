@@ -57,12 +57,12 @@ def measure(repeat: int) -> list[Result]:
                     Result(
                         part=_CURVE,
                         data=depth,
-                        x=f"{place:g}",
+                        x=f"{position:g}",
                         measure="prediction",
                         value=round(float(height), 4),
                         **own,
                     )
-                    for place, height in zip(_GRID[:, 0], predict(_GRID), strict=True)
+                    for position, height in zip(_GRID[:, 0], predict(_GRID), strict=True)
                 ]
     return rows
 
@@ -84,8 +84,8 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
             text=f"{label}: public rows help, against the best depth without them",
             above=f"{label}, {_WITH}",
             below=f"{label}, {_WITHOUT}",
-            where=lambda data, place: place == EPSILON,
-            below_where=lambda data, place, own=best[label]: place == own,
+            where=lambda data, position: position == EPSILON,
+            below_where=lambda data, position, own=best[label]: position == own,
             lower_is_better=True,
             ours=mechanism != "ratio",
         )

@@ -192,7 +192,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
                         above=f"{rule}, {label}",
                         below=kind,
                         data=name,
-                        where=lambda data, place, own=epsilon: place == own,
+                        where=lambda data, position, own=epsilon: position == own,
                         lower_is_better=True,
                         overlap=_OVERLAP,
                         ours=mechanism != "ratio",
@@ -213,9 +213,9 @@ def below_published(rows: Sequence[Result]) -> dict[str, tuple[int, int]]:
     found = {}
     for label, *_ in VARIANTS:
         cells = [
-            (epsilon, statistics.fmean(own) < PUBLISHED[name][2 * place + rank])
+            (epsilon, statistics.fmean(own) < PUBLISHED[name][2 * position + rank])
             for name in at_hand(rows)
-            for place, epsilon in enumerate(EPSILONS)
+            for position, epsilon in enumerate(EPSILONS)
             for rank, rule in enumerate(RULES)
             if (own := groups.get((name, f"{rule}, {label}", epsilon)))
         ]
@@ -256,13 +256,13 @@ def page(rows: Sequence[Result]) -> list[str]:
     ]
     lines += _beside_published(rows)
     groups = by_method(rows)
-    for place, epsilon in enumerate(EPSILONS):
-        lines += [f"## epsilon {epsilon:g}", "", *_table(groups, epsilon, place), ""]
+    for position, epsilon in enumerate(EPSILONS):
+        lines += [f"## epsilon {epsilon:g}", "", *_table(groups, epsilon, position), ""]
     lines += ["## What the signed cell gains", "", *_factors(groups), ""]
     return lines
 
 
-def _table(groups: Groups, epsilon: float, place: int) -> list[str]:
+def _table(groups: Groups, epsilon: float, position: int) -> list[str]:
     header = ["", "constant", "DT", "public DT"]
     for method in RULES:
         header += [f"{method} published", *(f"{method}, {label}" for label, *_ in VARIANTS)]
@@ -273,7 +273,7 @@ def _table(groups: Groups, epsilon: float, place: int) -> list[str]:
         for column in header[1:]:
             if column.endswith(" published"):
                 rank = list(RULES).index(column.split(" ")[0])
-                line.append(f"{PUBLISHED[name][2 * place + rank]:.3g}")
+                line.append(f"{PUBLISHED[name][2 * position + rank]:.3g}")
                 continue
             plain = column in ("constant", "DT", "public DT")
             values = groups.get((name, column, None if plain else epsilon))
@@ -308,7 +308,7 @@ def _factors(groups: Groups) -> list[str]:
     body = []
     for name in dict.fromkeys(name for name, *_ in groups):
         line = [name]
-        for (place, epsilon), (rank, method) in itertools.product(
+        for (position, epsilon), (rank, method) in itertools.product(
             enumerate(EPSILONS), enumerate(RULES)
         ):
             means = [
@@ -319,7 +319,7 @@ def _factors(groups: Groups) -> list[str]:
                     "paper's mechanism, default",
                 )
             ]
-            others = [PUBLISHED[name][2 * place + rank], *means[1:]]
+            others = [PUBLISHED[name][2 * position + rank], *means[1:]]
             line += [f"{other / means[0]:.2f}" for other in others]
         body.append(line)
     return lines + table(header, body)

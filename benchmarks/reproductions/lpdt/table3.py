@@ -73,7 +73,7 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
                     text=f"LPDT-M, {label}, below a tree on public rows, epsilon {epsilon:g}",
                     above=f"LPDT-M, {label}",
                     below="DT, public",
-                    where=lambda data, place, own=epsilon: place == own,
+                    where=lambda data, position, own=epsilon: position == own,
                     **shared,
                 )
             )
@@ -83,8 +83,8 @@ def claims(rows: Sequence[Result]) -> list[Claim]:
                     text=f"LPDT-M, {label}, at epsilon 4 below {kind} at 8",
                     above=f"LPDT-M, {label}",
                     below=kind,
-                    where=lambda data, place: place == EPSILONS[0],
-                    below_where=lambda data, place: place == EPSILONS[-1],
+                    where=lambda data, position: position == EPSILONS[0],
+                    below_where=lambda data, position: position == EPSILONS[-1],
                     **shared,
                 )
             )

@@ -84,7 +84,7 @@ class BoostingRows:
         return self.held.agreement
 
     @property
-    def holding(self) -> BoostingState:
+    def boosting(self) -> BoostingState:
         """The rows once they are binned."""
         check(isinstance(self.state, BoostingState))
         assert isinstance(self.state, BoostingState)
@@ -112,11 +112,11 @@ class BoostingRows:
         """Deal rows for an ensemble by this party's own coins."""
         check_shares(shares)
         coins = None if shares is None else self.held.draw_coins()
-        self.holding.deal(shares, coins)
+        self.boosting.deal(shares, coins)
         self.stage, self.branch = f"ensemble {self._n_deals}", ()
         self._n_deals += 1
         self._n_rounds = None if shares is None else len(shares)
-        # The rows that the holding has at hand are still those of a round of the last deal.
+        # The rows at hand are still those of a round of the last deal.
         self._taken = False
         self.n_nodes = self.last_leaves = 0
 
@@ -124,7 +124,7 @@ class BoostingRows:
         """Take up the rows of a round."""
         check(self.stage is not None and type(index) is int and index >= 0)
         check(self._n_rounds is None or index < self._n_rounds)
-        self.holding.take(index)
+        self.boosting.take(index)
         self.branch = () if self._n_rounds is None else (f"tree {index}",)
         self._taken = True
         self.n_nodes = self.last_leaves = 0
@@ -133,8 +133,8 @@ class BoostingRows:
         """Put the rows of the round into the root of a tree."""
         bound = getattr(self.loss, "gradient_bound", None)
         check(bound is not None and type(gradient_bound) is float and gradient_bound == bound)
-        check(self._taken and not len(self.holding.weights))
-        self.holding.enter_nodes(gradient_bound)
+        check(self._taken and not len(self.boosting.weights))
+        self.boosting.enter_nodes(gradient_bound)
         self.n_nodes = 1
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
@@ -143,14 +143,14 @@ class BoostingRows:
         check(self.n_nodes > 0 and feature.shape == split_bin.shape == (self.n_nodes,))
         check(feature.dtype == np.int32 and split_bin.dtype == np.uint8)
         check(bool(((feature >= 0) & (feature < n_features)).all()))
-        self.holding.nodes.split(feature, split_bin)
+        self.boosting.nodes.split(feature, split_bin)
         self.n_nodes *= 2
 
     def leaf_sums(self, query: Any) -> NDArray[np.int64]:
         """Answer what is asked of the leaves of a partition, whose values may be added next."""
         check(self._taken)
         self.last_leaves = 0
-        answer: NDArray[np.int64] = query.evaluate(self.holding)
+        answer: NDArray[np.int64] = query.evaluate(self.boosting)
         self.last_leaves = query.partition.n_leaves
         return answer
 
@@ -159,7 +159,7 @@ class BoostingRows:
         check(values.dtype == np.int64 and self.last_leaves > 0)
         check(values.shape == (self.loss.n_outputs, self.last_leaves))
         check_values(values)
-        self.holding.add(np.ascontiguousarray(values))
+        self.boosting.add(np.ascontiguousarray(values))
         self.last_leaves = 0
 
     def append(self, trees: Sequence[Tree]) -> None:
@@ -167,7 +167,7 @@ class BoostingRows:
         check(len(trees) == self.loss.n_outputs)
         for tree in trees:
             check_tree(tree, len(self.n_bins))
-        self.holding.append(tuple(trees))
+        self.boosting.append(tuple(trees))
 
 
 class UnusableMessageError(ValueError):

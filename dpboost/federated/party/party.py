@@ -197,7 +197,7 @@ class Party:
         generator = self._entropy.bit_generator
         return {
             "rows": self._rows,
-            "books": self._ledger.root,
+            "records": self._ledger.root,
             "noise": None if self._entropy.private else generator.state,
             "session": (self._session, self._chain, self._turn, self._last),
             "key": None if self._key is None else self._key.secret,
@@ -214,7 +214,7 @@ class Party:
             What `suspend` returned.
         """
         self._rows = state["rows"]
-        self._ledger.resume(state["books"])
+        self._ledger.resume(state["records"])
         if state["noise"] is not None:
             self._entropy.bit_generator.state = state["noise"]
         self._session, self._chain, self._turn, self._last = state["session"]
@@ -281,7 +281,7 @@ class Party:
         return m.Done(party=self._index)
 
     def _check_turn(self, turn: m.Step) -> None:
-        """Refuse everything but the next place of the session."""
+        """Refuse everything but the next position of the session."""
         if self._pairs is None or turn.session != self._session:
             raise _RefusalError(m.OTHER_SESSION)
         last = (-1, 0) if self._turn is None else (self._turn.number, self._turn.attempt)
@@ -297,7 +297,7 @@ class Party:
         if self._turn is not None and self._turn.number == ask.turn.number:
             return
         told = wire.encode(ask.orders)
-        # Whatever happens now, this place of the session is taken, and every later mask depends
+        # Whatever happens now, this position of the session is taken, and every later mask depends
         # on what was told: where parties were told different things, no sum comes out.
         self._turn = ask.turn
         self._chain = hashlib.sha256(self._chain + told).digest()
@@ -314,7 +314,9 @@ class Party:
         self._turn = ask.turn
         try:
             # All of them before the first is charged: one that is none costs nothing.
-            prepared = [self._prepare(asked, nonce, place) for place, asked in enumerate(ask.asked)]
+            prepared = [
+                self._prepare(asked, nonce, position) for position, asked in enumerate(ask.asked)
+            ]
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
         self._veil = None
@@ -328,7 +330,7 @@ class Party:
             raise _RefusalError(m.QUESTION) from None
         return m.Answers(party=self._index, turn=ask.turn, parts=parts)
 
-    def _prepare(self, asked: m.Asked, nonce: bytes, place: int) -> _Prepared:
+    def _prepare(self, asked: m.Asked, nonce: bytes, position: int) -> _Prepared:
         """Check a question and answer it, on the private side."""
         query = asked.query
         if not isinstance(asked.mechanism, _MECHANISMS):
@@ -347,7 +349,7 @@ class Party:
             mechanism = MaskedShare(
                 base=mechanism,
                 honest=self._agreement.honest,
-                pad=OneTimePad(lambda size: self._mask(nonce, place, size)),
+                pad=OneTimePad(lambda size: self._mask(nonce, position, size)),
                 whole=None if self._agreement.noise_seed is None else self._index == 0,
             )
         self._ledger.check(mechanism, sensitive, label=asked.label)
@@ -375,11 +377,11 @@ class Party:
             )
         return m.Released(outcome=outcome) if prepared.asked.each else m.Masked(words=outcome)
 
-    def _mask(self, nonce: bytes, place: int, size: int) -> NDArray[np.uint64]:
+    def _mask(self, nonce: bytes, position: int, size: int) -> NDArray[np.uint64]:
         """Return all masks of one array of a message."""
         assert self._pairs is not None
-        mask = self._pairs.mask(part_nonce(nonce, place), size)
-        return mask if self._veil is None else mask + self._veil.words(place, size)
+        mask = self._pairs.mask(part_nonce(nonce, position), size)
+        return mask if self._veil is None else mask + self._veil.words(position, size)
 
     # -- who is there ---------------------------------------------------------------------------
 

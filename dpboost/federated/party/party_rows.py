@@ -63,7 +63,7 @@ def read_rows(X: Any, agreement: Agreement) -> Table:
             "learn no lists of categories from their rows: declare them in the agreement's schema, "
             "Schema(categories=...)."
         )
-    if {place: list(values) for place, values in table.categorical.items()} != listed:
+    if {position: list(values) for position, values in table.categorical.items()} != listed:
         raise InvalidParameterError(
             "The columns of X that hold text or pandas categories must be those whose categories "
             "the agreement's schema lists as text."

@@ -170,8 +170,8 @@ class Agreement:
         """Columns that are read by position in their list of categories: those of text."""
         categories = self.declared.resolve(self.features).categories
         return {
-            place: list(values)
-            for place, values in categories.items()
+            position: list(values)
+            for position, values in categories.items()
             if any(isinstance(value, str) for value in values)
         }
 

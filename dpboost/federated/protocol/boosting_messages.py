@@ -101,15 +101,15 @@ class AskFineCounts:
     def at(self, rows: BoostingRows) -> Meant:
         """Return the question that is meant."""
         check(isinstance(self.bounds, dict))
-        places = list(self.bounds)
-        check(bool(places) and all(type(place) is int for place in places))
-        check(places == sorted(set(places)))
-        check(places[0] >= 0 and places[-1] < rows.held.table.n_features)
+        positions = list(self.bounds)
+        check(bool(positions) and all(type(position) is int for position in positions))
+        check(positions == sorted(set(positions)))
+        check(positions[0] >= 0 and positions[-1] < rows.held.table.n_features)
         check(type(self.units) is int and 1 <= self.units <= _LARGEST_UNITS)
         check(rows.taught is not None)
         fine = {
-            place: AffineBins(lower=low, upper=high, n_cells=N_CELLS, table=bytes(N_CELLS))
-            for place, (low, high) in self.bounds.items()
+            position: AffineBins(lower=low, upper=high, n_cells=N_CELLS, table=bytes(N_CELLS))
+            for position, (low, high) in self.bounds.items()
         }
         check(all(bins.n_cells == N_CELLS for bins in fine.values()))
         return Meant(query=FineCounts(fine=fine, zero_as_missing=False, units=self.units))
@@ -136,7 +136,7 @@ class AskLeafSums:
             hessian_share=self.hessian_share,
             norm="l2" if rows.agreement.delta > 0 else "l1",
         )
-        check(rows.holding is not None and rows.stage is not None)
+        check(rows.boosting is not None and rows.stage is not None)
         check(isinstance(self.nodes, Nodes))
         partition = self.nodes.partition(rows.n_bins)
         query = LeafSums(partition=partition, scale=scale, n_outputs=loss.n_outputs)

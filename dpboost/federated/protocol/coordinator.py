@@ -36,7 +36,7 @@ T = TypeVar("T")
 class Coordinator:
     """Asks parties for sums that arrive noisy, and tells them what was released.
 
-    It books every release in a ledger of its own, for the report; the parties do not rely on it.
+    It records every release in a ledger of its own, for the report; the parties do not rely on it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Coordinator:
 
     Notes
     -----
-    ``ledger.release(mechanism, coordinator.sensitive(question), label="...")`` books and then
+    ``ledger.release(mechanism, coordinator.sensitive(question), label="...")`` records and then
     obtains the noisy sum. ``coordinator.release([(mechanism, question), ...], label="...")`` does
     it for several questions in one exchange, as for the nodes of a level.
     ``ledger.release(mechanism, coordinator.each(question), label="...")`` obtains one outcome
@@ -330,14 +330,14 @@ class _Sums:
             [_asked(entry, distant, each=False) for entry, distant in drawn]
         )
         outcomes = []
-        for place, (_, distant) in enumerate(drawn):
+        for position, (_, distant) in enumerate(drawn):
             total = np.zeros(distant.shape, dtype=np.uint64)
-            for part in answered.parts[place]:
+            for part in answered.parts[position]:
                 if not isinstance(part, m.Masked) or part.words.shape != distant.shape:
                     raise RefusedError("An answer has another shape than its question.")
                 total += part.words
             if answered.seeds:
-                total -= remaining_masks(answered.seeds, answered.missing, place, distant.shape)
+                total -= remaining_masks(answered.seeds, answered.missing, position, distant.shape)
             outcomes.append(total.view(np.int64))
         return outcomes
 

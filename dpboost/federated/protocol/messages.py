@@ -46,7 +46,7 @@ def _is_tuple_of(kind: type, parts: Any) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """The place of a message in a session: nobody answers one place with two contents.
+    """The position of a message in a session: nobody answers one position with two contents.
 
     Parameters
     ----------

@@ -149,9 +149,9 @@ class SelfMask:
         self._own = secrets.token_bytes(SEED_BYTES)
         self._agreed: tuple[int, ...] | None = None
 
-    def words(self, place: int, size: int) -> NDArray[np.uint64]:
+    def words(self, position: int, size: int) -> NDArray[np.uint64]:
         """Return the party's own mask of an array of the message."""
-        return own_words(self._own, place, size)
+        return own_words(self._own, position, size)
 
     def settle(self, present: Present, index: int, least: int) -> None:
         """Take note of who is there, once for a message.
@@ -172,24 +172,27 @@ class SelfMask:
         """Return the keys of the masks to be taken off."""
         missing = [other for other in range(n_parties) if other not in present.parties]
         shared = tuple(
-            tuple(pairs.seed(other, part_nonce(self.nonce, place)) for place in range(self.n_parts))
+            tuple(
+                pairs.seed(other, part_nonce(self.nonce, position))
+                for position in range(self.n_parts)
+            )
             for other in missing
         )
         return Seeds(party=index, own=self._own, shared=shared)
 
 
-def part_nonce(nonce: bytes, place: int) -> bytes:
+def part_nonce(nonce: bytes, position: int) -> bytes:
     """Return what the masks of one array of a message are bound to."""
-    return nonce + place.to_bytes(8, "big")
+    return nonce + position.to_bytes(8, "big")
 
 
-def own_words(seed: bytes, place: int, size: int) -> NDArray[np.uint64]:
+def own_words(seed: bytes, position: int, size: int) -> NDArray[np.uint64]:
     """Return a party's own mask of an array of a message."""
-    return stream(hmac.digest(seed, place.to_bytes(8, "big"), hashlib.sha256), size)
+    return stream(hmac.digest(seed, position.to_bytes(8, "big"), hashlib.sha256), size)
 
 
 def remaining_masks(
-    seeds: Mapping[int, Seeds], missing: Sequence[int], place: int, shape: tuple[int, ...]
+    seeds: Mapping[int, Seeds], missing: Sequence[int], position: int, shape: tuple[int, ...]
 ) -> NDArray[np.uint64]:
     """Return what is left of the masks in the sum over the parties that are there.
 
@@ -199,7 +202,7 @@ def remaining_masks(
         What each of them has revealed.
     missing : sequence of int
         The others, in ascending order.
-    place : int
+    position : int
         Array of the message.
     shape : tuple of int
         Its shape.
@@ -207,9 +210,9 @@ def remaining_masks(
     size = int(np.prod(shape, dtype=np.int64))
     total = np.zeros(size, dtype=np.uint64)
     for index, own in seeds.items():
-        total += own_words(own.own, place, size)
+        total += own_words(own.own, position, size)
         for other, keys in zip(missing, own.shared, strict=True):
-            total += pair_words(index, other, keys[place], size)
+            total += pair_words(index, other, keys[position], size)
     return total.reshape(shape)
 
 

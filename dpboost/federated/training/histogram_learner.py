@@ -34,7 +34,7 @@ class HistogramLearner:
 
     Deviation: the papers choose each split by an exponential mechanism over exact gains, and
     release clipped leaves. Both need exact sums over all rows, which nobody has here. In their
-    place are two sums that parties can give: gradient sums and counts of all cells of all features
+    site are two sums that parties can give: gradient sums and counts of all cells of all features
     of a level, charged for every feature (`privacy.level_sums.level_sums`), from which the best
     split is read off; and noisy sums and counts of the leaves, whose steps are shrunk by what is
     known of their noise and clipped as the papers clip. Schedules, filter, clips, and the parts

@@ -71,7 +71,7 @@ def _sent(query: Any) -> Any:
     if isinstance(query, (ClassSizes, MeanAndRows)) and query.weighting is None:
         return b.AskStart()
     if isinstance(query, FineCounts) and not query.zero_as_missing:
-        bounds = {place: (bins.lower, bins.upper) for place, bins in query.fine.items()}
+        bounds = {position: (bins.lower, bins.upper) for position, bins in query.fine.items()}
         return b.AskFineCounts(bounds=bounds, units=query.units)
     if isinstance(query, LeafSums):
         scale = query.scale

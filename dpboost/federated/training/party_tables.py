@@ -66,10 +66,10 @@ def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, .
         columns = getattr(table, "columns", None)
         own = None if columns is None else [str(name) for name in columns]
         found.append(column_names(None, table.shape[1], own))
-    for place, names in enumerate(found):
+    for position, names in enumerate(found):
         if names != found[0]:
             raise InvalidParameterError(
-                f"{owner}.fit: the columns of party {place} differ from those of party 0. All "
+                f"{owner}.fit: the columns of party {position} differ from those of party 0. All "
                 "parties give the same columns, in the same order."
             )
     return found[0]

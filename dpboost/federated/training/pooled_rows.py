@@ -1,4 +1,4 @@
-"""Several places of rows in one process, which may be added up: simulation with a trusted sum."""
+"""Several sites of rows in one process, which may be added up: simulation with a trusted sum."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dpboost.privacy.queries import CategoryCountQuery, Command, Query, SumQuery
 from dpboost.privacy.sensitive import Sensitive
 
 
-class Places:
-    """Rows at several places whose answers one process adds up before the noise is drawn.
+class Sites:
+    """Rows at several sites whose answers one process adds up before the noise is drawn.
 
     The law of all that is released is the one that parties have whose shares of the noise add up
     to what is charged, without keys, masks and messages.
@@ -23,11 +23,11 @@ class Places:
     Parameters
     ----------
     rows : sequence of object
-        The private state of each place.
+        The private state of each site.
 
     Privacy
     -------
-    This process sees the rows of all places: it must be trusted by all of them.
+    This process sees the rows of all sites: it must be trusted by all of them.
     """
 
     def __init__(self, rows: Sequence[Any]) -> None:
@@ -41,7 +41,7 @@ class Places:
         return total
 
     def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
-        """Return counts over the rows of all places, on the private side."""
+        """Return counts over the rows of all sites, on the private side."""
         counts = [query.count(rows) for rows in self._rows]
         return [sum(columns, Counter()) for columns in zip(*counts, strict=True)]
 
@@ -50,7 +50,7 @@ class Places:
         return Sensitive(self.exact(query), query.bounds(neighbours), query.unit)
 
     def each(self, query: Query, neighbours: Neighbours) -> Sensitive:
-        """Return the answers of all places, one after the other on the first axis.
+        """Return the answers of all sites, one after the other on the first axis.
 
         A row moves one of them, as if it were the only one.
         """
@@ -58,5 +58,5 @@ class Places:
         return Sensitive(answers, query.bounds(neighbours), query.unit)
 
     def apply(self, order: Command) -> None:
-        """Have an order carried out at every place."""
+        """Have an order carried out at every site."""
         self._rows = [order.execute(rows) for rows in self._rows]

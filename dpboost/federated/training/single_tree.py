@@ -176,8 +176,8 @@ def agreed_inputs(agreement: Agreement) -> Inputs:
     names = tuple(lightgbm_name(name) for name in agreement.features)
     schema = agreement.declared.resolve(agreement.features)
     listed = {
-        place
-        for place, values in schema.categories.items()
+        position
+        for position, values in schema.categories.items()
         if any(isinstance(value, str) for value in values)
     }
     return Inputs(
@@ -209,7 +209,7 @@ def check_agreement(agreement: Agreement, owner: str) -> FitRequest:
 def check_declared(schema: ResolvedSchema, owner: str) -> None:
     """Raise unless a schema says everything: parties learn nothing from their rows beforehand."""
     known = {*schema.bounds, *schema.edges, *schema.categories}
-    missing = [name for place, name in enumerate(schema.feature_names) if place not in known]
+    missing = [name for position, name in enumerate(schema.feature_names) if position not in known]
     if missing:
         raise InvalidParameterError(
             f"The 'schema' parameter of {owner} must declare bounds, edges or categories of every "

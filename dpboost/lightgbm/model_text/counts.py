@@ -96,9 +96,15 @@ def _grid_shares(nodes: Nodes, binner: Binner) -> NDArray[np.float64]:
     the same.
     """
     reach = np.empty((nodes.n_nodes, SET_WORDS), dtype=np.uint64)
-    # The last one is the whole grid, for trees of one leaf: their place is -1.
+    # The last one is the whole grid, for trees of one leaf: their position is -1.
     share = np.ones(2 * nodes.n_nodes + 1)
     forest_walk.share_grid(
-        nodes.order, nodes.node_place, nodes.feature, nodes.left_bins, binner.n_bins, reach, share
+        nodes.order,
+        nodes.node_position,
+        nodes.feature,
+        nodes.left_bins,
+        binner.n_bins,
+        reach,
+        share,
     )
-    return share[nodes.leaf_place]
+    return share[nodes.leaf_position]

@@ -140,9 +140,9 @@ def find_report(text: str) -> str | None:
             if line.startswith(KEPT_KEY):
                 return REPORT_KEY + line[len(KEPT_KEY) :].rstrip("\r")
     for end in ("\nend of parameters", "\nend of trees"):
-        place = text.rfind(end)
-        if place >= 0:
-            lines = text[place:].split("\n")
+        position = text.rfind(end)
+        if position >= 0:
+            lines = text[position:].split("\n")
             found = [line.rstrip("\r") for line in lines if line.startswith(REPORT_KEY)]
             return found[0] if found else None
     return None

@@ -41,8 +41,8 @@ class Nodes:
     node_start: NDArray[np.int32]
     leaf_start: NDArray[np.int32]
     order: NDArray[np.int32]
-    node_place: NDArray[np.int32]
-    leaf_place: NDArray[np.int32]
+    node_position: NDArray[np.int32]
+    leaf_position: NDArray[np.int32]
 
     @property
     def n_nodes(self) -> int:
@@ -52,7 +52,7 @@ class Nodes:
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return len(self.leaf_place)
+        return len(self.leaf_position)
 
 
 def lay_out(trees: Sequence[Tree]) -> Nodes:
@@ -74,10 +74,10 @@ def lay_out(trees: Sequence[Tree]) -> Nodes:
     np.concatenate([tree.left_bins for tree in trees], out=left_bins)
     np.concatenate([tree.left for tree in trees], out=left)
     np.concatenate([tree.right for tree in trees], out=right)
-    order, node_place = np.empty((2, n_nodes), dtype=np.int32)
-    leaf_place = np.empty(n_leaves, dtype=np.int32)
+    order, node_position = np.empty((2, n_nodes), dtype=np.int32)
+    leaf_position = np.empty(n_leaves, dtype=np.int32)
     if not forest_walk.order_nodes(
-        node_start, leaf_start, left, right, order, node_place, leaf_place
+        node_start, leaf_start, left, right, order, node_position, leaf_position
     ):
         raise InvalidParameterError(
             "The children of a tree must reach each of its nodes and leaves exactly once."
@@ -90,8 +90,8 @@ def lay_out(trees: Sequence[Tree]) -> Nodes:
         node_start=node_start,
         leaf_start=leaf_start,
         order=order,
-        node_place=node_place,
-        leaf_place=leaf_place,
+        node_position=node_position,
+        leaf_position=leaf_position,
     )
 
 

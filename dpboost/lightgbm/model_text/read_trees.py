@@ -20,7 +20,7 @@ class TextTree:
     ----------
     feature : ndarray of shape (n_nodes,), int64
     threshold : ndarray of shape (n_nodes,), float64
-        Of a number the largest value that goes left; of categories the place of their set.
+        Of a number the largest value that goes left; of categories the position of their set.
     decision_type : ndarray of shape (n_nodes,), int64
         Bit 0: categories. Bit 1: what is missing goes left. Bits 2 and 3: nothing, zeros or NaN are
         missing.

@@ -128,8 +128,8 @@ def _node_sums(
     node_counts, node_values = np.empty(nodes.n_nodes, dtype=np.int64), np.empty(nodes.n_nodes)
     forest_walk.add_up(
         nodes.order,
-        nodes.node_place,
-        nodes.leaf_place,
+        nodes.node_position,
+        nodes.leaf_position,
         counts,
         values,
         below_counts,

@@ -3,7 +3,7 @@
 K. Wang, T. Dick and M.-F. Balcan, "Scalable and Provably Accurate Algorithms for Differentially
 Private Distributed Decision Tree Learning", 2020, the algorithm DP-TopDown with the subroutines
 that they call NoisyCounts and LocalRNM. Everything that is computed comes from sums of noisy
-counts and from private choices of the places, so that the rows may lie at parties that show
+counts and from private choices of the sites, so that the rows may lie at parties that show
 neither.
 
 Deviations, each of which makes the stated guarantee true or its noise smaller:
@@ -16,8 +16,8 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * LocalRNM chooses by permute-and-flip or the exponential mechanism on unnormalised scores, and
   never by a noisy maximum. Splits on one feature share one histogram with cells between their
   borders;
-* the noise of a sum is drawn once, in shares, where the places can add up in secret; the paper
-  adds it at every place, which the number of colluding places asks for only in the worst case;
+* the noise of a sum is drawn once, in shares, where the sites can add up in secret; the paper
+  adds it at every site, which the number of colluding sites asks for only in the worst case;
 * a depth is appraised at once and the best-first order is taken afterwards: what a node releases
   does not depend on when it is asked, and a depth takes one exchange of messages;
 * the number of rows is the released size of the root;
@@ -69,7 +69,7 @@ SIZE, SPLIT = Fraction(1, 2), Fraction(1, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class SummedTopDown:
-    """Growth by released gains from sums over places.
+    """Growth by released gains from sums over sites.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 H. Gubler, "Secure and Interpretable: Federated Differentially Private Decision Trees", EPFL 2023,
 Algorithm 5 and its form with the node splitting of Algorithm 6. Everything that is computed comes
-from noisy sums over the places.
+from noisy sums over the sites.
 
 Deviations, each of which makes the stated guarantee true or its noise smaller:
 

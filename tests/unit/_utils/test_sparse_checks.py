@@ -27,11 +27,11 @@ def cells(layout, kind=sp.coo_matrix):
     return kind(CELLS.copy()).asformat(layout)
 
 
-def with_index(layout, name, place, value):
+def with_index(layout, name, position, value):
     """A matrix of which one index is another."""
     X = cells(layout)
     index = getattr(X, name).copy()
-    index[place] = value
+    index[position] = value
     setattr(X, name, index)
     return X
 
@@ -127,7 +127,7 @@ def test_sound_matrices_are_read(layout, kind):
     np.testing.assert_array_equal(checked_sparse(X).toarray(), DENSE)
     table = read_table(X)
     np.testing.assert_array_equal(
-        np.stack([table.column(place) for place in range(8)], axis=1), DENSE
+        np.stack([table.column(position) for position in range(8)], axis=1), DENSE
     )
 
 
@@ -140,7 +140,7 @@ def test_long_indices_and_repeated_cells_are_read():
     for X in (twice, twice.tocsr(), twice.tocsc()):
         table = read_table(X)
         np.testing.assert_allclose(
-            np.stack([table.column(place) for place in range(8)], axis=1), DENSE
+            np.stack([table.column(position) for position in range(8)], axis=1), DENSE
         )
 
 
@@ -154,7 +154,7 @@ def test_what_a_matrix_remembers_of_its_indices_is_not_believed():
         np.add.at(expected[row], X.indices[own], X.data[own])
     table = read_table(X)
     np.testing.assert_array_equal(
-        np.stack([table.column(place) for place in range(8)], axis=1), expected
+        np.stack([table.column(position) for position in range(8)], axis=1), expected
     )
 
 
@@ -187,7 +187,7 @@ def subset_of_lightgbm():
     return lightgbm.Dataset(damaged_coo(), free_raw_data=False).subset([1, 2])
 
 
-PLACES = {
+POSITIONS = {
     "fit": lambda: DPBoostClassifier(verbosity=-1).fit(damaged_coo(), np.arange(60) % 2),
     "conform": lambda: conform(
         damaged_coo(),
@@ -199,8 +199,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("use", PLACES.values(), ids=PLACES)
-def test_every_place_that_takes_a_matrix_checks_it(use):
+@pytest.mark.parametrize("use", POSITIONS.values(), ids=POSITIONS)
+def test_every_position_that_takes_a_matrix_checks_it(use):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(InvalidParameterError, match="is damaged"):

@@ -67,7 +67,7 @@ def public_facts(loss, *, n_rows, given):
     )
 
 
-def trees_of(recipe, loss, bins, labels, hyper, books):
+def trees_of(recipe, loss, bins, labels, hyper, records):
     algorithm = ALGORITHMS.find(recipe, "test")
     facts = public_facts(loss, n_rows=None, given=hyper)
     setting = Setting(
@@ -83,7 +83,7 @@ def trees_of(recipe, loss, bins, labels, hyper, books):
         LocalRows(BoostingState(bins, labels, present, loss, layout(), Threads(2))), layout()
     )
     loop = algorithm.build(setting)
-    return loop.boost(rows, budget=math.inf, ledger=books, on_tree=lambda: None)
+    return loop.boost(rows, budget=math.inf, ledger=records, on_tree=lambda: None)
 
 
 def squared_gradients(loss):
@@ -99,7 +99,7 @@ def squared_gradients(loss):
 def logistic_gradients(scores, labels):
     """Gradients of the loss itself: its table is one unit off a rounded exponential at times."""
     rows = np.arange(len(scores), dtype=np.int32)
-    gradients = LogisticLoss().words(scores, labels, rows) >> 32
+    gradients = LogisticLoss().packed_gradients(scores, labels, rows) >> 32
     exact = 1 / (1 + np.exp(-scores * 2.0**-20)) - labels
     assert np.abs(gradients / 65536 - exact).max() < 2.0**-16
     return gradients, np.ones(len(scores), dtype=bool)
@@ -133,7 +133,7 @@ def test_squared_loss_equals_the_reference(recipe, per_ensemble, seed, monkeypat
             "trees_per_ensemble": per_ensemble,
         }
     )
-    books = ledger()
+    records = ledger()
     # Public coins, so that the reference can deal the same rows.
     row = np.arange(400)
     sizes = {"seq": [1] * n_trees, "dpboost": [3, 3, 1], "para": [n_trees]}[recipe]
@@ -163,7 +163,7 @@ def test_squared_loss_equals_the_reference(recipe, per_ensemble, seed, monkeypat
         clip_of_tree=clips,
         leaf_to_score=lambda leaf: round(leaf * round(loss.half_width / loss.unit)),
     )
-    assert_same(trees_of(recipe, loss, bins, labels, hyper, books), expected)
+    assert_same(trees_of(recipe, loss, bins, labels, hyper, records), expected)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -230,14 +230,14 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         ),
         layout(),
     )
-    books = ledger(Fraction(12))
+    records = ledger(Fraction(12))
     trees = algorithm.build(setting).boost(
-        rows, budget=Fraction(12), ledger=books, on_tree=lambda: None, watch=watcher
+        rows, budget=Fraction(12), ledger=records, on_tree=lambda: None, watch=watcher
     )
     assert [seen[0] for seen in watcher.seen] == list(trees)
     assert len(trees) == 3
     spent = Fraction(4) if recipe == "dpboost" else Fraction(3)
-    assert books.spent == spent
+    assert records.spent == spent
     largest = [np.abs(tree.leaf_value).max() * loss.unit for tree in trees]
     assert largest[2] < 1e-6 < largest[0]
 

@@ -91,12 +91,12 @@ def training_rows(loss, n_threads=1, present=None):
     )
 
 
-def run(rows, steps, books, n_rounds, share=1):
+def run(rows, steps, records, n_rounds, share=1):
     trees = []
     for number in range(n_rounds):
-        rows.deal(ALL, books)
-        with books.sequential(f"round {number}"):
-            grown = steps.learn(rows.take(0), 0, budget=books.capacity * share, ledger=books)
+        rows.deal(ALL, records)
+        with records.sequential(f"round {number}"):
+            grown = steps.learn(rows.take(0), 0, budget=records.capacity * share, ledger=records)
         rows.append(grown)
         trees += grown
     return trees
@@ -140,10 +140,10 @@ def test_without_noise_a_round_is_a_newton_step_in_every_leaf(name, clip):
 @pytest.mark.parametrize("name", LOSSES)
 def test_scores_that_rounds_keep_are_those_of_the_trees(name):
     loss = LOSSES[name]
-    rows, books = training_rows(loss), ledger()
-    trees = run(rows, learner(loss), books, 5)
+    rows, records = training_rows(loss), ledger()
+    trees = run(rows, learner(loss), records, 5)
     # A round of some rows needs the scores of these up to date; dealt to one round, that is all.
-    rows.deal(EnsemblePlan(n_trees=1, shares=(Fraction(1),)), books)
+    rows.deal(EnsemblePlan(n_trees=1, shares=(Fraction(1),)), records)
     rows.take(0)
     moved = sum(scores_of(tree, rows.source._rows.bins) for tree in trees)
     assert np.abs(moved).max() > 0
@@ -167,10 +167,10 @@ def test_rows_that_take_no_part_leave_no_trace():
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_round_is_one_release_of_its_whole_budget(delta):
-    loss, books = LOSSES["squared"], ledger(2.0, delta)
-    run(training_rows(loss), learner(loss), books, 4, Fraction(1, 4))
-    assert [entry.label for entry in books.entries] == ["leaf sums"] * 4
-    assert books.spent == books.capacity
+    loss, records = LOSSES["squared"], ledger(2.0, delta)
+    run(training_rows(loss), learner(loss), records, 4, Fraction(1, 4))
+    assert [entry.label for entry in records.entries] == ["leaf sums"] * 4
+    assert records.spent == records.capacity
 
 
 def test_threads_change_nothing():

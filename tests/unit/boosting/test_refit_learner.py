@@ -14,10 +14,10 @@ NOMINAL = np.array([0, 0, 0, 2], dtype=np.uint8)
 
 def leaves(partition, bins: np.ndarray) -> np.ndarray:
     """Leaf of each row of bins, by the table."""
-    place = np.zeros(len(bins), dtype=np.int64)
+    position = np.zeros(len(bins), dtype=np.int64)
     for own, feature in enumerate(partition.features):
-        place += partition.steps[own, bins[:, feature]]
-    return partition.table[place]
+        position += partition.steps[own, bins[:, feature]]
+    return partition.table[position]
 
 
 NOISE = LeafNoise(

@@ -77,9 +77,9 @@ def training_rows(bins, labels, present=None, loss=LOSS):
     )
 
 
-def histogram(rows, index, books, gradient_bound=1.0):
+def histogram(rows, index, records, gradient_bound=1.0):
     """Sums and counts of the root of one tree, as the criterion sees them."""
-    data = rows.take(index).node_statistics(gradient_bound, books.neighbours)
+    data = rows.take(index).node_statistics(gradient_bound, records.neighbours)
     seen.clear()
     data.split_scores(Recorder(hessian=1.0, reg_lambda=0.1, gradient_limit=65536))
     return seen[0]
@@ -114,9 +114,9 @@ def assert_histogram(found, wanted):
 
 def test_a_tree_without_shares_takes_every_row():
     bins, labels = table()
-    rows, books = training_rows(bins, labels), ledger()
-    rows.deal(ALL, books)
-    found = histogram(rows, 0, books)
+    rows, records = training_rows(bins, labels), ledger()
+    rows.deal(ALL, records)
+    found = histogram(rows, 0, records)
     gradients = gradients_of(LOSS.start_units, labels)
     assert_histogram(found, expected(bins, gradients, np.arange(N_ROWS)))
 
@@ -124,14 +124,14 @@ def test_a_tree_without_shares_takes_every_row():
 @pytest.mark.parametrize("plan", [THREE, HALF_UNUSED])
 def test_every_row_is_in_the_tree_of_its_coin_and_in_no_other(plan):
     bins, labels = table()
-    rows, books = training_rows(bins, labels), ledger()
-    rows.deal(plan, books)
+    rows, records = training_rows(bins, labels), ledger()
+    rows.deal(plan, records)
     coins = ledger().row_coins().blocks(plan.shares, N_ROWS)  # the same seed, the same key
     gradients = gradients_of(LOSS.start_units, labels)
     taken = 0
     for index in range(plan.n_trees):
         members = np.flatnonzero(coins == index)
-        found = histogram(rows, index, books)
+        found = histogram(rows, index, records)
         assert_histogram(found, expected(bins, gradients, members))
         taken += len(members)
     assert taken == N_ROWS if plan is THREE else 0 < taken < N_ROWS
@@ -139,28 +139,28 @@ def test_every_row_is_in_the_tree_of_its_coin_and_in_no_other(plan):
 
 def test_each_ensemble_deals_anew_and_returns_to_all_rows():
     bins, labels = table()
-    rows, books = training_rows(bins, labels), ledger()
+    rows, records = training_rows(bins, labels), ledger()
     found = []
     for _ in range(2):
-        rows.deal(THREE, books)
-        found.append(histogram(rows, 0, books))
+        rows.deal(THREE, records)
+        found.append(histogram(rows, 0, records))
     assert not np.array_equal(found[0][1], found[1][1])
-    rows.deal(ALL, books)
-    assert histogram(rows, 0, books)[1].sum() == 2 * N_ROWS
+    rows.deal(ALL, records)
+    assert histogram(rows, 0, records)[1].sum() == 2 * N_ROWS
 
 
 def test_scores_are_up_to_date_however_late_a_row_is_asked_for():
     bins, labels = table()
-    rows, books = training_rows(bins, labels), ledger()
+    rows, records = training_rows(bins, labels), ledger()
     scores = np.full(N_ROWS, LOSS.start_units)
     for step in range(6):
-        rows.deal(THREE, books)
-        histogram(rows, step % 3, books)
+        rows.deal(THREE, records)
+        histogram(rows, step % 3, records)
         left, right = 1000 * (step + 1), -3000 * (step + 1)
         rows.append((stump(left, right),))
         scores += np.where(bins[0] <= 1, left, right)
-    rows.deal(ALL, books)
-    found = histogram(rows, 0, books)
+    rows.deal(ALL, records)
+    found = histogram(rows, 0, records)
     assert_histogram(found, expected(bins, gradients_of(scores, labels), np.arange(N_ROWS)))
 
 
@@ -168,21 +168,21 @@ def test_rows_of_no_class_leave_no_trace():
     bins, labels = table()
     present = np.arange(N_ROWS) % 3 != 0
     classes = (labels > 0).astype(np.int64)
-    books = ledger()
+    records = ledger()
     whole = training_rows(bins, classes, present, LogisticLoss())
     part = training_rows(
         np.ascontiguousarray(bins[:, present]), classes[present], loss=LogisticLoss()
     )
-    whole.deal(ALL, books)
-    part.deal(ALL, books)
-    assert_histogram(histogram(whole, 0, books), histogram(part, 0, books))
+    whole.deal(ALL, records)
+    part.deal(ALL, records)
+    assert_histogram(histogram(whole, 0, records), histogram(part, 0, records))
 
 
 def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
     bins, labels = table()
-    rows, books = training_rows(bins, labels), ledger()
-    rows.deal(ALL, books)
-    found = histogram(rows, 0, books, gradient_bound=0.25)
+    rows, records = training_rows(bins, labels), ledger()
+    rows.deal(ALL, records)
+    found = histogram(rows, 0, records, gradient_bound=0.25)
     gradients = gradients_of(LOSS.start_units, labels)
     kept = np.flatnonzero(np.abs(labels - LOSS.start_units) <= 0.25 * LOSS.half_units)
     assert 0 < len(kept) < N_ROWS
@@ -191,16 +191,16 @@ def test_the_filter_drops_rows_with_large_gradients_and_nobody_else():
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
-    rows, books = training_rows(*table()), ledger(neighbours)
-    rows.deal(ALL, books)
-    data = rows.take(0).node_statistics(1.0, books.neighbours)
+    rows, records = training_rows(*table()), ledger(neighbours)
+    rows.deal(ALL, records)
+    data = rows.take(0).node_statistics(1.0, records.neighbours)
     criterion = GradientGain(hessian=1.0, reg_lambda=0.1, gradient_limit=65536)
     assert data.split_scores(criterion).bounds == (criterion.bound(neighbours),)
 
 
 def test_a_question_that_is_asked_twice_gets_the_same_answer():
     bins, labels = table()
-    books = ledger()
+    records = ledger()
     grid = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
     scale = SumScale(
         gradient_limit=1.0,
@@ -212,12 +212,12 @@ def test_a_question_that_is_asked_twice_gets_the_same_answer():
     )
     for plan in (ALL, THREE):
         rows = training_rows(bins, labels)
-        rows.deal(plan, books)
+        rows.deal(plan, records)
         for seed in range(3):
             partition = grid.random(np.array([0, 1], np.int32), 3, np.random.default_rng(seed))
             taken = rows.take(0)
             first, second = (
-                _reveal(taken.leaf_sums(partition, scale, books.neighbours)) for _ in range(2)
+                _reveal(taken.leaf_sums(partition, scale, records.neighbours)) for _ in range(2)
             )
             assert first.any()
             assert np.array_equal(first, second)

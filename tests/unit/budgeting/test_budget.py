@@ -25,7 +25,7 @@ from dpboost import (
     DPTreeClassifier,
     InvalidParameterError,
 )
-from dpboost.budgeting.books import BudgetLine, spent
+from dpboost.budgeting.budget_records import BudgetLine, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
@@ -90,7 +90,7 @@ def test_ten_tenths_of_a_float_are_the_whole(rows) -> None:
         tree().fit(rows[0], rows[1] > 0, budget=budget, fraction=1e-3)
 
 
-def test_a_refused_fit_draws_and_books_nothing(rows, monkeypatch) -> None:
+def test_a_refused_fit_draws_and_records_nothing(rows, monkeypatch) -> None:
     budget = gaussian()
     regressor().fit(*rows, budget=budget, fraction=0.7)
     drawn = []
@@ -306,7 +306,7 @@ def test_a_refund_on_an_exception_would_be_found(rows, monkeypatch) -> None:
         try:
             return fit(self, X, y, **given)
         except _StopError:
-            given["budget"]._books.lines.pop()
+            given["budget"]._records.lines.pop()
             raise
 
     monkeypatch.setattr(DPBoostRegressor, "fit", refunding)
@@ -325,7 +325,7 @@ def test_inside_a_block_every_fit_says_its_fraction(rows) -> None:
             lambda: dpboost.cv({}, dpboost.Dataset(*rows)),
             lambda: dpboost.LPDTRegressor().fit(*rows),
         ):
-            with pytest.raises(InvalidParameterError, match="books nothing in a dpboost.Budget"):
+            with pytest.raises(InvalidParameterError, match="records nothing in a dpboost.Budget"):
                 refused()
     assert budget.left == {"Gaussian": Fraction(1, 2)}
     with pytest.raises(InvalidParameterError, match="one of a budget"):
@@ -650,7 +650,7 @@ def test_of_disjoint_parts_the_dearest_counts(lines, total) -> None:
 def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     X, y = rows
     budget = gaussian()
-    budget.save(tmp_path / "books")
+    budget.save(tmp_path / "records")
     north, south = budget.disjoint("north"), budget.disjoint("south")
     first = regressor().fit(X[:200], y[:200], budget=north, fraction=0.7)
     regressor().fit(X[200:], y[200:], budget=south, fraction=0.6)
@@ -660,7 +660,7 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     with pytest.raises(BudgetExceededError):
         regressor().fit(X[:200], y[:200], budget=north, fraction=0.2)
     regressor().fit(X[200:], y[200:], budget=south, fraction=0.2)
-    again = Budget.load(tmp_path / "books")
+    again = Budget.load(tmp_path / "records")
     assert again.lines == budget.lines
     assert again.left == budget.left == {"Gaussian": 0}
     with pytest.raises(InvalidParameterError, match="'table'"):

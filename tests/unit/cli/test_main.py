@@ -182,7 +182,7 @@ def test_a_model_lacks_no_column(folder, capsys):
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["audit"]])
-def test_help_teaches(command, capsys):
+def test_help_shows_an_example(command, capsys):
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])
     assert left.value.code == 0

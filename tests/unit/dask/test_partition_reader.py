@@ -10,7 +10,7 @@ import scipy.sparse
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
 from dpboost import InvalidParameterError  # noqa: E402
-from dpboost.dask.partition_reader import Part, Place, Reader  # noqa: E402
+from dpboost.dask.partition_reader import Part, Reader, Site  # noqa: E402
 from dpboost.schema import Schema  # noqa: E402
 from dpboost.training.inputs import Reading  # noqa: E402
 from dpboost.training.objective import ObjectiveRequest  # noqa: E402
@@ -29,9 +29,9 @@ def reader(task="regression", key=b"k" * 32):
     )
 
 
-def changed(array, place, value):
+def changed(array, position, value):
     copy = array.copy()
-    copy[place] = value
+    copy[position] = value
     return copy
 
 
@@ -64,20 +64,20 @@ def test_a_fingerprint_is_that_of_these_rows_alone(part, other):
 
 
 def test_other_rows_are_refused_when_a_partition_is_read_again():
-    place = Place(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
-    assert reader().read(Part(X=X, y=Y), place).first_row == 7
+    site = Site(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
+    assert reader().read(Part(X=X, y=Y), site).first_row == 7
     with pytest.raises(InvalidParameterError, match="held other rows") as found:
-        reader().read(Part(X=changed(X, (2, 2), 0.0), y=Y), place)
+        reader().read(Part(X=changed(X, (2, 2), 0.0), y=Y), site)
     assert "stays charged" in str(found.value)
 
 
 def test_labels_are_read_without_their_table():
-    place = Place(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
-    rows = reader().read(Part(X=None, y=Y, weight=None), place)
+    site = Site(partition=0, first_row=7, fingerprint=reader().fingerprint(Part(X=X, y=Y)))
+    rows = reader().read(Part(X=None, y=Y, weight=None), site)
     assert rows.table is None
     np.testing.assert_array_equal(rows.labels, Y)
     with pytest.raises(InvalidParameterError, match="held other rows"):
-        reader().read(Part(X=None, y=Y + 1), place)
+        reader().read(Part(X=None, y=Y + 1), site)
 
 
 def test_what_the_client_has_to_know():

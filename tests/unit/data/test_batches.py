@@ -20,8 +20,8 @@ FRAME = pd.DataFrame(X, columns=["a", "b", "c"]).assign(target=Y, weight=np.abs(
 class Rows(lightgbm.Sequence):
     batch_size = 7
 
-    def __getitem__(self, place):
-        return X[place]
+    def __getitem__(self, position):
+        return X[position]
 
     def __len__(self):
         return len(X)
@@ -185,8 +185,8 @@ class Lies(Rows):
     def __init__(self, *slices):
         self.slices = slices
 
-    def __getitem__(self, place):
-        return X[self.slices[place.start // 7]] if isinstance(place, slice) else X[place]
+    def __getitem__(self, position):
+        return X[self.slices[position.start // 7]] if isinstance(position, slice) else X[position]
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_slices_of_a_sequence_do_not_reach_beyond_its_end():
     asked = []
 
     class Asked(Rows):
-        def __getitem__(self, place):
-            asked.append(place)
-            return X[place]
+        def __getitem__(self, position):
+            asked.append(position)
+            return X[position]
 
     np.testing.assert_array_equal(joined(Batches(Asked())), X)
     assert asked == [slice(0, 7), slice(7, 14), slice(14, 20)]

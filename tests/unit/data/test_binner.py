@@ -469,9 +469,9 @@ def test_bounds_of_any_size_give_bins_of_whole_numbers(bounds):
     schema = Schema(bounds={0: bounds}, integer=[0]).resolve(["x"])
     binner = Binner.from_schema(schema, n_bins=32)
     assert binner.n_bins[0] == 32
-    places = binner.bin_values(0, np.linspace(bounds[0] / 2, bounds[1] / 2, 50) * 2)
-    assert (places[0], places[-1]) == (0, 31)
-    assert (np.diff(places.astype(int)) >= 0).all()
+    positions = binner.bin_values(0, np.linspace(bounds[0] / 2, bounds[1] / 2, 50) * 2)
+    assert (positions[0], positions[-1]) == (0, 31)
+    assert (np.diff(positions.astype(int)) >= 0).all()
 
 
 def test_fractions_keep_equal_bins():

@@ -29,8 +29,8 @@ class Batches(lightgbm.Sequence):
         self.values = values
         self.batch_size = batch_size
 
-    def __getitem__(self, place):
-        return self.values[place]
+    def __getitem__(self, position):
+        return self.values[position]
 
     def __len__(self):
         return len(self.values)

@@ -31,8 +31,8 @@ def digest(*parts, key=KEY):
     return found.digest()
 
 
-def some(rows, places):
-    return rows.iloc[places] if hasattr(rows, "iloc") else rows[places]
+def some(rows, positions):
+    return rows.iloc[positions] if hasattr(rows, "iloc") else rows[positions]
 
 
 @pytest.mark.parametrize("rows", KINDS.values(), ids=KINDS)

@@ -148,7 +148,7 @@ def test_lengths_must_agree_without_showing_them():
         (np.zeros(0), (0, 1)),
     ],
 )
-def test_classes_are_places_in_a_public_list(monkeypatch, labels, classes, size):
+def test_classes_are_positions_in_a_public_list(monkeypatch, labels, classes, size):
     monkeypatch.setattr("dpboost.data.labels.ROWS_AT_ONCE", size)
     indices, present = encode_classes(labels, classes)
     assert present.tolist() == [label in classes for label in labels.tolist()]

@@ -73,12 +73,12 @@ def test_only_stored_cells_are_held(both):
 def test_columns_and_rows_are_those_of_the_dense_matrix(both):
     dense, sparse = both
     for features in ([0], [5, 1], [2, 2, 0], range(6)):
-        lines, places = dense_columns(sparse, np.array(features))
-        np.testing.assert_array_equal(lines[places], dense[list(features)])
+        lines, positions = dense_columns(sparse, np.array(features))
+        np.testing.assert_array_equal(lines[positions], dense[list(features)])
         assert len(lines) == len(set(features))
-    same, places = dense_columns(dense, np.array([4, 1]))
+    same, positions = dense_columns(dense, np.array([4, 1]))
     assert same is dense
-    assert places.tolist() == [4, 1]
+    assert positions.tolist() == [4, 1]
     for rows in ([], [7], [199, 0, 3], np.random.default_rng(1).permutation(200)):
         rows = np.asarray(rows, dtype=np.int32)
         taken = sparse.take(rows)

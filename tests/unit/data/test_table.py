@@ -416,8 +416,8 @@ def test_a_sequence_has_the_type_of_the_arrays_that_it_gives(given):
     import lightgbm
 
     class Rows(lightgbm.Sequence):
-        def __getitem__(self, place):
-            return given([[1, 2], [3, 4]][place])
+        def __getitem__(self, position):
+            return given([[1, 2], [3, 4]][position])
 
         def __len__(self):
             return 2

@@ -19,7 +19,7 @@ FEATURES = [
 
 @pytest.mark.parametrize("zero_as_missing", [False, True])
 def test_a_threshold_is_the_last_double_of_its_bin(zero_as_missing):
-    names = [f"f{place}" for place in range(len(FEATURES))]
+    names = [f"f{position}" for position in range(len(FEATURES))]
     binner = Binner(features=FEATURES, feature_names=names, zero_as_missing=zero_as_missing)
     binner.find_thresholds(range(len(FEATURES)))
     plain = Binner(features=FEATURES, feature_names=names)
@@ -56,12 +56,12 @@ def test_ends_far_from_their_formula_are_found(seed):
 
 
 def test_features_do_not_depend_on_their_company():
-    names = [f"f{place}" for place in range(len(FEATURES))]
+    names = [f"f{position}" for position in range(len(FEATURES))]
     together = Binner(features=FEATURES, feature_names=names)
     together.find_thresholds(range(len(FEATURES)))
-    for place, bins in enumerate(FEATURES):
+    for position, bins in enumerate(FEATURES):
         alone = Binner(features=[bins], feature_names=["f"]).thresholds(0)
-        np.testing.assert_array_equal(together.thresholds(place), alone)
+        np.testing.assert_array_equal(together.thresholds(position), alone)
 
 
 def test_thresholds_cannot_be_written_to():

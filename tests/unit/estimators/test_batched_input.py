@@ -23,7 +23,7 @@ pytestmark = [
 X = np.random.default_rng(0).uniform(-1, 1, (300, 3))
 Y = X[:, 0] + X[:, 1] ** 2
 BOUNDS = {"bounds": dict.fromkeys(range(3), (-1, 1)), "label_bounds": (-1, 2)}
-EDGES = {"edges": {place: [-0.5, 0.0, 0.5] for place in range(3)}, "label_bounds": (-1, 2)}
+EDGES = {"edges": {position: [-0.5, 0.0, 0.5] for position in range(3)}, "label_bounds": (-1, 2)}
 GIVEN = {"noise_seed": 1, "n_estimators": 6, "verbosity": -1}
 
 
@@ -36,8 +36,8 @@ class Rows(lightgbm.Sequence):
         self.values = values
         self.n_read = 0
 
-    def __getitem__(self, place):
-        found = self.values[place]
+    def __getitem__(self, position):
+        found = self.values[position]
         self.n_read += len(found)
         return found
 
@@ -284,8 +284,8 @@ class Generated(lightgbm.Sequence):
 
     batch_size = 4096
 
-    def __getitem__(self, place):
-        n_rows = len(range(*place.indices(len(self)))) if isinstance(place, slice) else 1
+    def __getitem__(self, position):
+        n_rows = len(range(*position.indices(len(self)))) if isinstance(position, slice) else 1
         return np.random.default_rng(0).uniform(-1, 1, (n_rows, 40))
 
     def __len__(self):
@@ -353,10 +353,10 @@ class Shuffles(Again):
 class ShufflesSlices(Rows):
     """Gives its rows in another order each time that it is begun."""
 
-    def __getitem__(self, place):
-        if place.start == 0:
+    def __getitem__(self, position):
+        if position.start == 0:
             self.values = np.random.default_rng(self.n_read).permutation(self.values)
-        return super().__getitem__(place)
+        return super().__getitem__(position)
 
 
 @pytest.mark.parametrize("schema", [None, BOUNDS, EDGES])
@@ -399,9 +399,9 @@ def test_a_sequence_with_other_rows_than_it_says_trains_nothing(more):
         def __len__(self):
             return 300 - more
 
-        def __getitem__(self, place):
-            stop = 300 if place.stop >= len(self) else place.stop
-            return self.values[place.start : stop]
+        def __getitem__(self, position):
+            stop = 300 if position.stop >= len(self) else position.stop
+            return self.values[position.start : stop]
 
     for schema in (None, EDGES):
         with pytest.raises(InvalidParameterError, match="(Lies|0 sample)"):

@@ -60,8 +60,8 @@ def test_a_feature_that_moved_comes_first(model) -> None:
 
 def test_rows_of_one_kind_seldom_drift(model) -> None:
     pvalues = []
-    for place in range(40):
-        one, other = (month(model, rows(2000, 2 * place + k)) for k in range(2))
+    for position in range(40):
+        one, other = (month(model, rows(2000, 2 * position + k)) for k in range(2))
         pvalues += [each.p_value for each in one.drift(other).values()]
     # Of 120 p values six are below 0.05 on average, 17 once in a thousand times.
     assert np.sum(np.array(pvalues) < 0.05) < 17

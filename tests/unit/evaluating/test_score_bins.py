@@ -45,8 +45,8 @@ def test_even_odds_are_a_border_beyond_the_scores_as_well() -> None:
     inside = InsideBins(
         law, edges, own=np.full(len(edges) + 1, 10.0), others=np.ones(len(edges) + 1)
     )
-    assert np.isfinite(inside.means(inside.places)).all()
-    assert inside.means(inside.places)[-1, 0] > 0
+    assert np.isfinite(inside.means(inside.positions)).all()
+    assert inside.means(inside.positions)[-1, 0] > 0
 
 
 def test_more_rows_have_more_bins() -> None:
@@ -77,6 +77,8 @@ def test_order_inside_bins_is_that_of_the_rows() -> None:
     ties = np.tril(np.ones((5, 5)), -1) + np.eye(5) / 2
     assert own @ ties @ others / (own.sum() * others.sum()) < area - 0.005
     for label, rows in enumerate((~y, y)):
-        means = np.array([np.logaddexp(0, z[rows & (bins == place)]).mean() for place in range(5)])
-        found = inside.means(np.logaddexp(0, inside.places))[:, label]
+        means = np.array(
+            [np.logaddexp(0, z[rows & (bins == position)]).mean() for position in range(5)]
+        )
+        found = inside.means(np.logaddexp(0, inside.positions))[:, label]
         assert found == pytest.approx(means, abs=0.05)

@@ -132,8 +132,8 @@ def test_refuses_an_agreement_for_another_task():
 
 
 @pytest.mark.parametrize("kind", [FederatedBoostingRegressor, FederatedTreeClassifier])
-def test_a_budget_has_no_books_at_parties(kind):
-    message = f"{kind.__name__} books nothing in a dpboost.Budget"
+def test_a_budget_has_no_records_at_parties(kind):
+    message = f"{kind.__name__} records nothing in a dpboost.Budget"
     budget = Budget(epsilon=1, delta=0)
     with pytest.raises(InvalidParameterError, match=message):
         kind().fit([], budget=budget, fraction=0.5)

@@ -28,21 +28,21 @@ def session(recipe, shared):
     return terms, given, channel.sent
 
 
-def places(plain, path=()):
+def positions(plain, path=()):
     """Return the paths of everything in a message."""
     yield path
     if isinstance(plain, dict):
         for key in plain:
-            yield from places(plain[key], (*path, key))
+            yield from positions(plain[key], (*path, key))
     if isinstance(plain, list):
-        for place in range(len(plain)):
-            yield from places(plain[place], (*path, place))
+        for position in range(len(plain)):
+            yield from positions(plain[position], (*path, position))
 
 
 def tampered(message, rng):
     """Return a message with one of its parts replaced, taken out, or doubled."""
     plain = copy.deepcopy(json.loads(message))
-    paths = [path for path in places(plain) if path]
+    paths = [path for path in positions(plain) if path]
     *above, last = paths[rng.integers(len(paths))]
     holder = plain
     for step in above:

@@ -181,7 +181,7 @@ def test_terms_travel_and_a_channel_carries_them():
     tables = parties(3)
     terms = FederatedTreeClassifier(
         epsilon=5.0, recipe="histograms", max_depth=2, schema=SCHEMA
-    ).agreement(3, [f"Column_{place}" for place in range(4)])
+    ).agreement(3, [f"Column_{position}" for position in range(4)])
     again = type(terms).from_json(terms.to_json())
     assert again.digest == terms.digest
     holders = [Party(i, X, y, agreement=again) for i, (X, y) in enumerate(tables)]
@@ -241,7 +241,7 @@ def test_labels_come_with_the_rows():
 def planted(n_splits=0):
     """A coordinator and its parties, whose rows stand at the root of a tree."""
     terms = FederatedTreeClassifier(epsilon=5.0, schema=SCHEMA).agreement(
-        2, [f"Column_{place}" for place in range(4)]
+        2, [f"Column_{position}" for position in range(4)]
     )
     coordinator, holders = simulate(terms, parties(2))
     coordinator.apply(PlantTree())
@@ -293,7 +293,7 @@ def test_parties_that_start_anew_for_every_message_give_the_same_tree(recipe, tm
         epsilon=5.0, recipe=recipe, max_depth=2, schema=SCHEMA, noise_seed=3
     )
     tables = parties(2, 200)
-    terms = model.agreement(2, [f"Column_{place}" for place in range(4)])
+    terms = model.agreement(2, [f"Column_{position}" for position in range(4)])
     with pytest.warns(NotPrivateWarning):
         model.fit_channel(Processes(terms, tables, tmp_path), terms)
     here = fit(tables, recipe=recipe, epsilon=5.0, max_depth=2, noise_seed=3)
@@ -303,7 +303,7 @@ def test_parties_that_start_anew_for_every_message_give_the_same_tree(recipe, tm
 
 def test_what_the_coordinator_sees_is_masked_or_released():
     model = FederatedTreeClassifier(epsilon=5.0, recipe="local_rnm", max_depth=2, schema=SCHEMA)
-    terms = model.agreement(3, [f"Column_{place}" for place in range(4)])
+    terms = model.agreement(3, [f"Column_{position}" for position in range(4)])
     channel = Recorder([Party(i, X, y, agreement=terms) for i, (X, y) in enumerate(parties(3))])
     model.fit_channel(channel, terms)
     kinds = set()

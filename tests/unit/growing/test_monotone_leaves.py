@@ -35,13 +35,13 @@ def leaf_of(nodes, rows):
     """Return the leaf of each row, walked node by node."""
     feature, left_bins, left, right = nodes
     leaves = np.empty(len(rows), dtype=np.int64)
-    for place, row in enumerate(rows.tolist()):
+    for position, row in enumerate(rows.tolist()):
         node = 0
         while node >= 0:
             word = int(left_bins[node, row[feature[node]] >> 6])
             goes_left = word >> (row[feature[node]] & 63) & 1
             node = int(left[node] if goes_left else right[node])
-        leaves[place] = ~node
+        leaves[position] = ~node
     return leaves
 
 

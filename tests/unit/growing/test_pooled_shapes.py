@@ -102,7 +102,7 @@ def test_a_rising_sum_keeps_its_values():
         own = tree(rng, [0])
         leaf = leaf_index(own, ROWS)
         lowest = [int(ROWS[0, leaf == k].min()) for k in range(own.n_leaves)]
-        own.leaf_value[:] = [100 * place for place in lowest]
+        own.leaf_value[:] = [100 * position for position in lowest]
         trees.append(own)
     found = pooled((1, 0, 0, 0)).rewrite(tuple(trees), 1)
     assert len(found) == 1

@@ -86,10 +86,10 @@ def test_gains_of_values_are_those_of_the_means_below_each_split(depth):
     assert gains.shape == (2**depth - 1,)
     for level in range(depth):
         sides = values.reshape(2 ** (level + 1), -1)
-        for place in range(2**level):
-            left, right = sides[2 * place], sides[2 * place + 1]
+        for position in range(2**level):
+            left, right = sides[2 * position], sides[2 * position + 1]
             shown = (left.mean() - right.mean()) ** 2 - 2 * 0.25 / len(left)
-            own = gains[2**level - 1 + place]
+            own = gains[2**level - 1 + position]
             # Each side holds 2^-(level + 1) of the rows.
             assert own == pytest.approx(shown * 2.0 ** -(level + 1) / 2)
 

@@ -33,13 +33,13 @@ def test_tables_of_the_chosen_splits_are_those_of_the_rows(chosen):
     chosen = np.array(chosen, dtype=np.int32)
     tables = SplitTables.of(np.zeros(1, dtype=np.int32), chosen, LAYOUT, 2)
     left, right = tables.branches(tables.query.evaluate(rows))
-    for place, candidate in enumerate(chosen[0]):
+    for position, candidate in enumerate(chosen[0]):
         (feature,) = LAYOUT.features_of(np.array([candidate]))
         (own,) = LAYOUT.split_bins(np.array([candidate]))
         first = bins[feature] <= own if feature != 1 else bins[feature] == own
         for branch, there in ((left, first), (right, ~first)):
             expected = np.bincount(classes[there], minlength=2)
-            assert np.array_equal(branch[0, place], expected)
+            assert np.array_equal(branch[0, position], expected)
 
 
 def test_splits_of_one_feature_cost_what_one_split_costs():

@@ -19,8 +19,10 @@ def divide(mass, target):
     borders = np.concatenate([[0.0], ends[alone], ends[-1:]])
     lengths = np.diff(borders)
     parts = np.maximum(np.rint(lengths / target), 1.0)
-    place = (ends - light / 2 - borders[stretch]) / np.maximum(lengths, 1e-300)[stretch]
-    part = np.where(alone, -1.0, np.minimum(np.floor(place * parts[stretch]), parts[stretch] - 1))
+    position = (ends - light / 2 - borders[stretch]) / np.maximum(lengths, 1e-300)[stretch]
+    part = np.where(
+        alone, -1.0, np.minimum(np.floor(position * parts[stretch]), parts[stretch] - 1)
+    )
     new = (np.diff(stretch) != 0) | (np.diff(part) != 0)
     return np.concatenate([[0], np.cumsum(new)])
 

@@ -16,10 +16,10 @@ def test_cells_are_sorted_as_scipy_sorts_them(shape, dtype):
     starts = np.full(shape[1] + 1, -1, np.intp)
     csr_to_columns.column_starts(X.indices, starts)
     np.testing.assert_array_equal(starts, expected.indptr)
-    values, place = np.empty_like(X.data), starts[:-1].copy()
-    csr_to_columns.values_by_column(X.indices, X.data, 0, shape[1], place, values)
+    values, position = np.empty_like(X.data), starts[:-1].copy()
+    csr_to_columns.values_by_column(X.indices, X.data, 0, shape[1], position, values)
     np.testing.assert_array_equal(values, expected.data)
-    np.testing.assert_array_equal(place, starts[1:])
+    np.testing.assert_array_equal(position, starts[1:])
     first, last = shape[1] // 3, shape[1] // 2
     some, begin = np.empty(starts[last] - starts[first], dtype), starts[first]
     csr_to_columns.values_by_column(X.indices, X.data, first, last, starts[:-1] - begin, some)

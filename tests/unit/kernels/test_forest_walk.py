@@ -15,9 +15,9 @@ def random_children(rng, n_nodes):
     leaf_number = rng.permutation(n_nodes + 1)
     slots = [None]
     for node in number.tolist():
-        place = slots.pop(int(rng.integers(len(slots))))
-        if place is not None:
-            (left, right)[place[1]][place[0]] = node
+        position = slots.pop(int(rng.integers(len(slots))))
+        if position is not None:
+            (left, right)[position[1]][position[0]] = node
         slots += [(node, 0), (node, 1)]
     for (parent, side), leaf in zip(filter(None, slots), leaf_number, strict=False):
         (left, right)[side][parent] = ~leaf
@@ -37,17 +37,17 @@ def forest(request):
 
 
 def walk(node_start, leaf_start, left, right):
-    order, node_place = np.full((2, node_start[-1]), 99, dtype=np.int32)
-    leaf_place = np.full(leaf_start[-1], 99, dtype=np.int32)
+    order, node_position = np.full((2, node_start[-1]), 99, dtype=np.int32)
+    leaf_position = np.full(leaf_start[-1], 99, dtype=np.int32)
     whole = forest_walk.order_nodes(
-        node_start, leaf_start, left, right, order, node_place, leaf_place
+        node_start, leaf_start, left, right, order, node_position, leaf_position
     )
-    return whole, order, node_place, leaf_place
+    return whole, order, node_position, leaf_position
 
 
 def test_the_order_goes_level_by_level(forest):
     _, trees, node_start, leaf_start, left, right = forest
-    whole, order, _, leaf_place = walk(node_start, leaf_start, left, right)
+    whole, order, _, leaf_position = walk(node_start, leaf_start, left, right)
     assert whole
     for (own_left, own_right), start in zip(trees, node_start.tolist(), strict=False):
         level, expected = [0] if len(own_left) else [], []
@@ -56,7 +56,7 @@ def test_the_order_goes_level_by_level(forest):
             below = [int(side[node]) for node in level for side in (own_left, own_right)]
             level = [node for node in below if node >= 0]
         assert (order[start : start + len(own_left)] - start).tolist() == expected
-    assert (leaf_place[leaf_start[:-1][np.diff(node_start) == 0]] == -1).all()
+    assert (leaf_position[leaf_start[:-1][np.diff(node_start) == 0]] == -1).all()
 
 
 def test_any_other_child_is_found_wrong(forest):
@@ -73,13 +73,13 @@ def test_any_other_child_is_found_wrong(forest):
 
 def test_sums_and_means_of_what_is_below(forest):
     rng, trees, node_start, leaf_start, left, right = forest
-    _, order, node_place, leaf_place = walk(node_start, leaf_start, left, right)
+    _, order, node_position, leaf_position = walk(node_start, leaf_start, left, right)
     n_nodes, n_leaves = int(node_start[-1]), int(leaf_start[-1])
     counts, values = rng.integers(1, 10**6, n_leaves), rng.normal(size=n_leaves)
     node_counts, node_values = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes)
     below = np.empty(2 * n_nodes, dtype=np.int64), np.empty(2 * n_nodes)
     forest_walk.add_up(
-        order, node_place, leaf_place, counts, values, *below, node_counts, node_values
+        order, node_position, leaf_position, counts, values, *below, node_counts, node_values
     )
 
     def expected(tree, leaves, child):
@@ -96,28 +96,30 @@ def test_sums_and_means_of_what_is_below(forest):
 
 def test_shares_of_the_grid(forest):
     rng, trees, node_start, leaf_start, left, right = forest
-    _, order, node_place, leaf_place = walk(node_start, leaf_start, left, right)
+    _, order, node_position, leaf_position = walk(node_start, leaf_start, left, right)
     n_bins = np.array([1, 63, 64, 127, 255], dtype=np.int32)
     n_nodes = int(node_start[-1])
     feature = rng.integers(0, 5, n_nodes, dtype=np.int32)
     sets = rng.random((n_nodes, 256)) < 0.5
     left_bins = np.packbits(sets, axis=1, bitorder="little").view("<u8").astype(np.uint64)
     reach, share = np.empty((n_nodes, 4), dtype=np.uint64), np.ones(2 * n_nodes)
-    forest_walk.share_grid(order, node_place, feature, left_bins, n_bins, reach, share)
+    forest_walk.share_grid(order, node_position, feature, left_bins, n_bins, reach, share)
 
     def check(tree, start, leaves, child, own, reaching):
         if child < 0:
-            assert leaf_place[leaves + ~child] < 0 or share[leaf_place[leaves + ~child]] == own
+            assert (
+                leaf_position[leaves + ~child] < 0 or share[leaf_position[leaves + ~child]] == own
+            )
             return
         node = start + child
         f, bins = feature[node], reaching[feature[node]]
         flags = np.unpackbits(reach[node : node + 1].view(np.uint8), bitorder="little")
         assert set(np.flatnonzero(flags).tolist()) == bins
-        for side, place in zip(tree, (2 * node, 2 * node + 1), strict=True):
-            part = {b for b in bins if sets[node, b] != place % 2}
-            assert share[place] == own * len(part) / max(len(bins), 1)
+        for side, position in zip(tree, (2 * node, 2 * node + 1), strict=True):
+            part = {b for b in bins if sets[node, b] != position % 2}
+            assert share[position] == own * len(part) / max(len(bins), 1)
             below = {**reaching, f: part}
-            check(tree, start, leaves, int(side[child]), share[place], below)
+            check(tree, start, leaves, int(side[child]), share[position], below)
 
     whole = {f: set(range(n + 1)) for f, n in enumerate(n_bins.tolist())}
     for tree, start, leaf in zip(trees, node_start.tolist(), leaf_start.tolist(), strict=False):

@@ -147,7 +147,7 @@ def test_same_bits_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 254, 255])
-def test_a_feature_scores_the_same_in_any_place(n_bins):
+def test_a_feature_scores_the_same_in_any_position(n_bins):
     sums, counts = histograms(6, 1, [n_bins], 10_000)
     alone = score(sums, counts, [n_bins], [0], 0.25, 0.1, 1e-3)
     pad = [2, n_bins, 4]

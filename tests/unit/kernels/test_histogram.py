@@ -139,8 +139,8 @@ def test_node_totals_agree_with_brute_force(n_nodes, n_threads):
 def stored_columns(bins, fill):
     """Split a dense matrix of bins into what differs from ``fill`` and where."""
     rows = [np.flatnonzero(column != bin) for column, bin in zip(bins, fill, strict=True)]
-    starts = np.concatenate(([0], np.cumsum([len(places) for places in rows])))
-    held = [column[places] for column, places in zip(bins, rows, strict=True)]
+    starts = np.concatenate(([0], np.cumsum([len(positions) for positions in rows])))
+    held = [column[positions] for column, positions in zip(bins, rows, strict=True)]
     return (
         starts.astype(np.intp),
         np.concatenate(rows).astype(np.int32),
@@ -148,16 +148,16 @@ def stored_columns(bins, fill):
     )
 
 
-def test_stored_cells_of_some_rows_are_gathered_in_their_new_places():
+def test_stored_cells_of_some_rows_are_gathered_in_their_new_positions():
     bins, *_ = problem(1, 300, [3, 9, 1], 1)
     fill = np.zeros(3, np.uint8)
     starts, rows, held = stored_columns(bins, fill)
     chosen = np.random.default_rng(2).permutation(300)[:120]
-    place = np.full(300, -1, np.int32)
-    place[chosen] = np.arange(120)
-    kept = int((place[rows] >= 0).sum())
+    position = np.full(300, -1, np.int32)
+    position[chosen] = np.arange(120)
+    kept = int((position[rows] >= 0).sum())
     out = np.empty(4, np.intp), np.empty(kept, np.int32), np.empty(kept, np.uint8)
-    histogram.gather_stored(starts, rows, held, place, *out)
+    histogram.gather_stored(starts, rows, held, position, *out)
     found = np.zeros((3, 120), np.uint8)
     for f in range(3):
         part = slice(out[0][f], out[0][f + 1])

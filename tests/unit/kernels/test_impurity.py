@@ -5,7 +5,7 @@ from dpboost._kernels import impurity
 
 CELLS = np.array([0, 4, 7, 12], dtype=np.int32)
 KINDS = np.array([0, 1, 2], dtype=np.uint8)
-PLACES = np.array([0, 3, 5, 6], dtype=np.int32)
+POSITIONS = np.array([0, 3, 5, 6], dtype=np.int32)
 N_CLASSES = 3
 
 
@@ -45,7 +45,7 @@ def test_a_score_is_the_sum_over_its_branches(criterion, n_threads):
     caps, scales = random.uniform(2, 9, n_nodes), random.uniform(1, 100, n_nodes)
     out = np.empty((n_nodes, 6), dtype=np.int64)
     impurity.scores(
-        counts.reshape(n_nodes, -1), CELLS, PLACES, KINDS, N_CLASSES, criterion, caps, scales,
+        counts.reshape(n_nodes, -1), CELLS, POSITIONS, KINDS, N_CLASSES, criterion, caps, scales,
         out, n_threads,
     )  # fmt: skip
     for node in range(0, n_nodes, 30):

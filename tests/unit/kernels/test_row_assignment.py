@@ -25,7 +25,7 @@ def test_rows_are_in_the_stable_order_of_their_rounds(n_rows, n_rounds, n_thread
     np.testing.assert_array_equal(starts, np.concatenate(([0], np.cumsum(sizes))))
 
 
-def test_rounds_without_rows_have_an_empty_place():
+def test_rounds_without_rows_have_an_empty_position():
     order, starts = ordered([3, 1, 3, 1], 5, 1)
     assert order.tolist() == [1, 3, 0, 2]
     assert starts.tolist() == [0, 0, 2, 2, 4, 4]

@@ -184,8 +184,8 @@ def test_a_million_candidates_fourteen_nats_below(kernel):
         kernel(source, rows, 1, 1, out)
     assert stats.binomtest(int((chosen == 77).sum()), chosen.size, best).pvalue > ALARM
     # Those that were chosen instead lie anywhere.
-    places = np.sort(chosen[chosen != 77]) / n_low
-    assert stats.kstest(places, "uniform").pvalue > ALARM
+    positions = np.sort(chosen[chosen != 77]) / n_low
+    assert stats.kstest(positions, "uniform").pvalue > ALARM
 
 
 @pytest.mark.parametrize("far", FAR)

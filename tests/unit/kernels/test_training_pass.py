@@ -90,7 +90,7 @@ class Rows:
         leaves = np.empty_like(self.leaves)
         lookup_trees.find_leaves(self.bins, EVERY, self.features, self.steps, self.table, leaves, 1)
         rows = np.arange(len(leaves), dtype=np.int32)
-        words = self.loss.newton_words(scores, self.labels, rows, gradient_limit=limit)
+        words = self.loss.packed_newton(scores, self.labels, rows, gradient_limit=limit)
         words *= self.present
         if len(self.weights):
             newton.weighted(self.weights, rows, words)

@@ -93,7 +93,7 @@ def random_set(rng, bins, f):
 
 
 def random_bins(rng):
-    """Bins with edges at odd places: nearest to zero, denormal-free, huge, and constant."""
+    """Bins with edges at odd positions: nearest to zero, denormal-free, huge, and constant."""
     odd = [-1e300, -1.5, float(np.nextafter(-ZERO, -1)), ZERO, 1e-30, 0.1, 1 / 3, 7.0, 1e300]
     return Bins(
         [

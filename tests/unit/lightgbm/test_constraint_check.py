@@ -42,7 +42,7 @@ def monotone_by_force(booster, feature, direction, *, zero_missing=False):
     values = [-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.5, np.nan]
     axes = [values, values, values, [0, 1, 2, 3, 9, np.nan]]
     own = [v for v in values if not np.isnan(v) and not (zero_missing and v == 0)]
-    others = [axis for place, axis in enumerate(axes) if place != feature]
+    others = [axis for position, axis in enumerate(axes) if position != feature]
     rows = np.array(list(itertools.product(*others)))
     columns = [np.insert(rows, feature, value, axis=1) for value in own]
     for tree in range(booster.num_trees()):
@@ -64,8 +64,8 @@ def test_the_answer_is_that_of_all_rows(method, zero_as_missing):
     booster = model(**params)
     found = check_constraints(booster, DIRECTIONS)
     expected = {
-        name: monotone_by_force(booster, place, sign, zero_missing=zero_as_missing)
-        for place, (name, sign) in enumerate(DIRECTIONS.items())
+        name: monotone_by_force(booster, position, sign, zero_missing=zero_as_missing)
+        for position, (name, sign) in enumerate(DIRECTIONS.items())
     }
     assert found.monotone == expected
     assert bool(found) == all(expected.values())
@@ -82,8 +82,8 @@ def test_some_models_pass_and_some_do_not():
 def test_no_missing_values_means_that_nan_is_zero():
     booster = model(use_missing=False, monotone_constraints=[1, -1, 1, 0])
     assert check_constraints(booster, DIRECTIONS).monotone == {
-        name: monotone_by_force(booster, place, sign)
-        for place, (name, sign) in enumerate(DIRECTIONS.items())
+        name: monotone_by_force(booster, position, sign)
+        for position, (name, sign) in enumerate(DIRECTIONS.items())
     }
 
 

@@ -70,8 +70,8 @@ def test_memory_does_not_grow_with_reports(partition, rows):
     assert abs(sizes[0] - sizes[1]) < 8
 
 
-def flipped(report, place):
-    return bytes(byte ^ (1 if k == place else 0) for k, byte in enumerate(report))
+def flipped(report, position):
+    return bytes(byte ^ (1 if k == position else 0) for k, byte in enumerate(report))
 
 
 def test_malformed_reports_are_refused_and_change_nothing(partition, rows):

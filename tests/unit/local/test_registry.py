@@ -92,8 +92,8 @@ def test_the_variance_of_a_mean_is_that_of_reports_inside_and_outside(mechanism,
     noise, scaled = randomiser.noise(), private / 2
     inside = cells == 0
     mean, spread = scaled[inside].mean(), scaled[inside].var()
-    place = (scaled + 1) * 2
-    rounding = ((place % 1) * (1 - place % 1)).mean() / 4
+    position = (scaled + 1) * 2
+    rounding = ((position % 1) * (1 - position % 1)).mean() / 4
     # The labels are fixed here: their own spread is no noise, what the oracle adds to it is.
     per_record = noise.of_record(spread) - spread - noise.inside * (1 + noise.own)
     per_record += noise.inside if mechanism == "paper" else (1 + noise.own) * rounding

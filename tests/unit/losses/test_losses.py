@@ -28,7 +28,7 @@ BOUNDS = [
 
 def words(loss, scores, labels, **options):
     rows = np.arange(len(scores), dtype=np.int32)
-    return loss.words(
+    return loss.packed_gradients(
         np.array(scores, dtype=np.int64), np.array(labels, dtype=np.int64), rows, **options
     )
 

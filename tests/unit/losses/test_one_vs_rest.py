@@ -19,11 +19,11 @@ def table(n_classes, n_rows=3000):
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_each_class_has_the_words_of_two_classes(n_classes, clip):
     scores, labels, rows = table(n_classes)
-    words = OneVsRestLoss(n_outputs=n_classes).newton_words(
+    words = OneVsRestLoss(n_outputs=n_classes).packed_newton(
         scores, labels, rows, gradient_limit=clip
     )
     for k in range(n_classes):
-        alone = LogisticLoss().newton_words(
+        alone = LogisticLoss().packed_newton(
             scores[[k]], (labels == k).astype(np.int64), rows, gradient_limit=clip
         )
         np.testing.assert_array_equal(words[k], alone[0])
@@ -33,9 +33,9 @@ def test_each_class_has_the_words_of_two_classes(n_classes, clip):
 def test_a_row_has_one_word_wherever_it_lies(n_threads):
     loss = OneVsRestLoss(n_outputs=3)
     scores, labels, rows = table(3, 20_001)
-    whole = loss.newton_words(scores, labels, rows, gradient_limit=0.5, n_threads=n_threads)
+    whole = loss.packed_newton(scores, labels, rows, gradient_limit=0.5, n_threads=n_threads)
     for chosen in (rows[7:], rows[[20_000, 5, 5, 19_999]]):
-        part = loss.newton_words(scores, labels, chosen, gradient_limit=0.5)
+        part = loss.packed_newton(scores, labels, chosen, gradient_limit=0.5)
         np.testing.assert_array_equal(part, whole[:, chosen])
 
 

@@ -20,7 +20,7 @@ CLASSES = [2, 3, 5, 10]
 
 def gradients_and_hessians(loss, scores, labels, clip=1.0, n_threads=1, rows=None):
     rows = np.arange(len(labels), dtype=np.int32) if rows is None else rows
-    words = loss.newton_words(
+    words = loss.packed_newton(
         np.ascontiguousarray(scores, dtype=np.int64),
         np.asarray(labels, dtype=np.int64),
         rows,

@@ -18,7 +18,7 @@ KINK = 5 / 128
 def gradients_and_hessians(loss, scores, labels, clip=1.0):
     """In units of their bounds."""
     units = np.rint(np.asarray(scores) / loss.unit).astype(np.int64)
-    words = loss.newton_words(
+    words = loss.packed_newton(
         units[np.newaxis],
         loss.encode_labels(labels),
         np.arange(len(units), dtype=np.int32),
@@ -277,17 +277,17 @@ def test_a_row_has_one_word_wherever_it_lies(name):
     if name in ("quantile", "regression_l1"):
         scores[0, ::2] = labels[::2] + random.integers(-(2**15), 2**15, 10_001)
 
-    def words(places, n_threads=1):
-        return loss.newton_words(
-            scores, labels, places.astype(np.int32), gradient_limit=0.7, n_threads=n_threads
+    def words(positions, n_threads=1):
+        return loss.packed_newton(
+            scores, labels, positions.astype(np.int32), gradient_limit=0.7, n_threads=n_threads
         )[0]
 
     whole = words(np.arange(20_001))
     assert len(np.unique(whole)) > 100
     for n_threads in (2, 5):
         np.testing.assert_array_equal(words(np.arange(20_001), n_threads), whole)
-    for places in (np.arange(7, 20_001), np.array([20_000, 5, 5]), np.array([17])):
-        np.testing.assert_array_equal(words(places), whole[places])
+    for positions in (np.arange(7, 20_001), np.array([20_000, 5, 5]), np.array([17])):
+        np.testing.assert_array_equal(words(positions), whole[positions])
     values = random.uniform(-5, 25, 999)
     alone = np.array([loss.encode_labels([value])[0] for value in values])
     np.testing.assert_array_equal(loss.encode_labels(values), alone)
@@ -297,7 +297,7 @@ def test_a_row_has_one_word_wherever_it_lies(name):
 def test_huge_scores_are_no_trouble(name):
     loss = EVERY[name]
     for score in (-(1 << 60), 1 << 60):
-        word = loss.newton_words(
+        word = loss.packed_newton(
             np.array([[score]]),
             loss.encode_labels([1.0]),
             np.zeros(1, dtype=np.int32),

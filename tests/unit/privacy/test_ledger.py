@@ -37,7 +37,7 @@ def spend(ledger, cost, label="sum", **parameters):
     return ledger.release(DiscreteLaplace(epsilon=cost), a_sum(), label=label, **parameters)
 
 
-def books(ledger):
+def records(ledger):
     return ledger.spent, ledger.delta_spent, ledger.remaining, ledger.capacity, ledger.entries
 
 
@@ -172,17 +172,17 @@ def test_another_thread_is_refused(open_ledger):
 # -- refusals -----------------------------------------------------------------------------------
 
 
-def test_overspending_is_refused_before_any_draw_and_leaves_the_books_unchanged(open_ledger):
+def test_overspending_is_refused_before_any_draw_and_leaves_the_records_unchanged(open_ledger):
     ledger = open_ledger(delta=DELTA)
     spend(ledger, Fraction(2, 3))
-    before = books(ledger)
+    before = records(ledger)
     with ledger.parallel("blocks"), ledger.sequential("block"):
         for cost, delta in ((Fraction(1, 3) + Fraction(1, 10**30), 0), (math.inf, 0)):
             with pytest.raises(BudgetExceededError, match="'sum' would cost"):
                 spend(ledger, cost, delta=delta)
         with pytest.raises(BudgetExceededError, match="delta"):
             spend(ledger, Fraction(1, 10), delta=2 * DELTA)
-        assert books(ledger) == before
+        assert records(ledger) == before
         assert ledger.n_draws == 1
         spend(ledger, Fraction(1, 3), delta=DELTA)
     assert ledger.remaining == 0
@@ -261,10 +261,10 @@ def test_delta_that_is_spent_does_not_serve_the_conversion(open_ledger, accounta
     bound = Sensitivity("l2", 2**16, "test", 1)
     value = Sensitive(np.zeros(1, dtype=np.int64), (bound,))
     release = {"label": "x", "delta": DELTA / 2}
-    before = books(ledger)
+    before = records(ledger)
     with pytest.raises(BudgetExceededError):  # covered only if delta were used twice
         ledger.release(accountant.noise(half * Fraction(1001, 1000)), value, **release)
-    assert books(ledger) == before
+    assert records(ledger) == before
     ledger.release(accountant.noise(half), value, **release)
     assert ledger.capacity == half
     assert ledger.remaining == 0

@@ -45,8 +45,8 @@ def unary_law(oracle, symbol):
     law = {}
     for bits in product((0, 1), repeat=oracle.n_symbols):
         probability = Fraction(1)
-        for place, bit in enumerate(bits):
-            one = oracle.own if place == symbol else oracle.other
+        for position, bit in enumerate(bits):
+            one = oracle.own if position == symbol else oracle.other
             probability *= one if bit else 1 - one
         law[bits] = probability
     return law
@@ -86,8 +86,8 @@ def test_an_own_bit_without_its_coin_would_be_found():
     for symbol in range(3):
         law = dict.fromkeys(product((0, 1), repeat=3), Fraction(1))
         for bits in law:
-            for place, bit in enumerate(bits):
-                one = 1 - oracle.other if place == symbol else oracle.other
+            for position, bit in enumerate(bits):
+                one = 1 - oracle.other if position == symbol else oracle.other
                 law[bits] *= one if bit else 1 - one
         laws.append(law)
     assert largest_ratio(laws) > exponential(Fraction(1))
@@ -147,7 +147,7 @@ def test_no_report_of_a_record_tells_more_than_epsilon(labels, mechanism, epsilo
     positions = [0, 1, step // 3, (labels.n_levels - 1) * step]
     if isinstance(labels, ClassLabels):
         positions = [-1, 0, step]
-    laws = [record_law(randomiser, cell, place) for cell in range(3) for place in positions]
+    laws = [record_law(randomiser, cell, position) for cell in range(3) for position in positions]
     assert all(sum(law.values()) == 1 for law in laws)
     ratio = largest_ratio(laws)
     assert TIGHT * exponential(epsilon) <= ratio <= exponential(epsilon)
@@ -163,8 +163,8 @@ def test_no_report_of_the_paper_tells_more_than_epsilon(epsilon):
         law = {}
         for bits in product((0, 1), repeat=3):
             law[bits] = Fraction(1)
-            for place, bit in enumerate(bits):
-                law[bits] *= 1 - flip if bit == (place == cell) else flip
+            for position, bit in enumerate(bits):
+                law[bits] *= 1 - flip if bit == (position == cell) else flip
         assert sum(law.values()) == 1
         laws.append(law)
     of_bits = largest_ratio(laws)
@@ -197,7 +197,7 @@ def scripted(words):
 def test_the_response_kernel_has_the_stated_law(n_symbols):
     oracle = GeneralisedResponse(epsilon=Fraction(1), n_symbols=n_symbols)
     units, symbol = oracle.other_units, n_symbols // 2
-    others = [place for place in range(n_symbols) if place != symbol]
+    others = [position for position in range(n_symbols) if position != symbol]
     # The words of each answer are an interval: its first and last word say how many there are.
     words = [rank * units + edge for rank in range(n_symbols - 1) for edge in (0, units - 1)]
     words += [(n_symbols - 1) * units, ONE - 1]
@@ -210,8 +210,8 @@ def test_the_response_kernel_has_the_stated_law(n_symbols):
 def sliced(numbers):
     """Return the words that give lane k of 64 the number k, the highest digit first."""
     return [
-        sum((number >> place & 1) << lane for lane, number in enumerate(numbers))
-        for place in range(63, -1, -1)
+        sum((number >> position & 1) << lane for lane, number in enumerate(numbers))
+        for position in range(63, -1, -1)
     ]
 
 
@@ -221,7 +221,7 @@ def test_the_unary_kernel_compares_every_lane_with_the_probability(epsilon):
     limit = oracle.other_units
     random = np.random.default_rng(0)
     numbers = [0, 1, limit - 1, limit, limit + 1, ONE - 1]
-    numbers += [limit ^ (1 << place) for place in range(58)]
+    numbers += [limit ^ (1 << position) for position in range(58)]
     random.shuffle(numbers)
     payload = oracle.draw(np.array([63]), scripted(sliced(numbers)))
     ones = unpack(payload, 64)[0]

@@ -86,7 +86,7 @@ def parts(loss, limit, weighted):
     scores = np.repeat(scores, len(weights), axis=1)
     labels = np.repeat(labels, len(weights))
     rows = np.arange(len(labels), dtype=np.int32)
-    words = loss.newton_words(scores, labels, rows, gradient_limit=limit)
+    words = loss.packed_newton(scores, labels, rows, gradient_limit=limit)
     if weighted:
         newton.weighted(np.resize(weights, len(labels)), rows, words)
     return np.unique(np.stack([words >> 32, words & 0xFFFFFFFF]), axis=2)

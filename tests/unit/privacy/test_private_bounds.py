@@ -294,10 +294,10 @@ def test_cells_without_a_number_are_finest_near_zero(low, high, near_zero):
 def test_a_label_is_counted_between_its_edges(n_cells):
     query = RangeCounts(low=-1.7, high=2.3, units=5, n_cells=n_cells)
     edges = query.edges
-    for place in range(query.shape[0]):
-        for label in (edges[place], np.nextafter(edges[place + 1], -9)):
+    for position in range(query.shape[0]):
+        for label in (edges[position], np.nextafter(edges[position + 1], -9)):
             found = query.evaluate(SimpleNamespace(labels=np.array([label])))
-            assert np.flatnonzero(found).tolist() == [place]
+            assert np.flatnonzero(found).tolist() == [position]
     for label in (-1e300, 1e300):
         found = query.evaluate(SimpleNamespace(labels=np.array([label])))
         assert found[0 if label < 0 else -1] == found.sum() == 5

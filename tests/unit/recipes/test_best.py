@@ -1,4 +1,4 @@
-"""Recipe best from the outside: books, reproducibility, LightGBM, hyper-parameters, quality."""
+"""Recipe best from the outside: records, reproducibility, LightGBM, hyper-parameters, quality."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def tasks():
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("per_ensemble", [1, 4])
-def test_the_books_close_at_exactly_the_capacity(epsilon, delta, neighbours, per_ensemble):
+def test_the_records_close_at_exactly_the_capacity(epsilon, delta, neighbours, per_ensemble):
     options = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
     for estimator, X, y in tasks():
         for declared in (True, False):

@@ -44,7 +44,7 @@ def splits(node, feature=0, split_bin=0):
     )
 
 
-def place(bins, classes, made=()):
+def position(bins, classes, made=()):
     """Rows of a table of bins, shape (n_rows, n_features), after some splits."""
     bins = np.asarray(bins, dtype=np.uint8).reshape(-1, N_FEATURES)
     classes = np.asarray(classes, dtype=np.uint8)
@@ -113,7 +113,7 @@ SUMS = [name for name in QUESTIONS if name not in ("bounds", "scores")]
 def test_answers_have_the_public_shape(name):
     query = QUESTIONS[name]
     for n_rows in (0, 1, 50):
-        answer = query.evaluate(place(*table(n_rows), MADE))
+        answer = query.evaluate(position(*table(n_rows), MADE))
         assert answer.shape == query.shape
         assert answer.dtype == np.int64
 
@@ -122,19 +122,19 @@ def test_answers_have_the_public_shape(name):
 def test_answers_of_disjoint_rows_add_up(name):
     query = QUESTIONS[name]
     bins, classes = table(200)
-    whole = query.evaluate(place(bins, classes, MADE))
-    parts = [query.evaluate(place(bins[i::3], classes[i::3], MADE)) for i in range(3)]
+    whole = query.evaluate(position(bins, classes, MADE))
+    parts = [query.evaluate(position(bins[i::3], classes[i::3], MADE)) for i in range(3)]
     assert np.array_equal(whole, sum(parts))
     assert whole.any()
 
 
-def test_bounds_of_places_together_are_below_the_bound_of_all_rows():
-    """Theorem 7 of Gubler: places split their own rows as well as any common split does."""
+def test_bounds_of_positions_together_are_below_the_bound_of_all_rows():
+    """Theorem 7 of Gubler: sites split their own rows as well as any common split does."""
     query = QUESTIONS["bounds"]
     bins, classes = table(500)
-    whole = query.evaluate(place(bins, classes, MADE))
-    parts = sum(query.evaluate(place(bins[i::5], classes[i::5], MADE)) for i in range(5))
-    # Each place rounds by less than two units.
+    whole = query.evaluate(position(bins, classes, MADE))
+    parts = sum(query.evaluate(position(bins[i::5], classes[i::5], MADE)) for i in range(5))
+    # Each site rounds by less than two units.
     assert (parts <= whole + 5 * 2).all()
     assert (parts < whole).any()
 
@@ -152,12 +152,12 @@ def changes(query, relation):
             # Rows of one class in one cell of each feature: a row of the other class joins them.
             bins[:20], bins[20:], classes[:] = [0, 1, 1], [1, 1, 1], 0
         news = [([*bins, row], [*classes, c]) for row in every_row() for c in range(N_CLASSES)]
-        places = [place(*new, MADE) for new in news]
+        positions = [position(*new, MADE) for new in news]
         if relation is ADD:
-            old = place(bins, classes, MADE)
-            worst = max(worst, *(l1(query, old, new) for new in places))
+            old = position(bins, classes, MADE)
+            worst = max(worst, *(l1(query, old, new) for new in positions))
         else:
-            answers = np.stack([query.evaluate(new).ravel() for new in places])
+            answers = np.stack([query.evaluate(new).ravel() for new in positions])
             worst = max(worst, *(np.abs(answers - one).sum(axis=1).max() for one in answers))
     return worst
 
@@ -189,12 +189,12 @@ def test_a_node_that_is_listed_twice_is_refused(name):
 def test_nodes_that_share_rows_or_do_not_exist_are_refused(name, nodes):
     asked = replace(QUESTIONS[name], nodes=np.array(nodes, dtype=np.int32))
     with pytest.raises(InvalidParameterError, match="nodes that"):
-        asked.evaluate(place(*table(20), MADE))
+        asked.evaluate(position(*table(20), MADE))
 
 
 @pytest.mark.parametrize("name", ["histograms", "cell sizes", "some features", "groups"])
 def test_other_cells_or_classes_than_agreed_are_refused(name):
-    rows = place(*table(20), MADE)
+    rows = position(*table(20), MADE)
     other = CELLS.copy()
     other[1] -= 1
     for change in ({"cell_offsets": other}, {"n_classes": 3}):
@@ -326,7 +326,7 @@ def test_no_valid_question_moves_further_than_its_bounds(kind, relation, data):
 
     def answer(own):
         bins, classes = [row for row, _ in own], [c for _, c in own]
-        return query.evaluate(place(bins, classes, MADE)).astype(object).ravel()
+        return query.evaluate(position(bins, classes, MADE)).astype(object).ravel()
 
     answers = [answer([*rows, new]) for new in news]
     others = [answer(rows)] if relation is ADD else answers
@@ -355,7 +355,7 @@ def test_no_valid_scores_move_further_than_their_range(relation, data):
     news = data.draw(st.lists(st.sampled_from(ALL_ROWS), min_size=2, max_size=12, unique=True))
 
     def answer(own):
-        return query.evaluate(place([row for row, _ in own], [c for _, c in own], MADE))
+        return query.evaluate(position([row for row, _ in own], [c for _, c in own], MADE))
 
     answers = [answer([*rows, new]) for new in news]
     others = [answer(rows)] if relation is ADD else answers
@@ -367,7 +367,7 @@ def test_features_that_share_a_group_are_counted_twice():
     groups = np.array([[0] * 11, [0] * 11], np.int32)
     query = replace(QUESTIONS["groups"], groups=groups, unit_value=np.array([2, 2]))
     bounds = {bound.kind: bound.constant for bound in query.bounds(ADD)}
-    one = query.evaluate(place([[0, 0, 0]], [1], MADE))
+    one = query.evaluate(position([[0, 0, 0]], [1], MADE))
     assert bounds["l1"] == bounds["l2"] == one.max() == 6
 
 
@@ -385,14 +385,14 @@ ODD_SPLITS = [
 @pytest.mark.parametrize("change", ODD_SPLITS)
 def test_splits_that_rows_cannot_follow_are_refused(change):
     with pytest.raises(InvalidParameterError):
-        SplitRows(splits=replace(splits(1), **change)).execute(place(*table(20), MADE))
+        SplitRows(splits=replace(splits(1), **change)).execute(position(*table(20), MADE))
 
 
 def test_other_numbers_of_features_are_refused():
     with pytest.raises(InvalidParameterError, match="agreed"):
-        ImpurityBounds(nodes=NODES, n_features=2).evaluate(place(*table(20), MADE))
+        ImpurityBounds(nodes=NODES, n_features=2).evaluate(position(*table(20), MADE))
     with pytest.raises(InvalidParameterError, match="agreed"):
-        replace(QUESTIONS["scores"], n_candidates=1).evaluate(place(*table(20), MADE))
+        replace(QUESTIONS["scores"], n_candidates=1).evaluate(position(*table(20), MADE))
     with pytest.raises(InvalidParameterError, match="as many features"):
         replace(QUESTIONS["cell sizes"], offered=np.array([[True] * 3, [False] * 3])).bounds(ADD)
     with pytest.raises(InvalidParameterError, match="a unit"):
@@ -411,7 +411,7 @@ BRANCHED = [
 
 @pytest.mark.parametrize("query", BRANCHED)
 def test_a_branch_is_a_path_above_the_nodes(query):
-    rows = place(*table(20), MADE)
+    rows = position(*table(20), MADE)
     for nodes, branch in [([3, 4], ()), ([3, 4], ("2",)), ([1, 2], ())]:
         asked = replace(query, nodes=np.array(nodes, dtype=np.int32), branch=branch)
         asked.evaluate(rows)
@@ -436,13 +436,13 @@ def test_a_branch_is_a_path_above_the_nodes(query):
 
 
 def test_a_node_is_split_once():
-    rows = place(*table(20), MADE)
+    rows = position(*table(20), MADE)
     with pytest.raises(InvalidParameterError, match="once"):
         SplitRows(splits=splits(2)).execute(rows)
 
 
 @EACH
 def test_questions_and_orders_can_be_sent(name):
-    rows = place(*table(30), MADE)
+    rows = position(*table(30), MADE)
     sent = pickle.loads(pickle.dumps(QUESTIONS[name]))
     assert np.array_equal(sent.evaluate(rows), QUESTIONS[name].evaluate(rows))

@@ -55,10 +55,10 @@ def grown(class_rows, class_statistics, splits):
         children = iter(growing.split(chosen).tolist())
         candidates = statistics.candidates
         branches = candidates.branches(chosen.feature, chosen.split_bin)
-        for place, node in enumerate(chosen.node.tolist()):
+        for position, node in enumerate(chosen.node.tolist()):
             own = members[node]
-            to = branches[place][bins[chosen.feature[place], own]]
-            for branch in range(chosen.n_branches[place]):
+            to = branches[position][bins[chosen.feature[position], own]]
+            for branch in range(chosen.n_branches[position]):
                 members[next(children)] = own[to == branch]
     return statistics, growing, members, bins, classes
 
@@ -84,13 +84,13 @@ def test_histograms_hold_the_offered_features_alone(grown, open_ledger):
     sizes = show(open_ledger(), statistics.cell_sizes(nodes, offered))
     assert np.array_equal(sizes, counts.sum(axis=2))
     cells = statistics.candidates.cell_offsets
-    for place, node in enumerate(nodes.tolist()):
+    for position, node in enumerate(nodes.tolist()):
         for f in range(3):
             own = members[node]
             expected = np.zeros((cells[f + 1] - cells[f], N_CLASSES), dtype=np.int64)
-            if offered[place, f]:
+            if offered[position, f]:
                 np.add.at(expected, (bins[f, own], classes[own]), 1)
-            assert np.array_equal(counts[place, cells[f] : cells[f + 1]], expected)
+            assert np.array_equal(counts[position, cells[f] : cells[f + 1]], expected)
 
 
 @pytest.mark.parametrize("measure", list(Impurity))

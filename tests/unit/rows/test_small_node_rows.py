@@ -39,7 +39,9 @@ def levels(data):
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("n_rows", [0, 1, 500])
 @pytest.mark.parametrize("few", [0, 1000])
-def test_one_place_finds_what_several_add_up(rows, statistics, monkeypatch, n_rows, n_threads, few):
+def test_one_position_finds_what_several_add_up(
+    rows, statistics, monkeypatch, n_rows, n_threads, few
+):
     monkeypatch.setattr(node_rows, "MOST_ROWS", few)
     bins, gradients, kept = rows(n_rows)
     expected = levels(statistics(bins, gradients, kept))
@@ -61,7 +63,7 @@ def test_what_comes_out_is_sensitive_with_the_bound_of_the_relation(rows, statis
     assert data.split_scores(CRITERION).bounds == (CRITERION.bound(neighbours),)
 
 
-def test_rows_that_are_all_in_one_place_show_none_of_them(layout):
+def test_rows_that_are_all_in_one_position_show_none_of_them(layout):
     few = FewRows(np.zeros((3, 4), np.uint8), np.ones(4, np.int64), layout, 1)
     public = {name for name in dir(few) if not name.startswith("_")}
     assert public == {"scores", "totals", "split"}

@@ -83,10 +83,10 @@ def test_counts_of_sparse_and_dense_rows_are_those_of_numpy(weighted, n_threads)
     for splits in some_splits(candidates):
         before, after = node_of.copy(), n_nodes
         branches = candidates.branches(splits.feature, splits.split_bin)
-        for place, node in enumerate(splits.node):
+        for position, node in enumerate(splits.node):
             here = before == node
-            node_of[here] = after + branches[place, bins[splits.feature[place], here]]
-            after += splits.n_branches[place]
+            node_of[here] = after + branches[position, bins[splits.feature[position], here]]
+            after += splits.n_branches[position]
         both = [SplitRows(splits=splits).execute(rows) for rows in both]
         nodes = np.arange(n_nodes, after, dtype=np.int32)
         n_nodes = after

@@ -44,9 +44,13 @@ def ledger(epsilon, delta=0):
 
 def released(scores, level, epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0)):
     rows = HeldOutRows(scores=scores, present=np.ones(len(scores), dtype=bool))
-    books = ledger(epsilon, delta)
+    records = ledger(epsilon, delta)
     return release_quantile(
-        LocalRows(rows), level=level, grid=thresholds(bounds), budget=books.capacity, ledger=books
+        LocalRows(rows),
+        level=level,
+        grid=thresholds(bounds),
+        budget=records.capacity,
+        ledger=records,
     )
 
 

@@ -48,20 +48,20 @@ def source(table):
     return LocalRows(RawRows(table=table, labels=np.zeros(table.n_rows)))
 
 
-def released(books, X=None, n_bins=16):
+def released(records, X=None, n_bins=16):
     X = data() if X is None else X
     names = tuple(f"Column_{i}" for i in range(X.shape[1]))
     schema = Schema.coerce(SCHEMA).resolve(names)
     table = read_table(X, schema=schema)
     before = Binner.from_schema(schema, n_bins=n_bins, categorical=table.categorical)
-    with books.sequential("preparation"):
+    with records.sequential("preparation"):
         after, _ = release_bins(
             before,
             source(table),
             n_bins=n_bins,
             n_rows=len(X),
-            budget=books.capacity,
-            ledger=books,
+            budget=records.capacity,
+            ledger=records,
         )
     return before, after, table
 
@@ -83,12 +83,12 @@ def test_one_release_of_all_histograms_with_their_bound():
             (0, 2 * rows),
             (1e-6, math.sqrt(2 * rows) * ROW_UNITS),
         ):
-            books = ledger(1.0, delta, neighbours)
-            released(books)
-            (entry,) = books.entries
+            records = ledger(1.0, delta, neighbours)
+            released(records)
+            (entry,) = records.entries
             assert entry.label == "fine histograms"
             assert entry.bound.constant == pytest.approx(constant, rel=1e-5)
-            assert books.spent == books.capacity
+            assert records.spent == records.capacity
 
 
 def test_missing_values_are_in_no_cell_and_far_ones_in_the_last(monkeypatch):
@@ -117,15 +117,17 @@ def test_noise_moves_the_bins_only_a_little():
 
 
 def test_nothing_numeric_is_nothing_released():
-    books = ledger(1.0)
+    records = ledger(1.0)
     names = ("a",)
     schema = Schema.coerce({"categories": {"a": [0, 1]}}).resolve(names)
     table = read_table(np.zeros((5, 1)), schema=Schema.coerce({"categories": {0: [0, 1]}}))
     binner = Binner.from_schema(schema, n_bins=4, categorical=table.categorical)
-    with books.sequential("preparation"):
-        same, _ = release_bins(binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=books)
+    with records.sequential("preparation"):
+        same, _ = release_bins(
+            binner, source(table), n_bins=4, n_rows=5.0, budget=1, ledger=records
+        )
     assert same is binner
-    assert books.spent == 0
+    assert records.spent == 0
 
 
 def merged(noisy, *numbers):
@@ -213,18 +215,18 @@ def whole(bounds, values, n_bins=16, epsilon=math.inf):
     schema = Schema(bounds={0: bounds}, integer=[0]).resolve(("x",))
     table = read_table(X, schema=schema)
     before = Binner.from_schema(schema, n_bins=n_bins)
-    books = ledger(epsilon=epsilon)
-    with books.sequential("preparation"):
+    records = ledger(epsilon=epsilon)
+    with records.sequential("preparation"):
         after, _ = release_bins(
             before,
             source(table),
             integer=schema.integer,
             n_bins=n_bins,
             n_rows=len(X),
-            budget=books.capacity,
-            ledger=books,
+            budget=records.capacity,
+            ledger=records,
         )
-    return before, after, books
+    return before, after, records
 
 
 @pytest.mark.parametrize("upper", [23, 100, 1023, 1024, 5_000, 10**6])
@@ -250,7 +252,7 @@ def test_there_are_never_more_bins_than_values_and_values_beyond_are_in_the_last
 
 
 def test_two_values_need_no_release():
-    before, after, books = whole((0, 1), np.arange(1000) % 2)
+    before, after, records = whole((0, 1), np.arange(1000) % 2)
     assert after is before
     assert after.n_bins[0] == 2
-    assert books.spent == 0
+    assert records.spent == 0

@@ -54,7 +54,7 @@ def nominal(n_rows=3000, extra=()):
 def complete(
     X,
     y,
-    books,
+    records,
     *,
     task="regression",
     schema=None,
@@ -71,21 +71,21 @@ def complete(
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
-        ledger=books,
+        ledger=records,
         assumed_classes=tuple(np.unique(y).tolist()),
         assumed_categories=table.categorical if "categories" in assume_public else {},
         label_margin=label_margin,
-        row_epsilon=float(books.epsilon),
+        row_epsilon=float(records.epsilon),
     )
 
 
-def labels_of(books):
-    return [entry.label for entry in books.entries]
+def labels_of(records):
+    return [entry.label for entry in records.entries]
 
 
-def costs_by_label(books):
+def costs_by_label(records):
     costs: dict = {}
-    for entry in books.entries:
+    for entry in records.entries:
         costs[entry.label] = costs.get(entry.label, 0) + entry.charge.cost
     return costs
 
@@ -95,7 +95,7 @@ def costs_by_label(books):
 
 @pytest.mark.parametrize("task", ["regression", "binary"])
 def test_what_is_declared_costs_nothing_and_is_kept(task):
-    X, books = numeric(), ledger()
+    X, records = numeric(), ledger()
     schema = {
         "bounds": {0: (-1, 1)},
         "edges": {1: (0.0,)},
@@ -104,8 +104,8 @@ def test_what_is_declared_costs_nothing_and_is_kept(task):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        completed = complete(X, np.ones(3000), books, task=task, schema=schema, assume_public=())
-    assert books.entries == ()
+        completed = complete(X, np.ones(3000), records, task=task, schema=schema, assume_public=())
+    assert records.entries == ()
     assert completed.budget == 1
     assert completed.learned == completed.assumed == ()
     assert completed.schema.bounds == {0: (-1.0, 1.0)}
@@ -115,10 +115,10 @@ def test_what_is_declared_costs_nothing_and_is_kept(task):
 
 
 def test_column_types_and_classes_are_assumed_by_default_and_categories_are_learned():
-    books = ledger()
+    records = ledger()
     with pytest.warns(UndeclaredWarning, match="categories"):
-        completed = complete(nominal(extra="z"), ["no", "yes"] * 1500, books, task="binary")
-    assert labels_of(books) == ["categories"]
+        completed = complete(nominal(extra="z"), ["no", "yes"] * 1500, records, task="binary")
+    assert labels_of(records) == ["categories"]
     assert completed.schema.classes == ("no", "yes")
     assert completed.schema.categories == {0: ("a", "b")}
     assert completed.assumed == ("column types", "set of class labels")
@@ -126,16 +126,16 @@ def test_column_types_and_classes_are_assumed_by_default_and_categories_are_lear
 
 
 def test_lists_of_categories_are_assumed_where_the_user_says_so():
-    books = ledger()
+    records = ledger()
     with pytest.warns(AssumedPublicWarning) as caught:
         completed = complete(
             nominal(extra="z"),
             ["no", "yes"] * 1500,
-            books,
+            records,
             task="binary",
             assume_public=ASSUMPTIONS,
         )
-    assert books.entries == ()
+    assert records.entries == ()
     assert completed.schema.categories == {0: ("a", "b", "z")}
     assert completed.assumed == ("column types", "category lists", "set of class labels")
     assert completed.budget == 1
@@ -166,28 +166,28 @@ def test_nothing_is_assumed_about_the_labels_of_a_regression():
 
 
 def test_declared_categories_win_over_those_of_the_type():
-    books = ledger()
+    records = ledger()
     schema = {"categories": {"job": ["b", "q"]}, "label_bounds": (0, 1)}
-    completed = complete(nominal(), np.zeros(3000), books, schema=schema)
+    completed = complete(nominal(), np.zeros(3000), records, schema=schema)
     assert completed.schema.categories == {0: ("b", "q")}
-    assert books.entries == ()
+    assert records.entries == ()
 
 
 # -- bounds -------------------------------------------------------------------------------------
 
 
 def test_bounds_are_powers_of_two_around_the_bulk_of_each_column():
-    X, books = numeric(), ledger(epsilon=Fraction(100))
+    X, records = numeric(), ledger(epsilon=Fraction(100))
     X[0] = [1e12, -1e12]
     with pytest.warns(UndeclaredWarning):
-        completed = complete(X, np.full(3000, 3.0), books)
+        completed = complete(X, np.full(3000, 3.0), records)
     for low, high in completed.schema.bounds.values():
         assert {abs(low), abs(high)} <= {8.0, 16.0, 32.0}
     low, high = completed.schema.label_bounds
     assert 2.999 < low <= 3.0 <= high < 3.001
     assert completed.learned == ("label bounds", "bounds of 2 numeric columns")
-    assert labels_of(books)[-2:] == ["feature bounds"] * 2
-    assert set(labels_of(books)[:-2]) == {"label bounds"}
+    assert labels_of(records)[-2:] == ["feature bounds"] * 2
+    assert set(labels_of(records)[:-2]) == {"label bounds"}
 
 
 def warning_of(X, y, **options):
@@ -209,35 +209,35 @@ def test_the_warning_names_the_columns():
 def test_the_warning_names_the_first_of_many_columns(n_features, more):
     X = pd.DataFrame(numeric(n_features=n_features)).add_prefix("x")
     said = warning_of(X, np.zeros(3000), schema={"label_bounds": (0, 1)})
-    names = ", ".join(f"'x{place}'" for place in range(20))
+    names = ", ".join(f"'x{position}'" for position in range(20))
     assert f"of {n_features} numeric columns ({names}{more})." in said
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_learning_takes_a_tenth_in_equal_parts(neighbours):
     X = pd.concat([pd.DataFrame(numeric(), columns=["x", "y"]), nominal()], axis=1)
-    books = ledger(Fraction(7, 3), neighbours=neighbours)
+    records = ledger(Fraction(7, 3), neighbours=neighbours)
     with pytest.warns(UndeclaredWarning):
-        completed = complete(X, [0, 1] * 1500, books, task="binary", assume_public=())
+        completed = complete(X, [0, 1] * 1500, records, task="binary", assume_public=())
     part = Fraction(7, 30) / 3
-    assert costs_by_label(books) == {
+    assert costs_by_label(records) == {
         "class labels": part,
         "categories": part,
         "feature bounds": part,
     }
-    assert books.spent == Fraction(7, 30)
+    assert records.spent == Fraction(7, 30)
     assert completed.budget == Fraction(7, 3) * 9 / 10
-    assert books.spent + completed.budget == books.epsilon
-    assert [entry.charge.cost for entry in books.entries[-2:]] == [part / 2] * 2
-    assert all(entry.scope == ("preparation",) for entry in books.entries)
+    assert records.spent + completed.budget == records.epsilon
+    assert [entry.charge.cost for entry in records.entries[-2:]] == [part / 2] * 2
+    assert all(entry.scope == ("preparation",) for entry in records.entries)
 
 
 def test_the_failure_probability_is_part_of_delta():
-    books = ledger()
+    records = ledger()
     with pytest.warns(UndeclaredWarning):
-        complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
-    assert [entry.charge.delta for entry in books.entries] == [DELTA / 10, DELTA / 10]
-    assert books.delta_spent == DELTA / 5
+        complete(nominal(), [0, 1] * 1500, records, task="binary", assume_public=())
+    assert [entry.charge.delta for entry in records.entries] == [DELTA / 10, DELTA / 10]
+    assert records.delta_spent == DELTA / 5
 
 
 # The least epsilon that is worth spending on one column is 1/100; a tenth of epsilon is shared
@@ -260,37 +260,37 @@ def test_each_common_or_public_grid_is_a_matter_of_public_numbers(
     epsilon, n_features, expected, n_rows
 ):
     for scale in (0.0, 1.0, 1e300):
-        books = ledger(epsilon)
+        records = ledger(epsilon)
         X = numeric(n_rows, n_features) * scale
-        completed = complete(X, np.zeros(n_rows), books)
+        completed = complete(X, np.zeros(n_rows), records)
         assert completed.learned == (("label bounds", expected) if expected else ("label bounds",))
-        assert [label for label in labels_of(books) if label != "label bounds"] == {
+        assert [label for label in labels_of(records) if label != "label bounds"] == {
             "b": ["feature bounds"] * n_features,
             "o": ["common feature bound"],
             "n": [],
         }[(expected or "none")[0]]
         if epsilon == math.inf:
-            assert books.spent == math.inf
+            assert records.spent == math.inf
         else:
-            assert books.spent <= epsilon / 10
-            assert books.spent + completed.budget == epsilon
+            assert records.spent <= epsilon / 10
+            assert records.spent + completed.budget == epsilon
 
 
 def test_only_undeclared_numeric_columns_are_counted():
-    books = ledger()
+    records = ledger()
     schema = {"bounds": {0: (0, 1)}, "edges": {1: (0.0,)}, "categories": {2: [0, 1]}}
     with pytest.warns(UndeclaredWarning):
         completed = complete(
-            np.abs(numeric(n_features=4)).round(), np.ones(3000), books, schema=schema
+            np.abs(numeric(n_features=4)).round(), np.ones(3000), records, schema=schema
         )
     assert completed.learned == ("label bounds", "bounds of 1 numeric columns")
     assert set(completed.schema.bounds) == {0, 3}
 
 
 def test_a_common_bound_lays_one_grid_under_all_columns():
-    X, books = numeric(n_features=30), ledger(epsilon=Fraction(4))
+    X, records = numeric(n_features=30), ledger(epsilon=Fraction(4))
     with pytest.warns(UndeclaredWarning):
-        completed = complete(X, np.ones(3000), books, n_bins=32)
+        completed = complete(X, np.ones(3000), records, n_bins=32)
     assert set(completed.schema.edges) == set(range(30))
     (edges,) = set(completed.schema.edges.values())
     bound = 32.0
@@ -324,14 +324,14 @@ def test_rows_without_any_number_do_not_count_for_the_common_bound():
 @pytest.mark.parametrize("n_features", [2, 30])
 @pytest.mark.parametrize("rows", [np.full((3, 1), np.nan), np.ones((1, 1)), np.zeros((2, 1))])
 def test_where_nothing_passes_there_is_a_public_fallback(n_features, rows):
-    books = ledger()
-    completed = complete(np.tile(rows, n_features), np.zeros(len(rows)), books)
+    records = ledger()
+    completed = complete(np.tile(rows, n_features), np.zeros(len(rows)), records)
     assert completed.schema.label_bounds == FALLBACK_LABEL_BOUNDS
     assert completed.schema.bounds == {}
     assert completed.schema.edges == {}
     # Where labels have no magnitude there is nothing to look into.
-    assert books.spent == TENTH * 3 / 4
-    assert books.spent + completed.budget == 1
+    assert records.spent == TENTH * 3 / 4
+    assert records.spent + completed.budget == 1
 
 
 def test_labels_that_are_all_zero_get_the_fallback_bounds_too():
@@ -355,56 +355,56 @@ LABELS = {
 @pytest.mark.parametrize("name", LABELS)
 def test_learned_label_bounds_are_near_the_labels(name):
     make, widest = LABELS[name]
-    y, books = make(np.random.default_rng(0)), ledger()
-    low, high = complete(numeric(20_000), y, books).schema.label_bounds
+    y, records = make(np.random.default_rng(0)), ledger()
+    low, high = complete(numeric(20_000), y, records).schema.label_bounds
     assert high - low < widest
     assert np.mean((y >= low) & (y <= high)) > 0.98
-    assert books.spent <= TENTH
+    assert records.spent <= TENTH
 
 
-def look(y, books, bounds=(-200.0, 200.0), max_rows=None, **options):
+def look(y, records, bounds=(-200.0, 200.0), max_rows=None, **options):
     """Complete a schema with declared bounds for a loss that asks for the labels' range."""
     schema = {"label_bounds": bounds, "bounds": dict.fromkeys(range(2), (-50, 50))}
     schema["max_rows"] = max_rows
-    return complete(numeric(len(y)), y, books, schema=schema, label_margin=1.0, **options)
+    return complete(numeric(len(y)), y, records, schema=schema, label_margin=1.0, **options)
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_loss_may_look_for_labels_inside_declared_bounds(neighbours):
-    y, books = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
+    y, records = np.random.default_rng(0).normal(0, 3, 20_000), ledger(neighbours=neighbours)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        completed = look(y, books)
+        completed = look(y, records)
     low, high = completed.schema.label_bounds
     assert -60 < low < -15
     assert 15 < high < 60
     assert 10 < completed.label_spread < 30
     assert completed.learned == ("range of labels inside their bounds",)
-    assert set(labels_of(books)) == {"label range"}
-    assert completed.budget == 1 - books.spent
+    assert set(labels_of(records)) == {"label range"}
+    assert completed.budget == 1 - records.spent
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_a_loss_looks_inside_learned_bounds_as_well():
-    y, books = 1e5 + np.random.default_rng(0).normal(0, 3, 20_000), ledger()
-    completed = complete(numeric(len(y)), y, books, label_margin=1.0)
+    y, records = 1e5 + np.random.default_rng(0).normal(0, 3, 20_000), ledger()
+    completed = complete(numeric(len(y)), y, records, label_margin=1.0)
     low, high = completed.schema.label_bounds
     assert 1e5 - 60 < low < 1e5 - 10
     assert 1e5 + 10 < high < 1e5 + 60
     assert completed.learned[0] == "label bounds"
     assert completed.learned[-1] == "range of labels inside their bounds"
-    assert completed.budget == 1 - books.spent
+    assert completed.budget == 1 - records.spent
 
 
 def test_declared_label_bounds_stay_where_there_are_few_rows():
-    books = ledger()
-    completed = look(np.full(5, 3.0), books, max_rows=5)
+    records = ledger()
+    completed = look(np.full(5, 3.0), records, max_rows=5)
     assert completed.schema.label_bounds == (-200.0, 200.0)
     assert completed.label_spread is None
     assert completed.learned == ()
-    assert labels_of(books) == ["label range"]
-    assert books.spent == Fraction(1, 50)
-    assert completed.budget == 1 - books.spent
+    assert labels_of(records) == ["label range"]
+    assert records.spent == Fraction(1, 50)
+    assert completed.budget == 1 - records.spent
 
 
 def test_labels_outside_declared_bounds_stay_outside():
@@ -424,9 +424,9 @@ def test_labels_outside_declared_bounds_stay_outside():
 )
 def test_frequent_classes_are_learned_and_a_single_one_is_not(frequent):
     rare = "maybe" if isinstance(frequent[0], str) else 7
-    books = ledger(epsilon=Fraction(2))
+    records = ledger(epsilon=Fraction(2))
     labels = np.array([*frequent * 1500, rare])
-    completed = complete(numeric(3001), labels, books, task="binary", assume_public=())
+    completed = complete(numeric(3001), labels, records, task="binary", assume_public=())
     assert completed.schema.classes == tuple(frequent)
     assert completed.assumed == ()
     assert completed.learned[0] == "class labels"
@@ -460,12 +460,12 @@ def test_the_types_of_learned_categories_do_not_tell_about_one_row(frequent, oth
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_frequent_categories_are_learned_and_missing_cells_are_none():
     X = nominal(extra=["z", *[None] * 500])
-    books = ledger(epsilon=Fraction(2))
+    records = ledger(epsilon=Fraction(2))
     schema = {"label_bounds": (0, 1)}
-    completed = complete(X, np.zeros(3000), books, schema=schema, assume_public=())
+    completed = complete(X, np.zeros(3000), records, schema=schema, assume_public=())
     assert completed.schema.categories == {0: ("a", "b")}
     assert completed.learned == ("categories",)
-    assert labels_of(books) == ["categories"]
+    assert labels_of(records) == ["categories"]
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -483,8 +483,8 @@ def test_what_the_type_lists_and_no_row_holds_is_not_learned():
     """Names of absent rows would otherwise come out by noise alone."""
     column = pd.Categorical(["a", "b"] * 1500, categories=["unused", "b", "a", "spare"])
     schema = {"label_bounds": (0, 1)}
-    books = ledger(epsilon=math.inf)
-    completed = complete(pd.DataFrame({"job": column}), np.zeros(3000), books, schema=schema)
+    records = ledger(epsilon=math.inf)
+    completed = complete(pd.DataFrame({"job": column}), np.zeros(3000), records, schema=schema)
     assert completed.schema.categories == {0: ("a", "b")}
 
 
@@ -514,15 +514,17 @@ def test_where_no_category_passes_there_is_none():
 @pytest.mark.filterwarnings("ignore::dpboost.AssumedPublicWarning")
 @pytest.mark.parametrize("assumed", [(), ("classes",), ("column_types",), ("categories",)])
 def test_each_assumption_is_on_its_own(assumed):
-    books = ledger()
+    records = ledger()
     with pytest.warns(UndeclaredWarning):
-        completed = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=assumed)
+        completed = complete(
+            nominal(), [0, 1] * 1500, records, task="binary", assume_public=assumed
+        )
     expected = []
     if "classes" not in assumed:
         expected.append("class labels")
     if "categories" not in assumed:
         expected.append("categories")
-    assert list(completed.learned) == labels_of(books) == expected
+    assert list(completed.learned) == labels_of(records) == expected
 
 
 # -- refusals and warnings -----------------------------------------------------------------------
@@ -532,11 +534,11 @@ def test_each_assumption_is_on_its_own(assumed):
     ("task", "named"), [("binary", r"Schema\(classes="), ("regression", r"Schema\(categories=")]
 )
 def test_without_delta_learning_is_refused_before_anything_is_drawn(task, named):
-    books = ledger(delta=0)
+    records = ledger(delta=0)
     with pytest.raises(InvalidParameterError, match=named):
-        complete(nominal(), [0, 1] * 1500, books, task=task, assume_public=())
-    assert books.entries == ()
-    assert books.spent == 0
+        complete(nominal(), [0, 1] * 1500, records, task=task, assume_public=())
+    assert records.entries == ()
+    assert records.spent == 0
 
 
 def test_the_refusal_names_the_columns_and_the_cures():
@@ -579,8 +581,8 @@ def test_the_refusal_names_the_columns_and_the_cures():
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_without_noise_no_delta_is_needed():
-    books = ledger(epsilon=math.inf, delta=0)
-    completed = complete(nominal(), [0, 1] * 1500, books, task="binary", assume_public=())
+    records = ledger(epsilon=math.inf, delta=0)
+    completed = complete(nominal(), [0, 1] * 1500, records, task="binary", assume_public=())
     assert completed.schema.classes == (0, 1)
     assert completed.schema.categories == {0: ("a", "b")}
 
@@ -619,7 +621,7 @@ def test_categories_in_columns_of_numbers_are_learned():
     codes = random.integers(0, 3, 2000).astype(float)
     codes[:5] = [-1, 0.5, np.nan, 7e9, np.inf]
     table = read_table(np.column_stack([random.normal(size=2000), codes]))
-    books = ledger(Fraction(20))
+    records = ledger(Fraction(20))
     with pytest.warns(UndeclaredWarning, match="categories"):
         completed = complete_schema(
             Schema(label_bounds=(0, 1)).resolve(table.feature_names),
@@ -628,7 +630,7 @@ def test_categories_in_columns_of_numbers_are_learned():
             task="regression",
             assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
-            ledger=books,
+            ledger=records,
             nominal=frozenset({1}),
         )
     assert completed.schema.categories == {1: (0, 1, 2)}
@@ -638,7 +640,7 @@ def test_categories_in_columns_of_numbers_are_learned():
 
 def test_histograms_count_the_rows_they_are_told_to():
     table = read_table(np.column_stack([np.zeros(3000), np.repeat([3.0, 4.0], 1500)]))
-    books = ledger(Fraction(20))
+    records = ledger(Fraction(20))
     with pytest.warns(UndeclaredWarning):
         completed = complete_schema(
             Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
@@ -649,7 +651,7 @@ def test_histograms_count_the_rows_they_are_told_to():
             task="regression",
             assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
-            ledger=books,
+            ledger=records,
             nominal=frozenset({1}),
         )
     assert completed.schema.categories == {1: (3,)}
@@ -686,8 +688,8 @@ def typed(n_rows=3000):
 
 @pytest.mark.filterwarnings("ignore", category=UndeclaredWarning)
 def test_types_say_which_columns_hold_whole_numbers_and_flags_cost_nothing():
-    books = ledger()
-    done = complete(typed(), np.zeros(3000), books, schema={"label_bounds": (0, 1)})
+    records = ledger()
+    done = complete(typed(), np.zeros(3000), records, schema={"label_bounds": (0, 1)})
     assert done.schema.integer == {0, 1}
     assert done.schema.bounds[1] == (0.0, 1.0)
     assert done.learned == ("bounds of 2 numeric columns",)

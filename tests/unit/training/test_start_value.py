@@ -45,11 +45,11 @@ def source(labels, present=None, sample_weight=None):
     return LocalRows(rows)
 
 
-def release(loss, labels, books=None, present=None, budget=None):
-    books = books or ledger()
-    budget = books.capacity if budget is None else budget
-    with books.sequential("preparation"):
-        started, seen = release_start(loss, source(labels, present), budget=budget, ledger=books)
+def release(loss, labels, records=None, present=None, budget=None):
+    records = records or ledger()
+    budget = records.capacity if budget is None else budget
+    with records.sequential("preparation"):
+        started, seen = release_start(loss, source(labels, present), budget=budget, ledger=records)
     return started, seen.n_rows
 
 
@@ -92,12 +92,12 @@ def test_few_rows_pull_the_start_to_the_middle():
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_one_vector_is_booked_with_the_bound_of_its_relation(neighbours, delta):
-    books = ledger(1.0, delta, neighbours)
+    records = ledger(1.0, delta, neighbours)
     labels = LOSS.encode_labels(np.random.default_rng(1).uniform(10, 20, 5000))
-    budget = books.capacity / 10
-    release(LOSS, labels, books, budget=budget)
-    assert books.spent == budget
-    (entry,) = books.entries
+    budget = records.capacity / 10
+    release(LOSS, labels, records, budget=budget)
+    assert records.spent == budget
+    (entry,) = records.entries
     assert entry.label == "start value"
     assert entry.unit == 1 / ROW_UNITS
     replace = neighbours is Neighbours.REPLACE
@@ -129,13 +129,13 @@ def test_a_weighted_start_is_the_weighted_mean():
     random = np.random.default_rng(2)
     y, weights = random.uniform(10, 20, 3000), random.uniform(0, 1, 3000)
     units = np.rint(weights * WEIGHT_ONE).astype(np.int32)
-    books = ledger()
-    with books.sequential("preparation"):
+    records = ledger()
+    with records.sequential("preparation"):
         started, seen = release_start(
             LOSS,
             source(LOSS.encode_labels(y), sample_weight=units / WEIGHT_ONE),
-            budget=books.capacity,
-            ledger=books,
+            budget=records.capacity,
+            ledger=records,
             weighting=Weighting(max_weight=1.0),
         )
     assert started.start == pytest.approx(np.average(y, weights=weights), abs=1e-3)
@@ -144,15 +144,15 @@ def test_a_weighted_start_is_the_weighted_mean():
 
 @pytest.mark.parametrize("make", [SoftmaxLoss, OneVsRestLoss])
 def test_weighted_shares_of_classes(make):
-    labels, books = np.repeat([0, 1, 2], 100), ledger()
+    labels, records = np.repeat([0, 1, 2], 100), ledger()
     units = np.repeat([WEIGHT_ONE, WEIGHT_ONE // 2, WEIGHT_ONE // 4], 100).astype(np.int32)
     loss = make(n_outputs=3)
-    with books.sequential("preparation"):
+    with records.sequential("preparation"):
         started, seen = release_start(
             loss,
             source(labels, sample_weight=units / WEIGHT_ONE),
-            budget=books.capacity,
-            ledger=books,
+            budget=records.capacity,
+            ledger=records,
             weighting=Weighting(max_weight=1.0),
         )
     assert seen.n_rows == 175
@@ -161,47 +161,49 @@ def test_weighted_shares_of_classes(make):
 
 
 def test_a_fixed_start_counts_rows_only():
-    books = ledger(epsilon=1.0)
+    records = ledger(epsilon=1.0)
     loss = LogLinkLoss.poisson(0.0, 9.0)
-    with books.sequential("preparation"):
+    with records.sequential("preparation"):
         started, seen = release_start(
             loss,
             source(loss.encode_labels(np.ones(5000))),
-            budget=books.capacity,
-            ledger=books,
+            budget=records.capacity,
+            ledger=records,
             fixed=True,
         )
     assert started is loss
     assert seen.n_rows == pytest.approx(5000, abs=30)
-    assert [entry.bound.constant for entry in books.entries] == [ROW_UNITS]
+    assert [entry.bound.constant for entry in records.entries] == [ROW_UNITS]
 
 
 def test_class_sizes_are_released_beside_the_rows_of_no_class():
-    books = ledger()
+    records = ledger()
     labels = np.repeat([0, 1], [30, 70])
     present = np.arange(100) % 10 != 0
-    with books.sequential("preparation"):
-        seen = release_class_sizes(3, source(labels, present), budget=books.capacity, ledger=books)
+    with records.sequential("preparation"):
+        seen = release_class_sizes(
+            3, source(labels, present), budget=records.capacity, ledger=records
+        )
     assert seen.sizes == (27, 63, 0)
     assert (seen.n_rows, seen.others) == (90, 10)
     assert seen.some_take_no_part
     assert seen.empty_classes == (2,)
-    assert len(books.entries) == 1
+    assert len(records.entries) == 1
 
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(n_outputs=3)])
 def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted, fixed):
-    books, labels = ledger(), np.repeat([0, 1], [30, 70])
+    records, labels = ledger(), np.repeat([0, 1], [30, 70])
     weights = np.full(100, 0.5) if weighted else None
-    place = source(labels, np.arange(100) % 10 != 0, weights)
-    with books.sequential("preparation"):
+    position = source(labels, np.arange(100) % 10 != 0, weights)
+    with records.sequential("preparation"):
         _, seen = release_start(
             loss,
-            place,
-            budget=books.capacity,
-            ledger=books,
+            position,
+            budget=records.capacity,
+            ledger=records,
             weighting=Weighting(max_weight=1.0) if weighted else None,
             fixed=fixed,
             classes=True,
@@ -211,7 +213,7 @@ def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted
     expected = (27 * part, 63 * part, 0.0)
     assert seen.sizes == (() if fixed else expected[: max(2, loss.n_outputs)])
     assert seen.some_take_no_part
-    assert len(books.entries) == 1
+    assert len(records.entries) == 1
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
@@ -219,10 +221,10 @@ def test_rows_of_no_class_are_counted_as_ones_in_the_same_release(loss, weighted
 def test_deviations_are_those_of_the_noise(loss, delta):
     labels, found = np.repeat([0, 1], 2000), []
     for seed in range(150):
-        books = ledger(1.0, delta, seed=seed)
-        with books.sequential("preparation"):
+        records = ledger(1.0, delta, seed=seed)
+        with records.sequential("preparation"):
             _, seen = release_start(
-                loss, source(labels), budget=books.capacity / 10, ledger=books, classes=True
+                loss, source(labels), budget=records.capacity / 10, ledger=records, classes=True
             )
         found.append((*seen.sizes, seen.others))
     spread = np.std(found, axis=0)
@@ -251,16 +253,16 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     random = np.random.default_rng(5)
     labels, weights = random.integers(0, 2, 50), random.random(50)
     present = random.random(50) < 0.8
-    place = source(labels, present, None if weighting is None else weights)
+    position = source(labels, present, None if weighting is None else weights)
     queries = [
         RowCount(weighting=weighting, others=True),
         ClassSizes(n_classes=2, weighting=weighting),
         MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
     ]
-    whole = [place.exact(query) for query in queries]
+    whole = [position.exact(query) for query in queries]
     monkeypatch.setattr(start_queries, "ROWS_AT_ONCE", size)
     for query, answer in zip(queries, whole, strict=True):
-        assert np.array_equal(place.exact(query), answer)
+        assert np.array_equal(position.exact(query), answer)
     units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
     tolerance = 0 if weighting is None else 4 * 50
     assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)
@@ -278,13 +280,13 @@ def test_a_cautious_start_is_pulled_to_the_middle_by_its_noise(loss):
     for cautious in (False, True):
         starts = []
         for seed in range(30):
-            books = ledger(Fraction(1, 100), seed=seed)
-            with books.sequential("preparation"):
+            records = ledger(Fraction(1, 100), seed=seed)
+            with records.sequential("preparation"):
                 started, _ = release_start(
                     loss,
                     source(np.repeat(end, 20)),
-                    budget=books.capacity,
-                    ledger=books,
+                    budget=records.capacity,
+                    ledger=records,
                     cautious=cautious,
                 )
             values = np.atleast_1d(np.asarray(started.start_units)) * started.unit

@@ -15,7 +15,7 @@ FEATURES = [
 
 @pytest.fixture
 def layout():
-    names = [f"Column_{place}" for place in range(len(FEATURES))]
+    names = [f"Column_{position}" for position in range(len(FEATURES))]
     return Layout.of(Binner(features=FEATURES, feature_names=names))
 
 

@@ -50,10 +50,10 @@ def test_scores_are_the_gains_of_both_children(layout, hessian, reg_lambda):
         for split_bin in range(cells.stop - cells.start - 1):
             for node in range(6):
                 mine, rows = sums[node, cells], counts[node, cells]
-                place = np.arange(len(mine))
-                goes_left = place == split_bin
+                position = np.arange(len(mine))
+                goes_left = position == split_bin
                 if not layout.is_categorical[feature]:
-                    goes_left = place <= split_bin
+                    goes_left = position <= split_bin
                 expected = sum(
                     exact(mine[side].sum(), rows[side].sum(), hessian, reg_lambda)
                     for side in (goes_left, ~goes_left)

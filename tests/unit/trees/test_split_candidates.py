@@ -19,7 +19,7 @@ def test_kinds_of_splits():
         assert Candidates.of(BINNER, **options).kinds.tolist() == kinds
 
 
-def test_places_of_cells_and_candidates(candidates):
+def test_positions_of_cells_and_candidates(candidates):
     found = candidates()
     assert found.cell_offsets.tolist() == [0, 5, 9, 12]
     assert found.candidate_offsets.tolist() == [0, 4, 7, 8]

@@ -30,8 +30,8 @@ def test_every_row_finds_its_value(features, n_values):
     np.testing.assert_array_equal(tree.leaf_value[leaf_index(tree, rows)], values.ravel())
     assert set(tree.feature.tolist()) <= set(features)
     # Parents come before their children, and the weights are those of the shares.
-    for place, children in enumerate(zip(tree.left, tree.right, strict=True)):
-        assert all(child < 0 or child > place for child in children)
+    for position, children in enumerate(zip(tree.left, tree.right, strict=True)):
+        assert all(child < 0 or child > position for child in children)
     assert tree.leaf_count.sum() == pytest.approx(2**20, abs=tree.n_leaves)
 
 

@@ -27,16 +27,16 @@ def test_arrays_are_like_those_of_numpy(shape, dtype):
 def test_memory_is_lent_again_when_the_last_view_is_gone():
     workspace = Workspace()
     first = workspace.empty(LARGE)
-    place, view = address(first), first[1, 5:]
+    position, view = address(first), first[1, 5:]
     del first
     view[:] = 3
     second = workspace.empty(LARGE)
     second[...] = 4
-    assert address(second) != place
+    assert address(second) != position
     assert (view == 3).all()
     del view
     third = workspace.empty((1 << 18,), np.int32)
-    assert address(third) == place
+    assert address(third) == position
 
 
 def test_what_is_too_small_makes_room_for_what_is_not():
@@ -49,9 +49,9 @@ def test_what_is_too_small_makes_room_for_what_is_not():
 def test_the_smallest_that_fits_is_taken():
     workspace = Workspace()
     large, small = workspace.empty((1 << 20,)), workspace.empty((1 << 18,))
-    place = address(small)
+    position = address(small)
     del large, small
-    assert address(workspace.empty((1 << 17,))) == place
+    assert address(workspace.empty((1 << 17,))) == position
 
 
 def test_arrays_outlive_the_workspace():

@@ -90,7 +90,7 @@ def test_rounds_of_one_deal_are_parts_and_deals_are_stages():
 
 
 def test_parties_deal_by_coins_of_their_own():
-    first, second = (dealt().holding._order for _ in range(2))
+    first, second = (dealt().boosting._order for _ in range(2))
     assert not np.array_equal(first, second)
 
 
@@ -200,7 +200,7 @@ def test_labels_are_counted_and_taught_inside_a_released_range():
 def test_orders_that_fit_are_carried_out():
     assert split([1]).n_nodes == 2
     add(np.zeros((1, 4), dtype=np.int64))
-    assert append(tree()).holding.n_trees == 1
+    assert append(tree()).boosting.n_trees == 1
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def release(coordinator):
     return coordinator.release([(CERTAIN, COUNTS)], label="counts")[0]
 
 
-def books(processes):
+def records(processes):
     spent = []
     for index in range(3):
         party = processes.party(index)
@@ -41,11 +41,11 @@ def expected():
     return sum(np.bincount(y, minlength=3) for _, y in GIVEN)
 
 
-def test_books_and_sums_are_those_of_parties_that_live_on(tmp_path):
+def test_records_and_sums_are_those_of_parties_that_live_on(tmp_path):
     coordinator, processes = opened(tmp_path)
     for number in range(3):
         assert np.array_equal(release(coordinator), expected())
-        assert books(processes) == [100 * (number + 1)] * 3
+        assert records(processes) == [100 * (number + 1)] * 3
 
 
 def test_a_party_that_is_killed_before_it_has_written_has_charged_nothing(tmp_path, monkeypatch):
@@ -67,13 +67,13 @@ def test_a_party_that_is_killed_before_it_has_written_has_charged_nothing(tmp_pa
             try:
                 replies |= exchange(message, [index])
             except KeyboardInterrupt:
-                assert books(processes)[index] == 0
+                assert records(processes)[index] == 0
         return replies
 
     monkeypatch.setattr(os, "fsync", killed)
     monkeypatch.setattr(processes, "exchange", survive)
     assert np.array_equal(release(coordinator), expected())
-    assert books(processes) == [100, 100, 100]
+    assert records(processes) == [100, 100, 100]
 
 
 def test_a_party_that_is_killed_after_it_has_written_sends_the_same_bytes(tmp_path, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_party_that_is_killed_after_it_has_written_sends_the_same_bytes(tmp_pa
     monkeypatch.setattr(processes, "exchange", lose)
     assert np.array_equal(release(coordinator), expected())
     assert seen[0] == seen[1]
-    assert books(processes) == [100, 100, 100]
+    assert records(processes) == [100, 100, 100]
 
 
 def test_a_folder_serves_one_session(tmp_path):
@@ -97,7 +97,7 @@ def test_a_folder_serves_one_session(tmp_path):
     release(coordinator)
     with pytest.raises(RefusedError, match=m.OTHER_SESSION):
         Coordinator(coordinator.agreement, processes)
-    assert books(processes) == [100, 100, 100]
+    assert records(processes) == [100, 100, 100]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of files as Unix has them")
@@ -121,7 +121,7 @@ def test_a_disk_without_room_sends_nothing_and_charges_nothing(tmp_path, fault):
             if index == 1 and not failures:
                 with limits[fault](), pytest.raises(OSError, match=r"large|space|File"):
                     exchange(message, [index])
-                failures.append(books(processes)[index])
+                failures.append(records(processes)[index])
             else:
                 replies |= exchange(message, [index])
         return replies
@@ -134,7 +134,7 @@ def test_a_disk_without_room_sends_nothing_and_charges_nothing(tmp_path, fault):
     processes.exchange = survive
     assert np.array_equal(release(coordinator), expected())
     assert failures == [100]
-    assert books(processes) == [200, 200, 200]
+    assert records(processes) == [200, 200, 200]
 
 
 def test_a_state_that_was_cut_is_not_taken_up(tmp_path):
@@ -145,4 +145,4 @@ def test_a_state_that_was_cut_is_not_taken_up(tmp_path):
     for size in (0, 1, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
         with pytest.raises((EOFError, pickle.UnpicklingError)):
-            books(processes)
+            records(processes)

@@ -104,7 +104,7 @@ def binned(data, task, budget):
     terms = terms_of(task, budget)
     wide = st.sampled_from([(-3.0, 3.0), (0.0, 5e-324), (-1e308, 1e308), (-1e300, 0.0)])
     resolved = terms.declared.resolve(terms.features)
-    own = {place: data.draw(wide) for place in range(len(FEATURES))}
+    own = {position: data.draw(wide) for position in range(len(FEATURES))}
     object.__setattr__(resolved, "bounds", own)
     binner = Binner.from_schema(resolved, n_bins=data.draw(st.sampled_from([2, 8, 255])))
     n_outputs = 3 if task == "three classes" else 1
@@ -198,7 +198,7 @@ def test_no_sums_of_a_level_move_further_than_their_bounds(task, ask, relation, 
 @given(data=st.data())
 def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relation, data):
     bounds = st.tuples(st.sampled_from([-1e308, -3.0, 0.0]), st.sampled_from([5e-324, 3.0, 1e308]))
-    places = sorted(data.draw(st.sets(st.integers(0, 1), min_size=1)))
+    positions = sorted(data.draw(st.sets(st.integers(0, 1), min_size=1)))
     ranges = st.builds(
         b.AskRange,
         low=st.sampled_from([-2.0, -1e-300, 0.0]),
@@ -212,7 +212,7 @@ def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relat
             st.builds(
                 b.AskFineCounts,
                 bounds=st.tuples(bounds, bounds).map(
-                    lambda pair: dict(zip(places, pair, strict=False))
+                    lambda pair: dict(zip(positions, pair, strict=False))
                 ),
                 units=UNITS,
             ),

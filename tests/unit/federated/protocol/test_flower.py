@@ -155,10 +155,10 @@ def test_a_network_of_processes_gives_the_model_of_one_process(federation):
         lines[lines.index("Tree=0") : lines.index("end of trees")] for lines in (found, expected)
     ]
     assert trees[0] == trees[1]
-    # The books of a party are on its own disk, and complete.
+    # The records of a party are on its own disk, and complete.
     store = PartyStore(work / "party1")
     state = store._load(parties[1])
-    assert state["books"].total == parties[1].ledger.root.total
+    assert state["records"].total == parties[1].ledger.root.total
 
 
 @pytest.mark.parametrize("content", [10**15, 2.5, "text", [1, 2]])

@@ -18,8 +18,8 @@ def partition(features, depth, seed=0, nominal=(0, 0, 0, 2)):
 
 def leaves(own, bins):
     """Leaf of every row by the look-up table."""
-    place = sum(own.steps[line, bins[feature]] for line, feature in enumerate(own.features))
-    return own.table[place]
+    position = sum(own.steps[line, bins[feature]] for line, feature in enumerate(own.features))
+    return own.table[position]
 
 
 @pytest.mark.parametrize("features", [[0], [1, 3], [3, 1, 0], [2]])

@@ -156,7 +156,7 @@ def test_a_message_is_as_long_as_its_reader_allows():
 
 def test_reading_takes_no_longer_than_the_message_is_long():
     """Text that stands for a huge number, long numbers, keys that collide: all small messages."""
-    colliding = [[place * (2**61 - 1), 0] for place in range(50_000)]
+    colliding = [[position * (2**61 - 1), 0] for position in range(50_000)]
     for plain in (
         {"fraction": ["1e99999999"]},
         {"fraction": [1, "9" * 10**6]},

@@ -61,12 +61,12 @@ def test_shares_that_add_up_to_the_central_draw_give_the_central_model(task, bud
     agreed = terms(len(sizes), task=task, schema=schema, noise_seed=5, hyper=hyper, **budget)
     fitted, coordinator, _ = trained(agreed, given)
     kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
-    by_place = schema | {"bounds": {0: (-3, 3), 1: (-3, 3)}}
+    by_position = schema | {"bounds": {0: (-3, 3), 1: (-3, 3)}}
     X, y = together(given)
     central = kind(
         epsilon=budget["epsilon"],
         delta=budget["delta"],
-        schema=by_place,
+        schema=by_position,
         random_state=3,
         noise_seed=5,
         verbosity=-1,

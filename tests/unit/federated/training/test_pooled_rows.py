@@ -1,4 +1,4 @@
-"""Several places whose sums one process may see."""
+"""Several sites whose sums one process may see."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost._utils.threads import Threads
-from dpboost.federated.training.pooled_rows import Places
+from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_node_rows import ClassRows
@@ -43,35 +43,33 @@ def shown(sensitive):
 
 
 def test_answers_add_up_and_a_row_moves_one_of_them():
-    places = Places([rows(10, 0), rows(0, 1), rows(7, 2)])
-    assert places.exact(NodeSizes(nodes=ROOT)).tolist() == [17]
-    value = places.sensitive(ClassCounts(nodes=ROOT, n_classes=2), Neighbours.REPLACE)
+    sites = Sites([rows(10, 0), rows(0, 1), rows(7, 2)])
+    assert sites.exact(NodeSizes(nodes=ROOT)).tolist() == [17]
+    value = sites.sensitive(ClassCounts(nodes=ROOT, n_classes=2), Neighbours.REPLACE)
     assert isinstance(value, Sensitive)
     assert value.bound("l1").constant == 2
     assert shown(value).sum() == 17
 
 
-def test_orders_reach_every_place():
-    places = Places([rows(10, 0), rows(7, 2)])
+def test_orders_reach_every_position():
+    sites = Sites([rows(10, 0), rows(7, 2)])
     splits = Splits(node=ROOT, feature=ROOT, split_bin=ROOT, n_branches=ROOT + 2)
-    places.apply(SplitRows(splits=splits))
-    assert places.exact(NodeSizes(nodes=ROOT + [1, 2])).sum() == 17
+    sites.apply(SplitRows(splits=splits))
+    assert sites.exact(NodeSizes(nodes=ROOT + [1, 2])).sum() == 17
 
 
-def test_each_place_answers_for_itself():
+def test_each_position_answers_for_itself():
     held = [rows(10, 0), rows(5, 1), rows(7, 2)]
     query = SplitScores(nodes=ROOT, measure=1, row_limits=np.array([64]), n_candidates=2)
-    value = Places(held).each(query, Neighbours.ADD_REMOVE)
+    value = Sites(held).each(query, Neighbours.ADD_REMOVE)
     assert value.bounds == query.bounds(Neighbours.ADD_REMOVE)
     assert shown(value).tolist() == [query.evaluate(one)[0].tolist() for one in held]
 
 
-@pytest.mark.parametrize("n_places", [1, 3])
-def test_tallies_add_up(n_places):
+@pytest.mark.parametrize("n_sites", [1, 3])
+def test_tallies_add_up(n_sites):
     class Letters:
         def count(self, text):
             return [Counter(text)]
 
-    assert Places(["aab"] * n_places).tally(Letters()) == [
-        Counter({"a": 2 * n_places, "b": n_places})
-    ]
+    assert Sites(["aab"] * n_sites).tally(Letters()) == [Counter({"a": 2 * n_sites, "b": n_sites})]

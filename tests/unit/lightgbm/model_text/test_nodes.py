@@ -16,7 +16,7 @@ def trees(tools):
     return tools.ensemble(4, n_trees=12, n_leaves=20).trees
 
 
-def test_places_of_children(trees):
+def test_positions_of_children(trees):
     nodes = lay_out(trees)
     assert nodes.n_nodes == sum(tree.n_nodes for tree in trees)
     assert nodes.n_leaves == sum(tree.n_leaves for tree in trees)
@@ -25,11 +25,11 @@ def test_places_of_children(trees):
     for tree, (node, leaf) in zip(trees, starts, strict=False):
         own_nodes = slice(node, node + tree.n_nodes)
         own_leaves = slice(leaf, leaf + tree.n_leaves)
-        root = nodes.node_place[own_nodes] if tree.n_nodes else nodes.leaf_place[own_leaves]
+        root = nodes.node_position[own_nodes] if tree.n_nodes else nodes.leaf_position[own_leaves]
         assert root[0] == -1
         for side, children in enumerate((tree.left, tree.right)):
             for parent, child in enumerate(children.tolist()):
-                hangs = nodes.node_place[node:] if child >= 0 else nodes.leaf_place[leaf:]
+                hangs = nodes.node_position[node:] if child >= 0 else nodes.leaf_position[leaf:]
                 assert hangs[child if child >= 0 else ~child] == 2 * (node + parent) + side
         np.testing.assert_array_equal(nodes.feature[own_nodes], tree.feature)
         np.testing.assert_array_equal(nodes.left_bins[own_nodes], tree.left_bins)
@@ -41,8 +41,8 @@ def test_every_node_comes_after_the_one_above(trees):
     nodes = lay_out(trees)
     assert sorted(nodes.order.tolist()) == [*range(nodes.n_nodes)]
     rank = np.argsort(nodes.order)
-    below = np.flatnonzero(nodes.node_place >= 0)
-    assert (rank[nodes.node_place[below] // 2] < rank[below]).all()
+    below = np.flatnonzero(nodes.node_position >= 0)
+    assert (rank[nodes.node_position[below] // 2] < rank[below]).all()
     tree_of_rank = np.searchsorted(nodes.node_start, nodes.order, side="right")
     assert (np.diff(tree_of_rank) >= 0).all()
 
@@ -74,10 +74,10 @@ def tree_of(left, right):
         ([0, -1, -2], [2, -3, -4]),  # a node below itself
     ],
 )
-@pytest.mark.parametrize("place", [0, 1])
-def test_malformed_trees_are_refused(tools, trees, left, right, place):
+@pytest.mark.parametrize("position", [0, 1])
+def test_malformed_trees_are_refused(tools, trees, left, right, position):
     some = list(trees[:2])
-    some[place] = tree_of(left, right)
+    some[position] = tree_of(left, right)
     with pytest.raises(InvalidParameterError, match="exactly once"):
         lay_out(some)
     with pytest.raises(InvalidParameterError, match="exactly once"):

@@ -82,8 +82,8 @@ def test_sets_hold_the_codes_of_their_bins(tools, codes):
 def codes_of(words):
     """Return the codes whose bits are set, ascending."""
     return [
-        32 * place + bit
-        for place, word in enumerate(words)
+        32 * position + bit
+        for position, word in enumerate(words)
         if word
         for bit in range(32)
         if word >> bit & 1

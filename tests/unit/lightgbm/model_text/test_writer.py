@@ -299,10 +299,10 @@ def node_leaves(tree):
 def test_text_is_what_stock_lightgbm_writes_but_for_the_report(tools):
     text = model_text(tools.ensemble(12, n_trees=30), parameters={"num_leaves": 12, "lambda_l2": 1})
     lines = text.split("\n")
-    place = next(i for i, line in enumerate(lines) if line.startswith("dpboost:"))
-    assert json.loads(lines[place][len("dpboost:") :])["note"] == 'a=b=c "größe" \n line'
-    assert lines[place].isascii()
-    del lines[place : place + 2]
+    position = next(i for i, line in enumerate(lines) if line.startswith("dpboost:"))
+    assert json.loads(lines[position][len("dpboost:") :])["note"] == 'a=b=c "größe" \n line'
+    assert lines[position].isascii()
+    del lines[position : position + 2]
     assert lightgbm.Booster(model_str=text).model_to_string() == "\n".join(lines)
 
 

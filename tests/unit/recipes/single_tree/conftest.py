@@ -32,11 +32,11 @@ def fit():
     """Fit a tree with everything declared; silent where there is no privacy."""
 
     def build(X, y, *, nominal=(), **options):
-        places = set(range(X.shape[1]))
+        positions = set(range(X.shape[1]))
         values = tuple(range(N_VALUES))
         schema = {
             # Cells of width one around each whole number.
-            "bounds": dict.fromkeys(places - set(nominal), (-0.5, N_VALUES - 0.5)),
+            "bounds": dict.fromkeys(positions - set(nominal), (-0.5, N_VALUES - 0.5)),
             "categories": dict.fromkeys(nominal, values),
             "classes": sorted(set(y.tolist())),
         }

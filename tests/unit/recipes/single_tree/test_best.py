@@ -1,4 +1,4 @@
-"""Our own tree without noise is CART; with noise its books are those of its rule."""
+"""Our own tree without noise is CART; with noise its records are those of its rule."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_released_counts_without_noise_are_those_of_the_rows(whole_numbers, fit)
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("depth", [0, 1, 5])
-def test_the_books(whole_numbers, fit, depth, neighbours):
+def test_the_records(whole_numbers, fit, depth, neighbours):
     X, y = whole_numbers()
     model = fit(X, y, epsilon=1.0, max_depth=depth, neighbours=neighbours)
     report = model.privacy_report_

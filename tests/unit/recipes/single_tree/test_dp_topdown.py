@@ -1,4 +1,4 @@
-"""DP-TopDown: best-first growth, its two budgets, its tests, and its books."""
+"""DP-TopDown: best-first growth, its two budgets, its tests, and its records."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_weights_of_the_depths_add_up_to_at_most_one():
 
 @pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_books(whole_numbers, fit, depth_budget, neighbours):
+def test_the_records(whole_numbers, fit, depth_budget, neighbours):
     X, y = whole_numbers()
     model = fit(
         X,

@@ -1,4 +1,4 @@
-"""NoisyCounts and LocalRNM: the tree without noise, the books, and what the places decide."""
+"""NoisyCounts and LocalRNM: the tree without noise, the records, and what the sites decide."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_without_noise_it_is_dp_topdown(whole_numbers, fit, recipe, criterion, n
 @BOTH
 @pytest.mark.parametrize("depth_budget", ["decay", "uniform"])
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_the_books(whole_numbers, fit, recipe, depth_budget, neighbours):
+def test_the_records(whole_numbers, fit, recipe, depth_budget, neighbours):
     X, y = whole_numbers()
     model = fit(
         X,
@@ -52,7 +52,7 @@ def test_the_books(whole_numbers, fit, recipe, depth_budget, neighbours):
     assert shares["class counts"] == shares["node sizes"] / (2 if recipe == "local_rnm" else 1)
     (counts,) = [release for release in report.releases if release.label == "class counts"]
     rows = 2 if neighbours == "replace" else 1
-    # A histogram for each of five features, or one for the feature of the one place's choice.
+    # A histogram for each of five features, or one for the feature of the one site's choice.
     assert counts.largest == rows * (5 if recipe == "noisy_counts" else 1)
 
 

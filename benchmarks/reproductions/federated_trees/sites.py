@@ -1,4 +1,4 @@
-"""Trees over places of rows in one process: what parties release, without their messages."""
+"""Trees over sites of rows in one process: what parties release, without their messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpboost import NotPrivateWarning, Schema
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
-from dpboost.federated.training.pooled_rows import Places
+from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Command, SumQuery
@@ -28,8 +28,8 @@ from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest, Inputs
 
 
-class _Pool(Places):
-    """Places whose counts are taken from all rows at once: the same sums, sooner."""
+class _Pool(Sites):
+    """Sites whose counts are taken from all rows at once: the same sums, sooner."""
 
     def __init__(self, rows: Sequence[RawRows], everything: RawRows) -> None:
         super().__init__(rows)
@@ -42,12 +42,12 @@ class _Pool(Places):
         return query.evaluate(self._everything)
 
     def apply(self, order: Command) -> None:
-        """Have an order carried out at every place."""
+        """Have an order carried out at every site."""
         super().apply(order)
         self._everything = order.execute(self._everything)
 
 
-def fit_places(
+def fit_sites(
     tables: Sequence[tuple[Any, Any]],
     *,
     recipe: str | Recipe,
@@ -55,7 +55,7 @@ def fit_places(
     schema: dict[str, Any],
     **settings: Any,
 ) -> FittedModel:
-    """Fit a tree to rows at several places, with noise that is added once to each sum.
+    """Fit a tree to rows at several sites, with noise that is added once to each sum.
 
     Parameters
     ----------
@@ -86,21 +86,21 @@ def fit_places(
         owner="fit_places",
         n_jobs=1,
     )
-    names = tuple(f"Column_{place}" for place in range(tables[0][0].shape[1]))
+    names = tuple(f"Column_{position}" for position in range(tables[0][0].shape[1]))
     resolved = Schema.coerce(schema).resolve(names)
 
-    def place(X: Any, y: Any) -> RawRows:
+    def position(X: Any, y: Any) -> RawRows:
         return RawRows(table=read_table(X, schema=resolved), labels=read_class_labels(y))
 
-    everything = place(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
-    places = _Pool([place(X, y) for X, y in tables], everything)
+    everything = position(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
+    positions = _Pool([position(X, y) for X, y in tables], everything)
     inputs = Inputs(
         columns=ColumnFacts.of(everything.table), schema=resolved, classes=resolved.classes
     )
     ledger = request.privacy.ledger(PureAccountant())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
-        return fit(places, inputs, request, ledger)
+        return fit(positions, inputs, request, ledger)
 
 
 def accuracy_of(fitted: FittedModel, X: np.ndarray, y: np.ndarray) -> float:

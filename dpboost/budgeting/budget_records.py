@@ -24,7 +24,7 @@ _FORMAT = "dpboost budget 1"
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
-    """One fit in the books.
+    """One fit in the records.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _total(charges: Sequence[tuple[Part, Fraction]]) -> Fraction:
     )
 
 
-class Books:
+class BudgetRecords:
     """The lines of a budget. Memory is what is on disk, where a file is attached."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Books:
         Raises
         ------
         InvalidParameterError
-            If the file is not the one that these books are in.
+            If the file is not the one that these records are in.
         sqlite3.Error
             If the file cannot be written. The line may then be on disk, or not.
         """
@@ -140,23 +140,23 @@ class Books:
         self.path = target
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> tuple[Books, dict[str, Any]]:
-        """Open the books in a file, and return them with the terms of the budget.
+    def load(cls, path: str | os.PathLike[str]) -> tuple[BudgetRecords, dict[str, Any]]:
+        """Open the records in a file, and return them with the terms of the budget.
 
         Raises
         ------
         InvalidParameterError
             If the file is not there or holds something else.
         """
-        books = cls()
-        books.path = Path(path).absolute()
+        records = cls()
+        records.path = Path(path).absolute()
         try:
-            with closing(_open(books.path)) as database:
+            with closing(_open(records.path)) as database:
                 ((kind, terms),) = database.execute("SELECT format, json FROM terms").fetchall()
-                books.lines = _lines(database)
+                records.lines = _lines(database)
             if kind != _FORMAT:
                 raise ValueError(kind)
-            return books, dict(json.loads(terms))
+            return records, dict(json.loads(terms))
         except (sqlite3.DatabaseError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which is no file of "

@@ -1,6 +1,6 @@
 """Where bugs are planted: the one table of paths, for modules that move.
 
-A place is ``module:attribute``; an attribute may have a dot, for a method of a class.
+A position is ``module:attribute``; an attribute may have a dot, for a method of a class.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-PLACES = {
+POSITIONS = {
     # The gate
     "selection kernel": "dpboost.privacy.mechanisms:selection",
     "selection kernel of runs": "dpboost.privacy.mechanisms:runselection",
@@ -71,8 +71,8 @@ PLACES = {
 
 
 def found(name: str) -> tuple[Any, str, Any]:
-    """Return the object that has a place, the name of its attribute, and what is there now."""
-    module, _, attribute = PLACES[name].partition(":")
+    """Return the object that has a position, the name of its attribute, and what is there now."""
+    module, _, attribute = POSITIONS[name].partition(":")
     holder: Any = importlib.import_module(module)
     *path, last = attribute.split(".")
     for part in path:
@@ -81,6 +81,6 @@ def found(name: str) -> tuple[Any, str, Any]:
 
 
 def planted(name: str, value: Any) -> tuple[Any, str, Any]:
-    """Return the patch that puts something in a place."""
+    """Return the patch that puts something in a position."""
     holder, attribute, _ = found(name)
     return holder, attribute, value
