@@ -38,7 +38,7 @@ TREE_RECIPES = tuple(TREE_ALGORITHMS)
 
 def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
     """Return what the replay auditor runs: it shows all that leaves the process."""
-    if "n_places" in witness.settings:
+    if "n_sites" in witness.settings:
         return sites_fit(recipe, witness, epsilon)
 
     settings = dict(witness.settings)
@@ -63,7 +63,7 @@ def tree_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, An
 def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, Any], Mapping]:
     """Return what the replay auditor runs where rows lie at several sites, by their numbers."""
     settings = dict(witness.settings)
-    n_sites, schema = settings.pop("n_places"), settings.pop("schema")
+    n_sites, schema = settings.pop("n_sites"), settings.pop("schema")
     request = FitRequest(
         task="classification",
         recipe=TREE_ALGORITHMS[recipe],

@@ -168,7 +168,7 @@ def lone_row(
     if criterion is not None:
         settings["criterion"] = criterion
     if n_sites > 1:
-        settings["n_places"] = n_sites
+        settings["n_sites"] = n_sites
     if delta:
         settings["delta"] = delta
     aims = [("split choice", level), ("leaf counts", 0)]
