@@ -184,24 +184,8 @@ class _DaskEstimator:
         return predict_collection(partial(getattr(model, method), **options), X)
 
 
-class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
-    """The regressor of `dpboost`, on a cluster."""
-
-    _local = DPBoostRegressor
-
-    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self.client = client
-
-
-class DaskDPBoostClassifier(_DaskEstimator, DPBoostClassifier):
-    """The classifier of `dpboost`, on a cluster."""
-
-    _local = DPBoostClassifier
-
-    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self.client = client
+class _DaskClassifier(_DaskEstimator):
+    """Probabilities on top, for the two classifiers."""
 
     def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict class probabilities of collections.
@@ -216,6 +200,26 @@ class DaskDPBoostClassifier(_DaskEstimator, DPBoostClassifier):
         dask.array.Array of shape (n_rows, n_classes)
         """
         return self._lazily("predict_proba", X, raw_score=raw_score, **options)
+
+
+class DaskDPBoostRegressor(_DaskEstimator, DPBoostRegressor):
+    """The regressor of `dpboost`, on a cluster."""
+
+    _local = DPBoostRegressor
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
+
+
+class DaskDPBoostClassifier(_DaskClassifier, DPBoostClassifier):
+    """The classifier of `dpboost`, on a cluster."""
+
+    _local = DPBoostClassifier
+
+    def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.client = client
 
 
 class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
@@ -228,7 +232,7 @@ class DaskDPTreeRegressor(_DaskEstimator, DPTreeRegressor):
         self.client = client
 
 
-class DaskDPTreeClassifier(_DaskEstimator, DPTreeClassifier):
+class DaskDPTreeClassifier(_DaskClassifier, DPTreeClassifier):
     """The tree of classes of `dpboost`, on a cluster."""
 
     _local = DPTreeClassifier
@@ -236,20 +240,6 @@ class DaskDPTreeClassifier(_DaskEstimator, DPTreeClassifier):
     def __init__(self, *, client: Client | None = None, **parameters: Any) -> None:
         super().__init__(**parameters)
         self.client = client
-
-    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
-        """Predict class probabilities of collections.
-
-        Parameters
-        ----------
-        X, raw_score, options
-            As in ``predict``.
-
-        Returns
-        -------
-        dask.array.Array of shape (n_rows, n_classes)
-        """
-        return self._lazily("predict_proba", X, raw_score=raw_score, **options)
 
     def decision_function(self, X: Any) -> Any:
         """Return raw scores of collections, as :meth:`DPTreeClassifier.decision_function`.
