@@ -9,12 +9,19 @@ aside and that train nothing; the scores have the same epsilon, in parallel.
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
-from dpboost.cli.table_files import read_file, read_schema, split_columns, typed
+from dpboost.cli.table_files import (
+    label_column,
+    read_file,
+    read_schema,
+    split_columns,
+    target_of,
+    task_of,
+    typed_features,
+    user_column_of,
+)
 from dpboost.evaluating import evaluate
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
@@ -39,31 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
     schema, dictionary = read_schema(options.schema, options.target)
-    target = options.target or (dictionary.target if dictionary else None)
-    if target is None:
-        raise InvalidParameterError(
-            "Which column to predict is not said: --target COLUMN, or a line with the role "
-            "'target' in the data dictionary."
-        )
-    task = _task(options.task, schema)
-    user_column = options.user or (dictionary.user_column if dictionary else None)
-    if (user_column is None) != (options.rows_per_user is None):
-        raise InvalidParameterError(
-            "To protect users both are needed: --user COLUMN, or a line with the role 'user', and "
-            "--rows-per-user N."
-        )
+    target = target_of(options.target, dictionary)
+    task = task_of(options.task, schema)
+    user_column = user_column_of(options.user, options.rows_per_user, dictionary)
     X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
-    numeric = {*map(str, schema.bounds), *map(str, schema.edges)}
-    declared = {str(name): values for name, values in schema.categories.items()}
-    open_columns = [str(name) for name in X.columns if name not in {*numeric, *declared}]
-    if open_columns:
-        print(
-            f"warning: the schema says nothing of {', '.join(open_columns)}: their types were read "
-            "off the cells and are assumed to be public. Declare them.",
-            file=sys.stderr,
-        )
-    labels = _labels(y, schema, task)
-    X = typed(X, declared, numeric)
+    labels = label_column(y, schema, task)
+    X = typed_features(X, schema)
     model = _model(options, task, schema)
     more: dict[str, Any] = {} if users is None else {"user_ids": users.to_numpy()}
     if options.holdout is None:
@@ -79,29 +67,6 @@ def run(options: argparse.Namespace) -> None:
     print(model.privacy_report_)
     print()
     print(evaluate(model, budget=budget, fraction=1))
-
-
-def _task(given: str | None, schema: Schema) -> str:
-    if given is not None:
-        return given
-    if (schema.classes is None) == (schema.label_bounds is None):
-        raise InvalidParameterError(
-            "Whether the target is a class or a number is not said: --task classification or "
-            "--task regression, or its values or its range in the schema."
-        )
-    return "classification" if schema.classes is not None else "regression"
-
-
-def _labels(y: Any, schema: Schema, task: str) -> Any:
-    """Return labels of the type of the declared classes, or numbers."""
-    if task == "regression":
-        return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
-    classes = schema.classes
-    if classes is not None and all(isinstance(label, str) for label in classes):
-        return y.astype(str).to_numpy(dtype=object)
-    if classes is not None:
-        return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
-    return typed(y.to_frame("target"), {}, set())["target"].to_numpy()
 
 
 def _model(options: argparse.Namespace, task: str, schema: Schema) -> Any:

@@ -10,16 +10,25 @@ from types import ModuleType
 
 import dpboost
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli import fit_command, predict_command, report_command, schema_command
+from dpboost.cli import (
+    evaluate_command,
+    fit_command,
+    forecast_command,
+    predict_command,
+    report_command,
+    schema_command,
+)
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from dpboost.privacy.ledger import BudgetExceededError
 
 #: In the order in which a user needs them.
 COMMANDS: dict[str, ModuleType] = {
     "schema": schema_command,
+    "forecast": forecast_command,
     "fit": fit_command,
     "predict": predict_command,
     "report": report_command,
+    "evaluate": evaluate_command,
 }
 
 #: What a user can mend; anything else is a fault of the library and shows its traceback.
@@ -32,6 +41,11 @@ An hour with a table of one's own:
   dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
   dpboost report model.txt --html report.html   who is protected, from whom, and how much
   dpboost predict model.txt new.csv -o predictions.csv
+
+Before and after it:
+
+  dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
+  dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
 
 "dpboost audit" checks the guarantee of the installed version.
 """
@@ -57,6 +71,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from dpboost.audit.__main__ import main as audit
 
         return audit(given[1:])
+    options = _parsers()[0].parse_args(given)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            COMMANDS[options.command].run(options)
+    except REFUSALS as error:
+        print(f"dpboost {options.command}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def help_of(command: str | None = None) -> str:
+    """Return the help of the program or of one command, as ``--help`` prints it.
+
+    Parameters
+    ----------
+    command : str, optional
+        One of `COMMANDS`.
+
+    Returns
+    -------
+    str
+    """
+    parser, commands = _parsers()
+    return (parser if command is None else commands[command]).format_help()
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser of the program, and those of its commands."""
     parser = argparse.ArgumentParser(
         prog="dpboost",
         description="Differentially private gradient boosting that plugs into LightGBM.",
@@ -75,15 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         module.add_arguments(command)
     commands.add_parser("audit", help="Check the guarantee of the installed version.")
-    options = parser.parse_args(given)
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            COMMANDS[options.command].run(options)
-    except REFUSALS as error:
-        print(f"dpboost {options.command}: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return parser, dict(commands.choices)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli.table_files import pandas, read_file, typed, write_csv
+from dpboost.cli.saved_model import objective_of, rows_of
+from dpboost.cli.table_files import pandas, read_file, write_csv
 from dpboost.lightgbm.booster import Booster
 
 
@@ -28,28 +28,13 @@ def run(options: argparse.Namespace) -> None:
     """Predict and write."""
     booster = Booster(model_file=options.model)
     table = read_file(options.data)
-    known = {str(name).replace(" ", "_"): name for name in table.columns}
-    names = booster.feature_name()
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise InvalidParameterError(
-            f"The file {options.data!r} lacks columns of the model: {', '.join(missing)}."
-        )
-    columns = table[[known[name] for name in names]].set_axis(names, axis=1)
-    lists = dict(zip(_nominal(booster), booster.pandas_categorical or [], strict=False))
-    rows = typed(columns, lists, {name for name in names if name not in lists})
+    rows = rows_of(booster, table, options.data)
     write_csv(_predictions(booster, rows), options.output)
-
-
-def _nominal(booster: Any) -> list[str]:
-    """Names of the columns that hold categories, in their order."""
-    infos = booster.dump_model(num_iteration=1)["feature_infos"]
-    return [name for name in booster.feature_name() if infos.get(name, {}).get("values")]
 
 
 def _predictions(booster: Any, rows: Any) -> Any:
     predicted = np.asarray(booster.predict(rows))
-    objective = booster.dump_model(num_iteration=1).get("objective", "")
+    objective = objective_of(booster)
     if predicted.ndim == 2:
         found = {f"probability_{index}": column for index, column in enumerate(predicted.T)}
     elif objective.startswith("binary"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -73,6 +74,86 @@ def read_schema(path: str | None, target: str | None) -> tuple[Schema, DataDicti
                 raise
     dictionary = DataDictionary.from_file(path)
     return Schema(**dictionary.schema_parts(target)), dictionary
+
+
+def target_of(given: str | None, dictionary: DataDictionary | None) -> str:
+    """Return the column to predict.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where neither the command nor the dictionary names it.
+    """
+    target = given or (dictionary.target if dictionary else None)
+    if target is None:
+        raise InvalidParameterError(
+            "Which column to predict is not said: --target COLUMN, or a line with the role "
+            "'target' in the data dictionary."
+        )
+    return target
+
+
+def user_column_of(
+    given: str | None, rows_per_user: int | None, dictionary: DataDictionary | None
+) -> str | None:
+    """Return the column that says whose row it is, where users are protected.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where one of column and limit is given without the other.
+    """
+    column = given or (dictionary.user_column if dictionary else None)
+    if (column is None) != (rows_per_user is None):
+        raise InvalidParameterError(
+            "To protect users both are needed: --user COLUMN, or a line with the role 'user', and "
+            "--rows-per-user N."
+        )
+    return column
+
+
+def task_of(given: str | None, schema: Schema) -> str:
+    """Return whether the target is a class or a number.
+
+    Raises
+    ------
+    InvalidParameterError
+        Where neither the command nor the schema says so.
+    """
+    if given is not None:
+        return given
+    if (schema.classes is None) == (schema.label_bounds is None):
+        raise InvalidParameterError(
+            "Whether the target is a class or a number is not said: --task classification or "
+            "--task regression, or its values or its range in the schema."
+        )
+    return "classification" if schema.classes is not None else "regression"
+
+
+def label_column(y: Any, schema: Schema, task: str) -> Any:
+    """Return labels of the type of the declared classes, or numbers."""
+    if task == "regression":
+        return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
+    classes = schema.classes
+    if classes is not None and all(isinstance(label, str) for label in classes):
+        return y.astype(str).to_numpy(dtype=object)
+    if classes is not None:
+        return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
+    return typed(y.to_frame("target"), {}, set())["target"].to_numpy()
+
+
+def typed_features(X: Any, schema: Schema) -> Any:
+    """Return features with the types that a schema declares; what it leaves open is read off."""
+    numeric = {*map(str, schema.bounds), *map(str, schema.edges)}
+    declared = {str(name): values for name, values in schema.categories.items()}
+    open_columns = [str(name) for name in X.columns if name not in {*numeric, *declared}]
+    if open_columns:
+        print(
+            f"warning: the schema says nothing of {', '.join(open_columns)}: their types were read "
+            "off the cells and are assumed to be public. Declare them.",
+            file=sys.stderr,
+        )
+    return typed(X, declared, numeric)
 
 
 def split_columns(

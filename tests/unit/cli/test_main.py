@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
-from dpboost.cli.main import COMMANDS, main
+from dpboost.cli.main import COMMANDS, help_of, main
 
 DICTIONARY = """name,type,lower,upper,values,role
 age,integer,0,120,,
@@ -179,6 +181,81 @@ def test_a_model_lacks_no_column(folder, capsys):
     few.write_text("age\n3\n")
     assert main(["predict", str(model), str(few)]) == 2
     assert "lacks columns of the model: sex, ward, smoker" in capsys.readouterr().err
+
+
+def judge(folder, model, *more, data="data.csv"):
+    arguments = ["evaluate", str(model), str(folder / data)]
+    schema = [] if "--schema" in more else ["--schema", str(folder / "dictionary.csv")]
+    users = [] if "--schema" in more else ["--rows-per-user", "3"]
+    return main([*arguments, *schema, *users, "--epsilon", "8", "--delta", "1e-6", *more])
+
+
+def test_a_saved_model_is_judged_as_the_estimator_is(folder, capsys):
+    _, model = fit(folder)
+    capsys.readouterr()
+    assert judge(folder, model, "--metrics", "auc,accuracy", "--groups", "sex") == 0
+    out = capsys.readouterr().out
+    assert "accuracy" in out
+    assert "F" in out
+    assert "Privacy: epsilon = 8" in out
+    found = float(re.search(r"^  auc\s+([0-9.]+)", out, re.MULTILINE)[1])
+    rows = pd.read_csv(folder / "data.csv")
+    predictions = folder / "judged.csv"
+    assert main(["predict", str(model), str(folder / "data.csv"), "-o", str(predictions)]) == 0
+    truth = roc_auc_score(rows["outcome"] == "yes", pd.read_csv(predictions)["probability"])
+    assert found == pytest.approx(truth, abs=0.06)
+
+
+def test_a_saved_regressor_is_judged(folder, capsys):
+    schema = folder / "judged.json"
+    schema.write_text(json.dumps({"bounds": {"age": [0, 120]}, "label_bounds": [0, 4]}))
+    rows = pd.DataFrame({"age": np.linspace(18, 90, 3000)})
+    rows.assign(dose=rows["age"] / 30).to_csv(folder / "doses.csv", index=False)
+    model, known = folder / "doses.txt", ["--target", "dose", "--schema", str(schema)]
+    data = str(folder / "doses.csv")
+    assert main(["fit", data, *known, "--epsilon", "8", "--trees", "50", "-o", str(model)]) == 0
+    capsys.readouterr()
+    assert judge(folder, model, *known, data="doses.csv") == 0
+    out = capsys.readouterr().out
+    assert float(re.search(r"^  r2\s+([0-9.]+)", out, re.MULTILINE)[1]) > 0.8
+    assert "quantile_loss" not in out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--groups", "smoker"], "must be listed in the schema"),
+        (["--metrics", "absent"], "metrics"),
+        (["--target", "age"], "2 classes"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(folder, capsys, change, message):
+    _, model = fit(folder)
+    capsys.readouterr()
+    assert judge(folder, model, *change) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_forecast_from_public_rows(folder, capsys):
+    known = ["--schema", str(folder / "dictionary.csv"), "--delta", "1e-6"]
+    asked = ["forecast", "--rows", "2000", "--epsilon", "0.5", "2", *known]
+    assert main(asked) == 0
+    assert "no public rows were given" in capsys.readouterr().out
+    like = folder / "public.csv"
+    pd.read_csv(folder / "data.csv").head(120).to_csv(like, index=False)
+    picture = folder / "forecast.png"
+    assert main([*asked, "--like", str(like), "--plot", str(picture)]) == 0
+    assert "auc" in capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main([*asked, "--plot", str(folder / "forecast.absent")]) == 2
+    assert main(["forecast", "--rows", "2000", "--epsilon", "1"]) == 2
+
+
+def test_help_of_a_command_is_what_is_printed(capsys):
+    for command in (None, *COMMANDS):
+        with pytest.raises(SystemExit):
+            main([*([command] if command else []), "--help"])
+        assert help_of(command) == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["audit"]])

@@ -1,0 +1,83 @@
+"""Judge a model on private rows: scores with intervals, for an epsilon of their own.
+
+The rows are those of a CSV or Parquet file with the labels in it. Rows that trained the model may
+be among them: what is spent here then adds to what the model has spent. Rows that everybody may
+see need no epsilon: predict them and use any other tool.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting import Budget
+from dpboost.cli.saved_model import SavedClassifier, rows_of, saved_model
+from dpboost.cli.table_files import (
+    label_column,
+    read_file,
+    read_schema,
+    split_columns,
+    target_of,
+    user_column_of,
+)
+from dpboost.evaluating import evaluate
+from dpboost.lightgbm.booster import Booster
+from dpboost.schema import Schema
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost evaluate``."""
+    parser.add_argument("model", help="model text, of dpboost or of LightGBM")
+    parser.add_argument("data", help="CSV or Parquet file with the labels")
+    parser.add_argument("--target", metavar="COLUMN", help="column that was predicted")
+    parser.add_argument(
+        "--schema", metavar="FILE", required=True, help="that of the fit: schema or data dictionary"
+    )
+    parser.add_argument("--epsilon", type=float, required=True, help="budget of the scores")
+    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure epsilon")
+    parser.add_argument("--metrics", metavar="LIST", help="such as auc,accuracy; default: all")
+    parser.add_argument("--groups", metavar="COLUMN", help="judge by its declared values as well")
+    parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
+    parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Evaluate, and print scores and what they cost."""
+    schema, dictionary = read_schema(options.schema, options.target)
+    target = target_of(options.target, dictionary)
+    user_column = user_column_of(options.user, options.rows_per_user, dictionary)
+    booster = Booster(model_file=options.model)
+    model = saved_model(booster, schema, f"the target {target!r}")
+    X, y, users = split_columns(read_file(options.data), target, dictionary, user_column)
+    task = "classification" if isinstance(model, SavedClassifier) else "regression"
+    labels = label_column(y, schema, task)
+    groups = _groups(options.groups, X, schema)
+    budget = Budget(
+        epsilon=options.epsilon, delta=options.delta, rows_per_user=options.rows_per_user
+    )
+    found = evaluate(
+        model,
+        rows_of(booster, X, options.data),
+        labels,
+        budget=budget,
+        fraction=1,
+        metrics=None if options.metrics is None else options.metrics.split(","),
+        groups=groups,
+        user_ids=None if users is None else users.to_numpy(),
+    )
+    print(found)
+    print()
+    print(found.report)
+
+
+def _groups(column: str | None, X: Any, schema: Schema) -> Any:
+    """Return the group of each row and the list of groups, which the schema has."""
+    if column is None:
+        return None
+    listed = {str(name): values for name, values in schema.categories.items()}.get(column)
+    if listed is None or column not in X.columns:
+        raise InvalidParameterError(
+            f"--groups {column}: the values of that column must be listed in the schema."
+        )
+    return X[column].astype(str).to_numpy(dtype=object), [str(value) for value in listed]

@@ -1,0 +1,73 @@
+"""Forecast how good a private model becomes at each epsilon, before a private row is touched.
+
+With --like, rows that everybody may see and that look like the private ones, it fits models to
+them with the noise that the private fit will have. Without, it says how noise compares with the
+number of rows. Nothing is spent.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli.table_files import (
+    label_column,
+    read_file,
+    read_schema,
+    split_columns,
+    target_of,
+    task_of,
+    typed_features,
+)
+from dpboost.forecasting import forecast
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost forecast``."""
+    parser.add_argument("--rows", type=int, required=True, metavar="N", help="private rows, about")
+    parser.add_argument("--epsilon", type=float, nargs="+", required=True, help="one or more")
+    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure epsilon")
+    parser.add_argument("--like", metavar="FILE", help="CSV or Parquet file of public rows")
+    parser.add_argument("--target", metavar="COLUMN", help="column to predict")
+    parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
+    parser.add_argument("--task", choices=("classification", "regression"))
+    parser.add_argument("--metric", help="auc, accuracy or log_loss; rmse or mae")
+    parser.add_argument("--plot", metavar="FILE", help="draw it: a PNG or SVG file")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Forecast, print and draw."""
+    schema, dictionary = read_schema(options.schema, options.target)
+    task = task_of(options.task, schema)
+    kind = DPBoostClassifier if task == "classification" else DPBoostRegressor
+    like = None
+    if options.like is not None:
+        target = target_of(options.target, dictionary)
+        known = None if dictionary is None else dictionary.user_column
+        X, y, _ = split_columns(read_file(options.like), target, dictionary, known)
+        like = (typed_features(X, schema), label_column(y, schema, task))
+    found = forecast(
+        schema=schema,
+        n_rows=options.rows,
+        epsilon=options.epsilon,
+        like=like,
+        estimator=kind(delta=options.delta, verbosity=-1),
+        metric=options.metric,
+    )
+    print(found)
+    if options.plot is not None:
+        _draw(found, options.plot)
+
+
+def _draw(found: object, path: str) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install 'dpboost[plot]'.") from error
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    found.plot(figure.subplots())  # type: ignore[attr-defined]
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise InvalidParameterError(f"--plot {path}: {error}.") from None

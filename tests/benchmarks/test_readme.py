@@ -1,0 +1,159 @@
+"""The figures of the README and of the page of results are those of the measurements."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchmarks import readme_picture
+from benchmarks.harness.results import read, values
+from benchmarks.harness.run import RESULTS
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "explanation" / "results.md"
+
+MEASURES = {"adult": "AUC", "bank": "AUC", "cod_rna": "AUC", "abalone": "RMSE"}
+
+
+def tables(path: Path) -> list[list[list[str]]]:
+    """Return the tables of a page as lines of cells."""
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            if not inside:
+                found.append([])
+            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        inside = line.startswith("|")
+    return found
+
+
+def table(path: Path, head: str) -> list[list[str]]:
+    """Return the one table whose first cell is this."""
+    (found,) = (each for each in tables(path) if each[0][0] == head)
+    return found
+
+
+def measured(name: str, data: str, method: str, epsilon: float, measure: str) -> list[float]:
+    """Return one number a repeat; a method without privacy has one for every epsilon."""
+    rows = read(RESULTS / f"{name}.csv").measured()
+    wanted = {"data": data, "method": method, "measure": measure}
+    return values(rows, **wanted, epsilon=epsilon) or values(rows, **wanted, epsilon=None)
+
+
+def with_error(numbers: list[float], digits: int = 4) -> str:
+    error = statistics.stdev(numbers) / len(numbers) ** 0.5
+    return f"{statistics.fmean(numbers):.{digits}f} ± {error:.{digits}f}"
+
+
+HEAD = "3 splits, mean ± standard error"
+
+
+def test_the_first_table_of_the_readme_is_what_was_measured():
+    assert tables(README)[0][0][0] == HEAD
+    head, _, *lines = tables(README)[0]
+    assert lines[0][0] == "`best`"
+    assert [line[0] for line in lines][1:] == ["DP-EBM", "`dpboost`", "LightGBM, no privacy"]
+    for line in lines:
+        method = line[0].partition(",")[0].strip("`")
+        for column, cell in zip(head[1:], line[1:], strict=True):
+            data, _, epsilon = column.lower().partition(", epsilon ")
+            assert cell == with_error(
+                measured("curve", data, method, float(epsilon), MEASURES[data])
+            ), (method, column)
+
+
+def test_the_pictures_results_are_those_of_the_table():
+    assert readme_picture.made_of(readme_picture.PICTURE.read_bytes()) == readme_picture.digest(), (
+        "draw it again: python -m benchmarks.readme_picture"
+    )
+
+
+def test_the_picture_is_drawn_again_of_the_results():
+    image = readme_picture.picture()
+    assert image.startswith(b"\x89PNG")
+    assert readme_picture.made_of(image) == readme_picture.digest()
+    assert readme_picture.made_of(b"no image") is None
+    rows = read(readme_picture.SOURCE).measured()
+    assert {row.method for row in readme_picture.shown(rows, "adult", "AUC")} == {
+        "best",
+        "DP-EBM",
+        "LightGBM",
+    }
+
+
+NAMES = {"Adult": "adult", "Bank": "bank", "cod-rna": "cod_rna", "Abalone": "abalone"}
+
+
+def test_best_at_each_epsilon_is_what_was_measured():
+    head, _, *lines = table(PAGE, "`best`, delta 1e-5")
+    assert len(lines) == len(NAMES)
+    for line in lines:
+        name, _, rest = line[0].partition(",")
+        measure, without = re.fullmatch(
+            r" (\w+) \(LightGBM without privacy ([0-9.]+)\)", rest
+        ).groups()
+        data = NAMES[name]
+        assert measure == MEASURES[data]
+        assert (
+            without == f"{statistics.fmean(measured('best', data, 'LightGBM', 1.0, measure)):.4f}"
+        )
+        for epsilon, cell in zip(head[1:], line[1:], strict=True):
+            found = measured("best", data, "best", float(epsilon), measure)
+            assert cell == f"{statistics.fmean(found):.4f}", (name, epsilon)
+
+
+def test_the_recipes_of_the_paper_are_what_was_measured():
+    head, _, *lines = table(PAGE, "5 splits 80/20, mean ± standard error")
+    for line in lines:
+        for column, cell in zip(head[1:], line[1:], strict=True):
+            data, measure, _, epsilon = column.lower().replace(",", "").split()
+            found = measured("smoke", data, line[0], float(epsilon), measure.upper())
+            assert cell == with_error(found), (line[0], column)
+
+
+CLASSES = {
+    "letter (26)": "letter",
+    "MNIST (10)": "mnist",
+    "covtype (7)": "covtype_7",
+    "KDDCup99 (23)": "kddcup99_23",
+}
+
+
+def test_several_classes_are_what_was_measured():
+    head, _, *lines = table(PAGE, "several classes, accuracy at epsilon 1")
+    methods = {
+        "`best`, delta 1e-5": "best",
+        "diffprivlib's random forest": "diffprivlib forest",
+        "LightGBM, no privacy": "LightGBM",
+    }
+    for line in lines:
+        for column, cell in zip(head[1:], line[1:], strict=True):
+            found = measured("best-multiclass", CLASSES[column], methods[line[0]], 1.0, "accuracy")
+            assert cell == f"{statistics.fmean(found):.3f}", (line[0], column)
+
+
+def test_the_readme_is_short():
+    text = re.sub(r"```.*?```", "", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(text.split()) <= 900
+
+
+PAGES = [
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.relative_to(ROOT / "docs").parts[0] not in ("_build", "gallery", "outside")
+]
+
+
+@pytest.mark.parametrize(
+    "path", [README, *PAGES], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_links_lead_to_files(path):
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"https?:|mailto:|#", link):
+            assert (path.parent / link.partition("#")[0]).exists(), link

@@ -1,0 +1,76 @@
+"""Programs and commands of the README and of the documents run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpboost.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Blocks that need a server of theirs.
+NEEDS = {"dask.md": "distributed"}
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda p: p.stem)
+@pytest.mark.filterwarnings("ignore")
+def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("agg")
+    if path.name in NEEDS:
+        pytest.importorskip(NEEDS[path.name])
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for kind, text in blocks(path):
+        if kind == "python":
+            exec(compile(text, str(path), "exec"), names)
+            continue
+        for line in text.splitlines():
+            assert line.startswith("$ dpboost "), line
+            assert main(shlex.split(line)[2:]) == 0, line
+
+
+def test_the_pages_have_programs():
+    assert len([path for path in PAGES if blocks(path)]) > 15
+
+
+def test_the_report_of_the_readme_is_the_one_that_is_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (code,) = [body for kind, body in blocks(ROOT / "README.md") if kind == "python"]
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    dpboost (.*)$", text, re.MULTILINE)
+    assert [shlex.split(command)[0] for command in commands] == ["schema", "fit"]
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 91, 2000)
+    income = np.where(age + rng.normal(0, 10, 2000) > 50, "high", "low")
+    pd.DataFrame({"age": age, "income": income}).to_csv("data.csv", index=False)
+    assert main(shlex.split(commands[0])) == 0
+    # What a person does in between: fill the dictionary in.
+    text = Path("dictionary.csv").read_text()
+    text = text.replace("age,integer,,", "age,integer,18,90")
+    text = text.replace("income,text,,,,", "income,category,,,high|low,")
+    Path("dictionary.csv").write_text(text)
+    assert main(shlex.split(commands[1])) == 0
+    assert Path("model.txt").is_file()
