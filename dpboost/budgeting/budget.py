@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -18,7 +19,14 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.accounting import FractionAccountant
-from dpboost.budgeting.budget_records import BudgetLine, BudgetRecords, Part, spent
+from dpboost.budgeting.budget_records import (
+    BudgetLine,
+    BudgetRecords,
+    Part,
+    check_closing,
+    counted,
+    spent,
+)
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
@@ -29,12 +37,16 @@ from dpboost.privacy.exact_arithmetic import (
     epsilon_of,
     number_of,
 )
-from dpboost.privacy.ledger import BudgetExceededError
+from dpboost.privacy.ledger import BudgetExceededError, Charge
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins
 
 #: A fit learns at most so many lists, each with a stability histogram.
 MOST_HISTOGRAMS = 2
+#: What rows that are held out may charge to stop training, as a part of what the fit takes.
+STOPPING_SHARE = Fraction(1, 4)
+#: What was charged is recorded in so small parts of an account, rounded up.
+SMALLEST_PART = Fraction(1, 10**6)
 
 _ACCOUNTANTS: dict[str, Accountant] = {
     each.privacy_measure: each for each in (PureAccountant(), ZCDPAccountant(), GDPAccountant())
@@ -83,7 +95,9 @@ class Budget:
     -------
     Everything that was released under the budget is together (epsilon, delta)-differentially
     private for the one table that the user applies it to. A fit records its whole fraction before
-    its first draw, and nothing is ever refunded: not what it did not use, and not after an error.
+    its first draw, and nothing that it charged is ever refunded, not even after an error. What it
+    did not use stays booked, but where rows that are held out may stop it: what such a fit has
+    reserved and never charged is free again when it comes to its end.
     A budget cannot be copied or pickled, and works in no process but its own. With a file
     (:meth:`save`) the line is on disk before the first draw. Copies of that file are as many
     budgets, which nothing here can see.
@@ -237,7 +251,7 @@ class Budget:
             f"epsilon = {self.epsilon_spent:.6g} is booked.",
         ]
         text += [f"{name} account: {_part(left)} left" for name, left in self.left.items()]
-        for line in lines:
+        for line in counted(lines):
             rows = "".join(f", {division}: {name}" for division, name in line.part)
             text.append(f"{line.what:<24} {_part(line.fraction)} of {line.account}{rows}")
         return "\n".join(text)
@@ -385,8 +399,8 @@ class Budget:
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
 
-    def book(self, what: str, privacy_measure: str, fraction: Fraction, part: Part = ()) -> None:
-        """Record a fraction for good, on disk first where the records are in a file.
+    def book(self, what: str, privacy_measure: str, fraction: Fraction, part: Part = ()) -> int:
+        """Record a fraction, on disk first where the records are in a file.
 
         Parameters
         ----------
@@ -397,6 +411,11 @@ class Budget:
         fraction : Fraction
         part : tuple of (str, str), default=()
             Which rows it is for, as in a line of the records.
+
+        Returns
+        -------
+        int
+            Position of the line, by which `close` finds it.
 
         Raises
         ------
@@ -431,7 +450,29 @@ class Budget:
                 )
 
         with self._lock:
-            self._records.add(line, check)
+            return self._records.add(line, check)
+
+    def close(self, position: int, fraction: Fraction) -> None:
+        """Give back what a line had reserved and its fit has never charged.
+
+        Parameters
+        ----------
+        position : int
+            Of the line, from `book`.
+        fraction : Fraction
+            What was charged: it stays booked.
+
+        Raises
+        ------
+        ValueError
+            If the line was closed before, or had reserved less.
+        InvalidParameterError
+            In another process than the one that opened the budget.
+        """
+        self._check_process()
+        with self._lock:
+            line = replace(self._records.lines[position], fraction=fraction, closes=position)
+            self._records.add(line, lambda lines: check_closing(lines, line))
 
     def remember(self, *objects: Any) -> None:
         """Keep in mind objects that belong to the budget, as long as they exist."""
@@ -536,12 +577,18 @@ class Holdout:
     ----------
     share : Fraction
         Expected part of the rows.
+    stops : bool, default=False
+        Whether these rows stop training, for a part of what the fit takes.
     rows : HeldRows, optional
         Once they are dealt.
+    reserved : list of int
+        Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
     """
 
     share: Fraction
+    stops: bool = False
     rows: HeldRows | None = None
+    reserved: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -641,7 +688,42 @@ class Claim:
     def book(self) -> None:
         """Book it, which comes before the first draw."""
         assert self.accountant is not None
-        self.budget.book(self.what, self.accountant.privacy_measure, self.fraction, self.part)
+        measure = self.accountant.privacy_measure
+        line = self.budget.book(self.what, measure, self.fraction, self.part)
+        if self.holdout is not None and self.holdout.stops:
+            share = self.fraction * STOPPING_SHARE
+            held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
+            self.holdout.reserved = [line, held]
+
+    def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
+        """Give back what a fit has never charged, now that it draws nothing any more.
+
+        Parameters
+        ----------
+        trained, held : Charge
+            Totals of the rows to train on and of those that may stop training.
+        capacity : Fraction
+            What the fit was allowed to spend, in the same unit.
+        """
+        assert self.holdout is not None
+        for position, total in zip(self.holdout.reserved, (trained, held), strict=True):
+            self.budget.close(position, self._charged(total, capacity))
+
+    def _charged(self, total: Charge, capacity: PrivacyCost) -> Fraction:
+        """Return the fraction that covers a total: cost, failures, and slack of the lattice."""
+        assert self.accountant is not None
+        limit = self.accountant.lattice_error_limit(self.accountant.account_epsilon)
+        part = Fraction(number_of(total.cost)) / Fraction(number_of(capacity))
+        if total.delta:
+            part = max(part, total.delta / (MOST_HISTOGRAMS * self.histogram_delta))
+        if total.lattice_error:
+            part = max(part, total.lattice_error / limit)
+        return min(math.ceil(part * self.fraction / SMALLEST_PART) * SMALLEST_PART, self.fraction)
+
+    @property
+    def _held_part(self) -> Part:
+        """The side of a holdout that is set aside, as in a line of the records."""
+        return (*self.part[:-1], (self.part[-1][0], HELD))
 
     def set_aside(
         self,
@@ -669,8 +751,7 @@ class Claim:
     def keep(self, model: Any) -> None:
         """Keep what was set aside from a model, now that it is fitted."""
         if self.holdout is not None and self.holdout.rows is not None:
-            part = (*self.part[:-1], (self.part[-1][0], HELD))
-            self.budget.hold(model, self.holdout.rows, part)
+            self.budget.hold(model, self.holdout.rows, self._held_part)
 
     @property
     def fact(self) -> str:
@@ -678,7 +759,8 @@ class Claim:
         rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
         if self.holdout is not None:
             share = _part(self.holdout.share)
-            rows = f"; {share} of the rows are set aside by secret coins and take no part"
+            part = "may stop training" if self.holdout.stops else "take no part"
+            rows = f"; {share} of the rows are set aside by secret coins and {part}"
         return (
             f"{_part(self.fraction)} of the budget of {self.budget._name}{rows}; epsilon and delta "
             "asked are those of everything under it"

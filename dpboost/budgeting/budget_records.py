@@ -19,7 +19,7 @@ from dpboost._utils.validation import InvalidParameterError
 Part = tuple[tuple[str, str], ...]
 
 _SECONDS_TO_WAIT = 60.0
-_FORMAT = "dpboost budget 1"
+_FORMAT = "dpboost budget 2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,9 @@ class BudgetLine:
     part : tuple of (str, str), default=()
         Which rows it is for, from the outside: in each pair a division of the rows into disjoint
         parts, and the part. All rows of the table by default.
+    closes : int, optional
+        Position of an earlier line that had reserved more: this one takes its place, with what
+        was charged of it.
     """
 
     what: str
@@ -45,6 +48,13 @@ class BudgetLine:
     privacy_measure: str
     fraction: Fraction
     part: Part = ()
+    closes: int | None = None
+
+
+def counted(lines: Sequence[BudgetLine]) -> list[BudgetLine]:
+    """Return the lines that count: those that no later one has closed."""
+    closed = {line.closes for line in lines}
+    return [line for position, line in enumerate(lines) if position not in closed]
 
 
 def spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
@@ -54,8 +64,9 @@ def spent(lines: Sequence[BudgetLine]) -> dict[str, Fraction]:
     most counts; divisions that cut across each other add up again.
     """
     accounts = dict.fromkeys(line.account for line in lines)
+    own = counted(lines)
     return {
-        name: _total([(line.part, line.fraction) for line in lines if line.account == name])
+        name: _total([(line.part, line.fraction) for line in own if line.account == name])
         for name in accounts
     }
 
@@ -81,8 +92,13 @@ class BudgetRecords:
         self.lines: list[BudgetLine] = []
         self.path: Path | None = None
 
-    def add(self, line: BudgetLine, check: Callable[[list[BudgetLine]], None]) -> None:
+    def add(self, line: BudgetLine, check: Callable[[list[BudgetLine]], None]) -> int:
         """Write a line, on disk where there is a file, unless the check of all lines raises.
+
+        Returns
+        -------
+        int
+            Its position, which stays.
 
         Raises
         ------
@@ -94,7 +110,7 @@ class BudgetRecords:
         if self.path is None:
             check(self.lines)
             self.lines.append(line)
-            return
+            return len(self.lines) - 1
         with closing(_open(self.path)) as database:
             database.execute("BEGIN IMMEDIATE")
             lines = _lines(database)
@@ -108,6 +124,7 @@ class BudgetRecords:
             _insert(database, line)
             database.execute("COMMIT")
         self.lines = [*lines, line]
+        return len(lines)
 
     def read_again(self) -> None:
         """Take over the lines that other processes have written."""
@@ -131,7 +148,7 @@ class BudgetRecords:
             database.execute(
                 "CREATE TABLE lines (number INTEGER PRIMARY KEY, what TEXT NOT NULL, account TEXT"
                 " NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL, part TEXT NOT"
-                " NULL)"
+                " NULL, closes INTEGER)"
             )
             database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
             for line in self.lines:
@@ -181,14 +198,15 @@ def _open(path: Path) -> sqlite3.Connection:
 def _insert(database: sqlite3.Connection, line: BudgetLine) -> None:
     values = (line.what, line.account, line.privacy_measure, str(line.fraction))
     database.execute(
-        "INSERT INTO lines (what, account, privacy_measure, fraction, part) VALUES (?, ?, ?, ?, ?)",
-        (*values, json.dumps(line.part)),
+        "INSERT INTO lines (what, account, privacy_measure, fraction, part, closes)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (*values, json.dumps(line.part), line.closes),
     )
 
 
 def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
     found = database.execute(
-        "SELECT what, account, privacy_measure, fraction, part FROM lines ORDER BY number"
+        "SELECT what, account, privacy_measure, fraction, part, closes FROM lines ORDER BY number"
     )
     lines = [
         BudgetLine(
@@ -197,9 +215,32 @@ def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
             privacy_measure=measure,
             fraction=Fraction(fraction),
             part=tuple((str(division), str(name)) for division, name in json.loads(part)),
+            closes=closes,
         )
-        for what, account, measure, fraction, part in found
+        for what, account, measure, fraction, part, closes in found
     ]
-    if any(line.fraction <= 0 for line in lines):
+    if any(line.fraction <= 0 and line.closes is None for line in lines):
         raise ValueError("a fraction is not positive")
+    for position, line in enumerate(lines):
+        check_closing(lines[:position], line)
     return lines
+
+
+def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
+    """Raise where a line closes what it cannot, so that something charged would be free again.
+
+    Raises
+    ------
+    ValueError
+        If there is no such line before it, or another one has closed it, or it was for other rows,
+        or had reserved less.
+    """
+    if line.closes is None:
+        return
+    closed = {each.closes for each in lines}
+    known = 0 <= line.closes < len(lines) and line.closes not in closed
+    before = lines[line.closes] if known else line
+    terms = [(each.account, each.privacy_measure, each.part) for each in (before, line)]
+    fits = known and before.closes is None and terms[0] == terms[1]
+    if not fits or not 0 <= line.fraction <= before.fraction:
+        raise ValueError("a line closes another one that it does not fit")

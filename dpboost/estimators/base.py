@@ -190,11 +190,14 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
             ``with Budget(...)`` that budget by default.
         fraction : float or Fraction, optional
             Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
-            does not spend is not given back.
+            does not spend is not given back, unless rows held out stop it early.
         holdout : float or Fraction, optional
             Expected part of the rows to be set aside by secret coins (of the users, where these
             are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
             They enter no other release, and what is charged for them does not add to the fit's.
+            With ``early_stopping_round`` and no ``eval_set`` they also stop training: asked eight
+            times at the most, they may charge a quarter of ``fraction`` on their side, and what
+            the rounds left out would have cost stays in the budget.
         noise_key : bytes of length 32, optional
             Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
             with them the same fit of the same rows gives the same model. They must stay secret, and
@@ -301,6 +304,9 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
         recipe = ALGORITHMS.find(parameters["recipe"], owner)
         set_by_user = given({name: parameters[name] for name in names})
         held = options.claim is not None and options.claim.holdout is not None
+        stopping = options.stopping(resolved.fit, owner)
+        if options.claim is not None and options.claim.holdout is not None:
+            options.claim.holdout.stops = stopping is not None
         if held and is_batched(X):
             raise InvalidParameterError(
                 f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
@@ -357,6 +363,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
             show_progress=parameters["verbosity"] > 0,
             monitor=evaluator,
             conformal=self._conformal(options, rows, X, owner),
+            stopping=stopping,
         )
         fitted = self._train(X, y, request)
         self._store(fitted, evaluator, earlier, has_names=named)
@@ -410,7 +417,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
             setattr(self, f"{name}_", values.get(name))
         parameters = _text_parameters(fitted)
         ensemble = fitted.ensemble
-        best_iteration = evaluator.best_iteration if evaluator else 0
+        best_iteration = fitted.best_iteration or (evaluator.best_iteration if evaluator else 0)
         if best_iteration > 0:  # LightGBM keeps no later rounds either
             ensemble = replace(
                 ensemble, trees=ensemble.trees[: best_iteration * ensemble.n_outputs]

@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    RefusedError,
+    check_integer,
+    refuse,
+)
 from dpboost.budgeting.budget import Claim
 from dpboost.lightgbm.compat import metric_function
 from dpboost.lightgbm.evaluation import Evaluator, PublicSet
 from dpboost.training.inputs import Reading
+
+_STOPPING = type(lightgbm.early_stopping(1))
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,8 @@ class FitOptions:
         callbacks = list(self.callbacks or ())
         if sets:
             callbacks += _early_stopping(fit, parameters, owner)
+        elif self.stopping(fit, owner) is not None:
+            callbacks = [each for each in callbacks if not isinstance(each, _STOPPING)]
         if not sets and not callbacks:
             return None
         metrics, functions = _metrics(self.eval_metric, fit.get("metric"))
@@ -136,6 +145,43 @@ class FitOptions:
             metric_parameters=_metric_parameters(fit, parameters),
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
         )
+
+    def stopping(self, fit: Mapping[str, Any], owner: str) -> int | None:
+        """Return after how many rounds without an improvement held out rows end training.
+
+        Parameters
+        ----------
+        fit : mapping
+            Parameters that ``fit`` reads, by LightGBM's canonical names.
+        owner : str
+
+        Returns
+        -------
+        int or None
+            None where none are held out, where nobody asks for it, or where public rows do it.
+
+        Raises
+        ------
+        InvalidParameterError
+            If improvements below a size are to count as none, which noise decides here.
+        """
+        held = self.claim is not None and self.claim.holdout is not None
+        if not held or self.eval_set is not None or self.eval_X is not None:
+            return None
+        asked = [each for each in self.callbacks or () if isinstance(each, _STOPPING)]
+        own: Any = asked[0] if asked else None
+        rounds = own.stopping_rounds if asked else fit.get("early_stopping_round") or 0
+        least = own.min_delta if asked else fit.get("early_stopping_min_delta") or 0.0
+        if check_integer("early_stopping_round", owner, rounds) <= 0:
+            return None
+        if least not in (0, 0.0, [0.0]):
+            raise refuse(
+                "early_stopping_min_delta",
+                owner,
+                "0 where rows held out stop training: less than its noise is no improvement",
+                least,
+            )
+        return rounds
 
     def continued(self, predict: Callable[[Any], NDArray[np.float64]]) -> FitOptions:
         """Return options whose evaluation sets begin where a released model has brought them."""

@@ -19,7 +19,15 @@ from dpboost._utils.validation import InvalidParameterError, check_choice, refus
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as_fraction
-from dpboost.privacy.ledger_records import NO_CHARGE, Charge, LedgerEntry, Scope, added, growth
+from dpboost.privacy.ledger_records import (
+    NO_CHARGE,
+    ONE,
+    Charge,
+    LedgerEntry,
+    Scope,
+    added,
+    growth,
+)
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy, RowCoins
@@ -200,6 +208,28 @@ class Ledger:
     def parallel(self, name: str) -> AbstractContextManager[None]:
         """Open a scope whose children use disjoint rows; nothing is released in it directly."""
         return self._opened(name, parallel=True)
+
+    @contextmanager
+    def beside(self, division: str, part: str, most: Fraction = ONE) -> Iterator[None]:
+        """Leave all open scopes for one of other rows, and come back to them.
+
+        Parameters
+        ----------
+        division : str
+            Name of a parallel scope of the whole fit.
+        part : str
+            One of its children, of rows that none of the open scopes uses.
+        most : Fraction, default=1
+            Part of the whole budget that its total may take. It is told each time.
+        """
+        self._check_usable()
+        inner, self._scope = self._scope, self._root
+        try:
+            with self.parallel(division), self.sequential(part):
+                self._scope.most = most
+                yield
+        finally:
+            self._scope = inner
 
     @contextmanager
     def branch(self, names: Sequence[str]) -> Iterator[None]:
@@ -423,6 +453,8 @@ class Ledger:
         # Above a block that costs no more than one beside it, every total stays what it was.
         while scope is not None and increase is not NO_CHARGE:
             grown.append((scope, added(scope.total, increase)))
+            if scope.most is not ONE:
+                self._check_covered(entry, grown[-1][1], scope.most)
             scope = scope.parent
             if scope is not None and scope.parallel:
                 increase = growth(scope.total, grown[-1][1])
@@ -433,19 +465,19 @@ class Ledger:
         self._scope.entries.append(entry)
         self._entries.append(entry)
 
-    def _check_covered(self, entry: LedgerEntry, total: Charge) -> None:
-        if total.delta and total.delta > self._delta:
+    def _check_covered(self, entry: LedgerEntry, total: Charge, most: Fraction = ONE) -> None:
+        if total.delta and total.delta > self._delta * most:
             raise BudgetExceededError(
                 f"{entry.label!r} needs a delta of {float(entry.charge.delta):.3g}; "
                 f"{float(self._delta - self.delta_spent):.3g} of {float(self._delta):.3g} is left."
             )
-        if total.cost > self._capacity_after(total.delta):
+        if total.cost > self._capacity_after(total.delta) * most:
             raise BudgetExceededError(
                 f"{entry.label!r} would cost {float(entry.charge.cost):.6g} of "
                 f"{self._accountant.privacy_measure}; {float(self.remaining):.6g} of "
                 f"{float(self.capacity):.6g} is left."
             )
-        if total.lattice_error and total.lattice_error > self._lattice_error_limit:
+        if total.lattice_error and total.lattice_error > self._lattice_error_limit * most:
             raise UnsupportedReleaseError(
                 f"The release of {entry.label!r} is one too many for Gaussian accounting to be "
                 "proved right: " + GAUSSIAN_CURE

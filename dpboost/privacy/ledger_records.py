@@ -32,6 +32,8 @@ class Charge(NamedTuple):
     lattice_error: Fraction
 
 
+#: All of a budget.
+ONE = Fraction(1)
 #: No charge.
 NO_CHARGE = Charge(NO_COST, ZERO, ZERO)
 
@@ -109,11 +111,14 @@ class Scope:
         Whether its children work on disjoint rows.
     parent : Scope or None
         The scope around it.
+    most : Fraction, default=1
+        Part of the whole budget that its total may take.
     """
 
     path: tuple[str, ...]
     parallel: bool
     parent: Scope | None
+    most: Fraction = ONE
     children: dict[str, Scope] = field(default_factory=dict)
     entries: list[LedgerEntry] = field(default_factory=list)
     total: Charge = NO_CHARGE

@@ -22,6 +22,7 @@ OF_ALL = (
 
 #: A label may end in a star.
 PAGES: dict[str, tuple[str, ...]] = {
+    "change of the loss": ("early-stopping.md",),
     "conformal balance": ("conformal.md",),
     "rows by bin": ("evaluation.md",),
     "categories": ("categories.md",),

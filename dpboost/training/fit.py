@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpboost._utils.progress import tree_progress
 from dpboost._utils.threads import effective_n_threads
+from dpboost.budgeting.budget import STOPPING_SHARE
 from dpboost.privacy.budget import divide
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
@@ -19,7 +21,7 @@ from dpboost.training.conformal import calibrated
 from dpboost.training.fitted_model import FittedModel, fitted_model
 from dpboost.training.inputs import read
 from dpboost.training.label_warnings import warn_of_grown, warn_of_start
-from dpboost.training.local_rows import read_local
+from dpboost.training.local_rows import AsideRows, read_local
 from dpboost.training.loss_choice import (
     choose_loss,
     share_to_start_again,
@@ -27,6 +29,13 @@ from dpboost.training.loss_choice import (
 )
 from dpboost.training.privacy_params import warn_of_budget
 from dpboost.training.private_bins import release_bins
+from dpboost.training.private_stopping import (
+    DIVISION,
+    HELD,
+    TRAINED,
+    StoppingRows,
+    check_stopping,
+)
 from dpboost.training.request import FitRequest, Inputs
 
 
@@ -58,13 +67,18 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
     As `fit`.
     """
     request = request.checked()
+    if request.stopping is not None:
+        check_stopping(request)
     rows, inputs, ledger, aside = read_local(X, y, request)
-    if aside is None or request.conformal is None:
+    if aside is None:
         return fit(rows, inputs, request, ledger)
-    with ledger.parallel("rows dealt by secret coins"):
-        with ledger.sequential("training rows"):
+    if request.stopping is not None:
+        return fit_until_stopped(rows, inputs, request, ledger, aside)
+    assert request.conformal is not None
+    with ledger.parallel(DIVISION):
+        with ledger.sequential(TRAINED):
             fitted = fit(rows, inputs, request, ledger)
-        with ledger.sequential("rows held out"):
+        with ledger.sequential(HELD):
             return calibrated(
                 fitted,
                 read(aside.X, fitted.completed.schema, aside.reading),
@@ -75,6 +89,48 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
                 rows_per_user=request.privacy.rows_per_user,
                 n_threads=effective_n_threads(request.n_jobs),
             )
+
+
+def fit_until_stopped(
+    rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger, aside: AsideRows
+) -> FittedModel:
+    """Fit a model to rows of this process, and ask rows that were set aside when to stop.
+
+    Parameters
+    ----------
+    rows : RowStore
+        Those to train on.
+    inputs : Inputs
+    request : FitRequest
+        Checked, under a budget.
+    ledger : Ledger
+        The gate.
+    aside : AsideRows
+
+    Returns
+    -------
+    FittedModel
+
+    Privacy
+    -------
+    As `fit` and `StoppingRows`. What was reserved of the budget and never charged is free again.
+    """
+    claim = request.privacy.claim
+    assert request.stopping is not None
+    assert claim is not None
+    stopping = StoppingRows(
+        rows=aside,
+        patience=request.stopping,
+        request=request,
+        ledger=ledger,
+        n_threads=effective_n_threads(request.n_jobs),
+    )
+    with ledger.parallel(DIVISION), ledger.sequential(TRAINED):
+        fitted = fit(rows, inputs, replace(request, monitor=stopping), ledger)
+    with ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):
+        sides = ledger.root.children[DIVISION].children
+    claim.close(sides[TRAINED].total, sides[HELD].total, ledger.capacity)
+    return replace(fitted, best_iteration=stopping.best_iteration)
 
 
 @np.errstate(all="ignore")

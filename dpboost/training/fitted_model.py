@@ -40,6 +40,9 @@ class FittedModel:
         The tree for people, where it is a single one.
     calibration : Calibration, optional
         What makes intervals and sets of predictions, where rows were set aside for it.
+    best_iteration : int, default=0
+        The round up to which trees are kept, where rows that were set aside have chosen it; 0 for
+        all.
     """
 
     ensemble: Ensemble
@@ -49,6 +52,7 @@ class FittedModel:
     report: PrivacyReport
     tree: ReleasedTree | None = None
     calibration: Calibration | None = None
+    best_iteration: int = 0
 
 
 def fitted_model(

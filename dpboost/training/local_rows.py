@@ -53,6 +53,21 @@ def set_aside(coins: NDArray[np.uint64], users: NDArray[np.int64] | None) -> NDA
     return aside
 
 
+def _that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
+    """Return the rows of a budget's holdout that may stop training, a sample of each user's."""
+    privacy = request.privacy
+    assert privacy.claim is not None
+    assert privacy.claim.holdout is not None
+    held = privacy.claim.holdout.rows
+    assert held is not None
+    chosen = np.arange(len(held.y))
+    if held.users is not None and privacy.rows_per_user is not None:
+        words = ledger.row_coins().words(0, len(chosen))
+        chosen = sample_rows(held.users, privacy.rows_per_user, words)
+    reading = replace(request.reading, may_be_empty=True)
+    return AsideRows(take_rows(held.X, chosen), held.y[chosen], reading)
+
+
 def read_local(
     X: Any, y: Any, request: FitRequest
 ) -> tuple[LocalRows, Inputs, Ledger, AsideRows | None]:
@@ -72,7 +87,8 @@ def read_local(
     inputs : Inputs
     ledger : Ledger
     aside : AsideRows or None
-        Rows for intervals or sets of predictions, where these are asked for.
+        Rows for intervals or sets of predictions, or those that may stop training, where these are
+        asked for.
 
     Raises
     ------
@@ -96,6 +112,7 @@ def read_local(
         X, labels, extras = take_rows(X, trained), labels[trained], extras.take(trained)
         users = None if users is None else users[trained]
         table = read(X, privacy.schema, reading)
+    aside = None if request.stopping is None else _that_stop(request, ledger)
     counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)
@@ -104,7 +121,6 @@ def read_local(
         extras = extras.take(chosen)
         table = read(X, privacy.schema, reading)
         counted = first_rows(users)
-    aside = None
     if request.conformal is not None:
         out = set_aside(ledger.row_coins().words(0, len(labels)), users)
         # Coins have dealt the rows: an error about an empty part would tell.

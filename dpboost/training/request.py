@@ -77,6 +77,9 @@ class FitRequest:
     conformal : float, optional
         Part of the rows that intervals or sets of predictions are to cover; rows are then set
         aside for them.
+    stopping : int, optional
+        Rounds without an improvement after which the rows that a budget's holdout sets aside end
+        training.
     """
 
     task: str
@@ -91,6 +94,7 @@ class FitRequest:
     show_progress: bool = False
     monitor: TrainingCallback | None = None
     conformal: float | None = None
+    stopping: int | None = None
 
     @property
     def n_bins(self) -> int:

@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import threading
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpboost import (
     DPTreeClassifier,
     InvalidParameterError,
 )
-from dpboost.budgeting.budget_records import BudgetLine, spent
+from dpboost.budgeting.budget_records import BudgetLine, check_closing, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import PublicFacts
@@ -645,6 +646,53 @@ def line(fraction: object, *part: tuple[str, str]) -> BudgetLine:
 )
 def test_of_disjoint_parts_the_dearest_counts(lines, total) -> None:
     assert spent(lines) == {"pure": Fraction(total)}
+
+
+CLOSINGS = {
+    "another account": {"account": "Gaussian"},
+    "other rows": {"part": (("t", "a"),)},
+    "more than it had": {"fraction": FIFTH + 1},
+    "less than nothing": {"fraction": -FIFTH},
+    "a line that is not there": {"closes": 7},
+    "a line before the first": {"closes": -1},
+}
+
+
+def test_a_line_is_closed_once_and_by_no_more_than_it_had(tmp_path) -> None:
+    budget = gaussian()
+    budget.save(tmp_path / "budget")
+    position = budget.book("fit", "mu squared", FIFTH)
+    budget.book("fit", "mu squared", FIFTH)  # alike, but another one
+    budget.close(position, FIFTH / 2)
+    assert budget.left == {"Gaussian": 1 - 3 * FIFTH / 2}
+    for fraction in (FIFTH / 4, 0):
+        with pytest.raises(ValueError, match="closes another one"):
+            budget.close(position, Fraction(fraction))
+    again = Budget.load(tmp_path / "budget")
+    assert again.left == budget.left
+    assert len(again.lines) == 3
+    # What is free again can be booked, and no more than that.
+    budget.book("fit", "mu squared", 1 - 3 * FIFTH / 2)
+    with pytest.raises(BudgetExceededError):
+        budget.book("fit", "mu squared", Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("other", CLOSINGS.values(), ids=list(CLOSINGS))
+def test_a_closing_line_has_to_fit(other) -> None:
+    first = line(FIFTH)
+    closing = replace(first, fraction=FIFTH / 2, closes=0)
+    check_closing([first], closing)
+    with pytest.raises(ValueError, match="closes another one"):
+        check_closing([first], replace(closing, **other))
+
+
+def test_a_file_whose_closing_line_does_not_fit_is_refused(tmp_path) -> None:
+    budget = gaussian()
+    budget.save(tmp_path / "budget")
+    budget.close(budget.book("fit", "mu squared", FIFTH), FIFTH / 2)
+    change(tmp_path / "budget", "UPDATE lines SET fraction = '1/2' WHERE closes = 0")
+    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load"):
+        Budget.load(tmp_path / "budget")
 
 
 def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:

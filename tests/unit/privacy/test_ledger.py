@@ -102,6 +102,33 @@ def test_a_name_entered_again_adds_up_also_in_a_parallel_scope(open_ledger):
     assert ledger.spent == Fraction(1, 2)
 
 
+def test_rows_beside_those_of_the_open_scopes_have_a_scope_and_a_cap_of_their_own(open_ledger):
+    ledger = open_ledger()
+    quarter = Fraction(1, 4)
+    with ledger.parallel("sides"), ledger.sequential("trained"), ledger.parallel("trees"):
+        with ledger.beside("sides", "held", most=quarter):
+            spend(ledger, quarter)
+            with pytest.raises(BudgetExceededError):
+                spend(ledger, Fraction(1, 1000))
+        with ledger.sequential("tree"):
+            spend(ledger, Fraction(1, 2))
+    assert [entry.scope for entry in ledger.entries] == [
+        ("sides", "held"),
+        ("sides", "trained", "trees", "tree"),
+    ]
+    assert ledger.spent == Fraction(1, 2)
+
+    def fail_beside():
+        with ledger.beside("sides", "held", most=quarter):
+            raise KeyError
+
+    with ledger.sequential("outer"):
+        with pytest.raises(KeyError):
+            fail_beside()
+        spend(ledger, Fraction(1, 8))
+    assert ledger.entries[-1].scope == ("outer",)
+
+
 def test_scopes_are_left_by_exceptions_and_keep_their_charges(open_ledger):
     ledger = open_ledger()
 

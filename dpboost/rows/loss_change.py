@@ -1,0 +1,74 @@
+"""Rows that were set aside, judged by two stages of a released model, and what is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.privacy.exact_arithmetic import root_up
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitivity.bound import Sensitivity
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwiceJudged:
+    """What each row loses by a released model, and by a later stage of it.
+
+    Parameters
+    ----------
+    before, now : ndarray of shape (n_rows,), float64
+        Finite. Equal for rows that take no part.
+
+    Privacy
+    -------
+    Private. Both are functions of the row and of released numbers.
+    """
+
+    before: NDArray[np.float64]
+    now: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossChange:
+    """By how much the rows lose less now than before, the change of each clipped.
+
+    Proof: docs/proofs/early-stopping.md.
+
+    Parameters
+    ----------
+    bound : float
+        Public: the change of a row is clipped to it in absolute value.
+    units : int
+        Units that the bound is worth.
+    """
+
+    bound: float
+    units: int
+
+    @property
+    def unit(self) -> float:
+        """Worth of one unit."""
+        return self.bound / self.units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the answer."""
+        return (1,)
+
+    def evaluate(self, rows: TwiceJudged) -> NDArray[np.int64]:
+        """Return the sum over the rows of one site."""
+        change = np.clip((rows.before - rows.now) / self.bound, -1.0, 1.0)
+        total = np.rint(change * self.units).astype(np.int64).sum()
+        return np.array([total], dtype=np.int64)
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+        """Return the sensitivity: a row moves the sum by its own clipped change."""
+        moved = self.units * neighbours.rows
+        reason = "the change of a row is clipped"
+        return (
+            Sensitivity("l1", moved, reason, 1),
+            Sensitivity("l2", root_up(Fraction(moved**2)), reason, 1),
+        )

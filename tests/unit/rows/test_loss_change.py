@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.rows.loss_change import LossChange, TwiceJudged
+
+UNITS = 64
+LOSSES = (0.0, 0.1, 0.26, 0.5, 3.0)
+QUERY = LossChange(bound=0.25, units=UNITS)
+
+
+def rows(*pairs):
+    before, now = np.array(pairs, dtype=float).reshape(-1, 2).T
+    return TwiceJudged(before=before, now=now)
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2"])
+def test_constants_are_those_of_all_rows_and_pairs_of_rows(kind) -> None:
+    sums = [int(QUERY.evaluate(rows(pair))[0]) for pair in product(LOSSES, repeat=2)]
+    added = max(map(abs, sums))
+    replaced = max(abs(one - other) for one, other in product(sums, repeat=2))
+    for relation, largest in ((Neighbours.ADD_REMOVE, added), (Neighbours.REPLACE, replaced)):
+        (bound,) = [each for each in QUERY.bounds(relation) if each.kind == kind]
+        assert bound.constant == largest
+        assert bound.coordinates == 1
+
+
+def test_changes_add_up_row_by_row() -> None:
+    some, others = rows((0.2, 0.1), (0.0, 9.0)), rows((0.3, 0.3), (1.0, 0.9))
+    both = rows((0.2, 0.1), (0.0, 9.0), (0.3, 0.3), (1.0, 0.9))
+    assert QUERY.evaluate(both) == QUERY.evaluate(some) + QUERY.evaluate(others)
+    assert QUERY.evaluate(rows()) == 0
+    assert QUERY.evaluate(some) * QUERY.unit == pytest.approx(0.1 - 0.25, abs=0.5 / UNITS)
