@@ -163,8 +163,11 @@ def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, ObjectiveRequest]:
 
 def _hyperparameters(model: Any) -> BestParameters:
     """Return the values that the model was fitted with."""
-    names = BestParameters.names()
-    return BestParameters(**{name: getattr(model, f"{name}_") for name in names})
+    names, facts = BestParameters.names(), model.privacy_report_.facts
+    controls: dict[str, Any] = {
+        name: facts[name] for name in BestParameters.controls() if name in facts
+    }
+    return BestParameters(**{name: getattr(model, f"{name}_") for name in names}, **controls)
 
 
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.

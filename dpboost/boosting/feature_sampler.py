@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,8 @@ class AllowedFeatures:
         Most features of a tree, drawn at random from its group.
     public : numpy.random.Generator
         Public randomness.
+    fraction : float
+        Part of the features of its group that a tree may split, drawn at random.
 
     Privacy
     -------
@@ -54,6 +57,7 @@ class AllowedFeatures:
     groups: tuple[tuple[int, ...], ...]
     most: int | None
     public: np.random.Generator
+    fraction: float = 1.0
 
     @classmethod
     def of(
@@ -62,18 +66,32 @@ class AllowedFeatures:
         most: int | None,
         n_features: int,
         public: np.random.Generator,
+        fraction: float | None = None,
     ) -> AllowedFeatures | None:
-        """Return what keeps to these groups and this size, None where all features may meet."""
-        if groups is None and most is None:
+        """Return what keeps to these groups and sizes, None where all features may meet."""
+        if groups is None and most is None and fraction is None:
             return None
-        return cls(groups=groups or (tuple(range(n_features)),), most=most, public=public)
+        return cls(
+            groups=groups or (tuple(range(n_features)),),
+            most=most,
+            public=public,
+            fraction=1.0 if fraction is None else fraction,
+        )
 
     def draw(self) -> NDArray[np.int32]:
         """Return the features of the next tree, in ascending order."""
         group = np.array(self.groups[int(self.public.integers(len(self.groups)))], dtype=np.int32)
-        if self.most is not None and self.most < len(group):
-            group = np.sort(self.public.choice(group, self.most, replace=False))
+        size = part_of(len(group), self.fraction)
+        if self.most is not None:
+            size = min(size, self.most)
+        if size < len(group):
+            group = np.sort(self.public.choice(group, size, replace=False))
         return group
+
+
+def part_of(n_features: int, fraction: float) -> int:
+    """Return how many features a part of them is, one at least."""
+    return max(1, round(fraction * n_features))
 
 
 class FeatureQueue:
@@ -97,10 +115,14 @@ class FeatureQueue:
         that it is in, each as likely, and the others from that group with the chances of a list.
     paired : ndarray of shape (n_features,), bool, optional
         Features whose partitions have one other at most, and come into no other.
+    fraction : float, default=1.0
+        Part of the features, drawn anew each time, from which the next ones are taken.
+    factors : sequence of float, optional
+        How much each feature is preferred beyond what it has shown; one of 0 is never taken.
 
     Privacy
     -------
-    Reads released gains only: post-processing.
+    Reads released gains, public factors and public randomness only: post-processing.
     """
 
     def __init__(
@@ -111,23 +133,32 @@ class FeatureQueue:
         *,
         groups: tuple[tuple[int, ...], ...] | None = None,
         paired: NDArray[np.bool_] | None = None,
+        fraction: float = 1.0,
+        factors: Sequence[float] | None = None,
     ) -> None:
         self.preference = preference
         self._public = public
         self._groups = groups
         self._paired = paired
+        self._fraction = fraction
+        self._factors = None if factors is None else np.array(factors, dtype=np.float64)
         self._allowed = np.arange(n_features)
         if groups is not None:
             self._allowed = np.unique(np.concatenate(groups))
+        if self._factors is not None:
+            self._allowed = self._allowed[self._factors[self._allowed] > 0]
         self._waiting: list[int] = []
         self._gains = np.zeros(n_features)
         self._variances = np.zeros(n_features)
         self._visits = np.zeros(n_features)
 
     def take(self, k: int) -> NDArray[np.int32]:
-        """Take the next ``k`` different features, fewer where no group has so many."""
+        """Take the next ``k`` different features, fewer where there are not so many."""
+        allowed = self._part()
         if self._groups is not None or self._paired is not None:
-            return self._take_constrained(k)
+            return self._take_constrained(k, allowed)
+        if self._chosen_by_weight:
+            return self._draw(allowed, k)
         taken: list[int] = []
         while len(taken) < k:
             if not self._waiting:
@@ -162,16 +193,42 @@ class FeatureQueue:
         np.add.at(self._variances, split_features, variances)
         np.add.at(self._visits, features, 1.0)
 
-    def _take_constrained(self, k: int) -> NDArray[np.int32]:
-        """Take a feature from the list and the others from a group that it is in."""
-        if not self._waiting:
-            self._waiting = self._refill()
-        first = self._waiting.pop()
+    @property
+    def _chosen_by_weight(self) -> bool:
+        """Whether features are drawn one by one, where no list has them all alike."""
+        return self._fraction < 1 or self._factors is not None
+
+    def _part(self) -> NDArray[np.integer]:
+        """Return the features from which the next ones are taken."""
+        if self._fraction == 1:
+            return self._allowed
+        size = part_of(len(self._allowed), self._fraction)
+        return self._public.choice(self._allowed, size, replace=False)
+
+    def _draw(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
+        """Draw ``k`` different features or all: those that were never cut, then by chance."""
+        new = self._visits[among] <= 0
+        drawn = self._public.permutation(among[new])[:k]
+        among, k = among[~new], min(k - len(drawn), int((~new).sum()))
+        if k:
+            weights = self._chances()[among]
+            more = self._public.choice(among, k, replace=False, p=weights / weights.sum())
+            drawn = np.concatenate([drawn, more])
+        return drawn.astype(np.int32)
+
+    def _take_constrained(self, k: int, allowed: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Take a feature and then others from a group that it is in."""
+        if self._chosen_by_weight:
+            first = int(self._draw(allowed, 1)[0])
+        else:
+            if not self._waiting:
+                self._waiting = self._refill()
+            first = self._waiting.pop()
         own = np.flatnonzero([first in group for group in self._groups or ()])
-        group = self._allowed
+        group = allowed
         if self._groups is not None:
             group = np.array(self._groups[own[int(self._public.integers(len(own)))]])
-        rest = group[group != first]
+        rest = group[(group != first) & np.isin(group, allowed)]
         if self._paired is not None and self._paired[first]:
             k = min(k, 2)
         elif self._paired is not None:
@@ -179,6 +236,8 @@ class FeatureQueue:
         n_more = min(k - 1, len(rest))
         if not n_more:
             return np.array([first], dtype=np.int32)
+        if self._chosen_by_weight:
+            return np.concatenate(([first], self._draw(rest, n_more))).astype(np.int32)
         if self._groups is None:
             return self._with_next(first, rest, n_more)
         weights = self._chances()[rest]
@@ -216,4 +275,5 @@ class FeatureQueue:
         sure = self._gains - preference.doubt * np.sqrt(self._variances)
         shown = np.maximum(sure, 0.0) / np.where(self._visits > 0, self._visits, 1.0)
         best = max(float(shown.max()), 1e-12)
-        return (shown / best) ** preference.power + preference.floor
+        chances = (shown / best) ** preference.power + preference.floor
+        return chances if self._factors is None else chances * self._factors

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpboost.boosting.feature_sampler import FeatureQueue
 from dpboost.boosting.training_rows import TreeRows
+from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
@@ -49,6 +50,8 @@ class PartitionLearner:
         category, whose released steps then order them.
     public : numpy.random.Generator
         Public randomness.
+    rules : LeafRules, optional
+        What else the user asks of steps.
 
     Privacy
     -------
@@ -66,6 +69,7 @@ class PartitionLearner:
     learning_rate: float
     to_order: list[int]
     public: np.random.Generator
+    rules: LeafRules | None = None
 
     def learn(
         self,
@@ -80,7 +84,7 @@ class PartitionLearner:
         ordering = self.to_order.pop() if self.to_order else None
         partition = self._partition(ordering)
         gradients, hessians, noise_stddev, steps = release_leaves(
-            rows, partition, self.scale, self.leaf, budget=budget, ledger=ledger
+            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
         )
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         self.queue.learn(partition.features, partition.feature, *shown)
@@ -90,14 +94,7 @@ class PartitionLearner:
         values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
-        noise = LeafNoise(
-            gradient_stddev=noise_stddev,
-            reg_lambda=self.leaf.reg_lambda,
-            prior=self.leaf.prior,
-            units_per_one=self.loss.units_per_one,
-            learning_rate=rate,
-            weight_unit=1 / WEIGHT_UNITS,
-        )
+        noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
         return tuple(
             tree_of(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)
@@ -122,6 +119,7 @@ def release_leaves(
     partition: Partition,
     scale: SumScale,
     leaf: ShrunkenLeaf,
+    rules: LeafRules | None,
     *,
     budget: PrivacyCost,
     ledger: Ledger,
@@ -143,7 +141,27 @@ def release_leaves(
     released = ledger.release(noise, sums, label="leaf sums")
     gradients = released[0] * scale.gradient_unit_value
     hessians = released[1] * scale.hessian_unit_value
-    return gradients, hessians, noise_stddev, leaf.steps(gradients, hessians, noise_stddev)
+    if rules is None:
+        steps = leaf.steps(gradients, hessians, noise_stddev)
+    else:
+        steps = rules.steps(partition, gradients, hessians, noise_stddev)
+    return gradients, hessians, noise_stddev, steps
+
+
+def leaf_noise(
+    leaf: ShrunkenLeaf, rules: LeafRules | None, loss: Loss, noise_stddev: float, rate: float
+) -> LeafNoise | None:
+    """Return how noise came into the leaves, None where rules mix that of several leaves."""
+    if rules is not None:
+        return None
+    return LeafNoise(
+        gradient_stddev=noise_stddev,
+        reg_lambda=leaf.reg_lambda,
+        prior=leaf.prior,
+        units_per_one=loss.units_per_one,
+        learning_rate=rate,
+        weight_unit=1 / WEIGHT_UNITS,
+    )
 
 
 def tree_of(
@@ -151,7 +169,7 @@ def tree_of(
     value: NDArray[np.int64],
     weight: NDArray[np.float64],
     gain: NDArray[np.float64],
-    noise: LeafNoise,
+    noise: LeafNoise | None,
 ) -> Tree:
     """Return the tree of one output."""
     return Tree(

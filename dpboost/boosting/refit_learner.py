@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpboost.boosting.partition_learner import WEIGHT_UNITS, release_leaves, tree_of
+from dpboost.boosting.partition_learner import leaf_noise, release_leaves, tree_of
 from dpboost.boosting.training_rows import TreeRows
+from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
@@ -16,7 +17,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import BINS, MAX_FEATURES, Partition
-from dpboost.trees.tree import LeafNoise, Tree
+from dpboost.trees.tree import Tree
 
 
 @dataclass(kw_only=True, eq=False)
@@ -35,6 +36,8 @@ class RefitLearner:
         Shrinkage of the steps.
     partitions : list of Partition
         Of the earlier rounds, the first one last.
+    rules : LeafRules, optional
+        What else the user asked of steps.
 
     Privacy
     -------
@@ -46,6 +49,7 @@ class RefitLearner:
     leaf: ShrunkenLeaf
     learning_rate: float
     partitions: list[Partition]
+    rules: LeafRules | None = None
 
     def learn(
         self,
@@ -59,21 +63,14 @@ class RefitLearner:
         """Release the trees of one round; their structure is shared by all outputs."""
         partition = self.partitions.pop()
         gradients, hessians, noise_stddev, steps = release_leaves(
-            rows, partition, self.scale, self.leaf, budget=budget, ledger=ledger
+            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
         )
         shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
         rate = self.learning_rate if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
-        noise = LeafNoise(
-            gradient_stddev=noise_stddev,
-            reg_lambda=self.leaf.reg_lambda,
-            prior=self.leaf.prior,
-            units_per_one=self.loss.units_per_one,
-            learning_rate=rate,
-            weight_unit=1 / WEIGHT_UNITS,
-        )
+        noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
         return tuple(
             tree_of(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+# Chances of rows to take part are multiples of one over this.
+_COIN_UNITS = 2**16
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnsemblePlan:
@@ -61,6 +64,8 @@ class EnsembleOfEnsembles:
         ``T_e`` of the paper.
     learning_rate : float
         Shrinkage, which also sets the shares.
+    part : Fraction
+        Chance of a row to take part in an ensemble at all.
 
     Privacy
     -------
@@ -70,13 +75,16 @@ class EnsembleOfEnsembles:
 
     trees_per_ensemble: int
     learning_rate: float
+    part: Fraction = Fraction(1)
 
     def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
         """Plan ``ceil(n_estimators / trees_per_ensemble)`` ensembles."""
         full, rest = divmod(n_estimators, self.trees_per_ensemble)
         sizes = [self.trees_per_ensemble] * full + ([rest] if rest else [])
         return tuple(
-            EnsemblePlan(n_trees=size, shares=geometric_shares(size, self.learning_rate))
+            EnsemblePlan(
+                n_trees=size, shares=_parts(geometric_shares(size, self.learning_rate), self.part)
+            )
             for size in sizes
         )
 
@@ -87,18 +95,50 @@ class HalfOfTheUnused:
 
     The schedule of Zhao et al., "InPrivate Digging: Enabling Tree-based Distributed Data Mining
     with Differential Privacy" (INFOCOM 2018), the baseline PARA.
+
+    Parameters
+    ----------
+    part : Fraction
+        Chance of a row to take part at all.
     """
 
+    part: Fraction = Fraction(1)
+
     def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
-        """Plan one ensemble; a share of ``2**-n_estimators`` of the rows stays unused."""
+        """Plan one ensemble; a share of ``2**-n_estimators`` of its rows stays unused."""
         shares = tuple(Fraction(1, 2 ** (index + 1)) for index in range(n_estimators))
-        return (EnsemblePlan(n_trees=n_estimators, shares=shares),)
+        return (EnsemblePlan(n_trees=n_estimators, shares=_parts(shares, self.part)),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential:
-    """Every tree on all rows, one after the other: the baseline SEQ (Liu et al. 2018)."""
+    """Every tree on all rows, one after the other: the baseline SEQ (Liu et al. 2018).
+
+    Parameters
+    ----------
+    part : Fraction
+        Chance of a row to take part in a round.
+
+    Privacy
+    -------
+    Every round is charged to every row, whether its coin has left it out or not.
+    """
+
+    part: Fraction = Fraction(1)
 
     def plan(self, n_estimators: int) -> tuple[EnsemblePlan, ...]:
         """Plan one ensemble of one tree for each estimator."""
-        return (EnsemblePlan(n_trees=1, shares=None),) * n_estimators
+        shares = None if self.part == 1 else (self.part,)
+        return (EnsemblePlan(n_trees=1, shares=shares),) * n_estimators
+
+
+def bagged(fraction: float | None) -> Fraction:
+    """Return the chance of a row to take part, as a fraction that coins can draw."""
+    if fraction is None:
+        return Fraction(1)
+    return Fraction(max(1, round(fraction * _COIN_UNITS)), _COIN_UNITS)
+
+
+def _parts(shares: tuple[Fraction, ...], part: Fraction) -> tuple[Fraction, ...]:
+    """Return shares of a part of the rows."""
+    return tuple(share * part for share in shares)

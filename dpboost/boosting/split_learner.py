@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,19 +23,35 @@ from dpboost.trees.tree import Tree
 class LeafClip:
     """The public clip of the leaves of tree ``t`` of an ensemble, counted from 0.
 
+    Proof: docs/proofs/constraints.md.
+
     Geometric leaf clipping (section 3.1 of Li, Wu, Wen and He, AAAI 2020):
     ``largest * (1 - decay)**t``; a decay of zero clips all trees alike.
 
     Deviation: the exponent counts trees inside the ensemble. With the global index that the
     paper prints, the leaves of later ensembles would be clipped to nothing.
+
+    Parameters
+    ----------
+    largest, decay : float
+    limit : float
+        What no leaf may exceed, LightGBM's ``max_delta_step``.
     """
 
     largest: float
     decay: float
+    limit: float = math.inf
 
     def at(self, index: int) -> float:
         """Clip of the tree at this position of its ensemble."""
-        return self.largest * (1.0 - self.decay) ** index
+        return min(self.largest * (1.0 - self.decay) ** index, self.limit)
+
+    def limited(self, values: NDArray[np.number], unit: float) -> NDArray[np.number]:
+        """Return released leaf values, which noise may have moved, within the limit."""
+        if self.limit == math.inf:
+            return values
+        most = math.floor(self.limit / unit)
+        return np.clip(values, -most, most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +108,8 @@ class SplitLearner:
         if features is not None:
             tree = replace(tree, feature=features[tree.feature])
         rate = self.learning_rate if learning_rate is None else learning_rate
-        value = self.loss.to_score_units(self.in_order(tree), leaf.unit, rate)
+        released = self.clip.limited(self.in_order(tree), leaf.unit)
+        value = self.loss.to_score_units(released, leaf.unit, rate)
         assert tree.split_gain is not None
         gain = tree.split_gain * self.loss.squared_step
         return (replace(tree, leaf_value=value, split_gain=gain),)

@@ -14,6 +14,7 @@ from dpboost.cli import (
     evaluate_command,
     fit_command,
     forecast_command,
+    parity_command,
     predict_command,
     report_command,
     schema_command,
@@ -29,6 +30,7 @@ COMMANDS: dict[str, ModuleType] = {
     "predict": predict_command,
     "report": report_command,
     "evaluate": evaluate_command,
+    "parity": parity_command,
 }
 
 #: What a user can mend; anything else is a fault of the library and shows its traceback.
@@ -47,7 +49,8 @@ Before and after it:
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
 
-"dpboost audit" checks the guarantee of the installed version.
+"dpboost parity" tells what becomes of LightGBM's parameters and functions; "dpboost audit" checks
+the guarantee of the installed version.
 """
 
 

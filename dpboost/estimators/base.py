@@ -24,17 +24,18 @@ from dpboost.estimators.batched_input import earlier_scores, open_batches
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.stock import StockModel
+from dpboost.estimators.tree_controls import tree_controls
 from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.lightgbm.parameters import resolve
+from dpboost.lightgbm.parameters import Resolved, resolve
 from dpboost.privacy.noise_key import NoiseKey
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONSTRAINTS, constraints_of, given
+from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import Schema
 from dpboost.training.fit import fit_local
@@ -95,6 +96,12 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
     def _arguments(self) -> dict[str, Any]:
         """Return what ``fit`` reads, whether or not the constructor of a subclass takes it."""
         return {name: getattr(self, name) for name in _constructor(_of_library(type(self)))}
+
+    def _resolved(self, owner: str) -> Resolved:
+        """Return all parameters by their meaning."""
+        own, kind = self._arguments(), type(self)
+        defaults = _constructor(_of_library(kind)) | _constructor(kind)
+        return resolve(own, self._extra_params(), defaults=defaults, owner=owner)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
@@ -278,9 +285,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
     ) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
-        own, kind = self._arguments(), type(self)
-        defaults = _constructor(_of_library(kind)) | _constructor(kind)
-        resolved = resolve(own, self._extra_params(), defaults=defaults, owner=owner)
+        resolved = self._resolved(owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
             check_integer("n_jobs", owner, parameters["n_jobs"])
@@ -303,6 +308,7 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
         names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
         recipe = ALGORITHMS.find(parameters["recipe"], owner)
         set_by_user = given({name: parameters[name] for name in names})
+        set_by_user |= tree_controls(resolved.fit, recipe, owner)
         held = options.claim is not None and options.claim.holdout is not None
         stopping = options.stopping(resolved.fit, owner)
         if options.claim is not None and options.claim.holdout is not None:
@@ -572,7 +578,8 @@ def _text_parameters(fitted: FittedModel) -> dict[str, Any]:
         "max_bin": values["max_bin"],
         **{
             name: values[name]
-            for name in ("monotone_constraints", "interaction_constraints")
+            for name in ("monotone_constraints", "interaction_constraints", *sorted(CONTROLS))
             if name in values
         },
+        **({"bagging_freq": 1} if "bagging_fraction" in values else {}),
     }

@@ -64,7 +64,7 @@ PARAMETERS = """    Parameters
     random_state : int, RandomState or None, default=None
         Seeds public randomness only, never noise: the model stays private and two fits
         differ. The recipes ``dpboost``, ``para`` and ``seq`` draw public randomness only where
-        ``max_interaction`` or ``interaction_constraints`` is given.
+        ``max_interaction``, ``interaction_constraints`` or ``feature_fraction`` is given.
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.
@@ -84,7 +84,11 @@ PARAMETERS = """    Parameters
 KWARGS = """    **kwargs
         LightGBM's parameters under any of its names. Those that mean the same here are used,
         those without a meaning warn once, those that would change the model in a way that is
-        not available are refused; see :mod:`dpboost.lightgbm.parity`.
+        not available are refused; ``python -m dpboost parity`` lists them all. At no cost,
+        ``max_delta_step`` bounds released steps, ``feature_fraction`` draws features in public, and
+        ``bagging_fraction`` with ``bagging_freq`` lets rows take part by their own coins; recipe
+        ``best`` also knows ``path_smooth``, ``min_sum_hessian_in_leaf`` and ``feature_contri``,
+        which read released sums alone.
 """
 
 OBJECTIVE = """    objective : str or callable, default=None

@@ -194,5 +194,6 @@ class ExplainedModel:
     def _without_sums(self, what: str) -> InvalidParameterError:
         return InvalidParameterError(
             f"{type(self).__name__}.{what} needs to know how noise came into the leaves, and the "
-            "recipe releases no sums of leaves: use recipe='best'."
+            "recipe releases no sums of leaves, or path_smooth or min_sum_hessian_in_leaf has "
+            "mixed those of several: use recipe='best' without these two."
         )

@@ -20,7 +20,7 @@ from dpboost.federated.training.boosting import boost, check_agreement
 from dpboost.federated.training.party_tables import party_columns, party_tables
 from dpboost.federated.training.threat_model import party_report
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONSTRAINTS, given, on_columns
+from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
@@ -44,6 +44,9 @@ features_per_tree, gradient_clip, step_prior, hessian_share, max_interaction, \
 monotone_constraints, interaction_constraints : optional
         As of the estimators for one table; None means the rule of the recipe. Only recipe ``best``
         takes ``max_interaction`` and ``interaction_constraints`` here.
+    max_delta_step, path_smooth, min_sum_hessian_in_leaf, feature_fraction, feature_contri, \
+bagging_fraction : optional
+        LightGBM's, at no cost; None leaves each out. Only recipe ``best`` takes the middle four.
     random_state : int, optional
         Seeds public randomness only.
     noise_seed : int, optional
@@ -93,9 +96,18 @@ class _FederatedEstimator(BaseEstimator):
         random_state: Any = None,
         noise_seed: int | None = None,
         verbosity: int = 1,
+        max_delta_step: float | None = None,
+        path_smooth: float | None = None,
+        min_sum_hessian_in_leaf: float | None = None,
+        feature_fraction: float | None = None,
+        feature_contri: Any = None,
+        bagging_fraction: float | None = None,
     ) -> None:
-        own = {name: value for name, value in locals().items() if name in _PARAMETERS}
+        given = locals()
+        own = {name: value for name, value in given.items() if name in _PARAMETERS}
         super().__init__(**own)
+        for name in CONTROLS:
+            setattr(self, name, given[name])
         self.colluding = colluding
 
     def agreement(
@@ -124,7 +136,10 @@ class _FederatedEstimator(BaseEstimator):
         if self.schema is None:
             raise refuse("schema", owner, "given: parties agree upon it first", None)
         recipe = ALGORITHMS.find(self.recipe, owner)
-        hyper = {name: getattr(self, name) for name in _HYPER}
+        for name, value in self._extra_params().items():
+            must = "left out: parties agree upon the parameters of the constructor alone"
+            raise refuse(name, owner, must, value)
+        hyper = {name: getattr(self, name) for name in (*_HYPER, *CONTROLS)}
         seed = self.random_state
         if seed is None:
             seed = secrets.randbits(32) if self.noise_seed is None else self.noise_seed

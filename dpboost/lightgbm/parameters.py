@@ -110,12 +110,16 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> N
     for name in names:
         if name in own or name in canonical_names():
             continue
-        known = {*canonical_names(), *own}
-        near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = nearest_names(name, {*canonical_names(), *own})
         raise InvalidParameterError(
             f"{owner} has no parameter {name!r}, and LightGBM knows none of that name.{hint}"
         )
+
+
+def nearest_names(name: str, known: Iterable[str]) -> str:
+    """Return a question with the known names that are nearest, or nothing."""
+    near = difflib.get_close_matches(str(name), sorted(known), n=2, cutoff=0.7)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +196,7 @@ def resolve(
                 remarks.append(
                     f"{name}={value!r} has no effect beside {winner}={arguments[argument]!r}."
                 )
-        elif treatment.kind == "fit":
+        elif treatment.kind in ("fit", "public"):
             fit.setdefault(canonical, value)
         elif not is_neutral(value, treatment.neutral):
             _without_argument(name, value, treatment, owner, remarks)

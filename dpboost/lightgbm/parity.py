@@ -1,23 +1,36 @@
 """What of LightGBM is here, under the same name, and what it means: the parity table.
 
-``python -m dpboost.lightgbm.parity`` prints it. Rows of parameters are those that training
+``python -m dpboost parity`` prints it. Rows of parameters are those that training
 itself reads; rows of functions, arguments and attributes name what a script may use. Each row has
 a test in ``tests/unit/lightgbm/test_parity.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from dpboost.lightgbm.parameters import canonical_names
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.lightgbm.parameters import canonical_names, nearest_names
 from dpboost.lightgbm.treatments import TREATMENTS
 
 _WORDS = {
     "argument": "used",
     "fit": "used",
+    "public": "public",
     "accepted": "holds",
-    "ignored": "warns, no effect",
+    "ignored": "no effect",
     "refused": "refused",
+}
+#: What the second column says.
+KINDS = {
+    "same": "as in LightGBM",
+    "used": "has its meaning, for private rows and at the cost that the report tells",
+    "private": "spends budget, or is about private rows",
+    "public": "reads rows that anybody may see, and nothing else",
+    "holds": "holds in any case; no other value is refused",
+    "no effect": "warns once, with what to set instead",
+    "refused": "an error before anything is drawn, with what to do instead",
 }
 
 
@@ -101,17 +114,45 @@ def parameter_rows() -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def page() -> str:
-    """Return the table as text."""
+def rows_about(name: str) -> tuple[Row, ...]:
+    """Return the rows about a parameter, under any of its names, or about a function.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    tuple of Row
+
+    Raises
+    ------
+    InvalidParameterError
+        For a name that is nowhere in LightGBM's, with the nearest ones.
+    """
+    canonical = canonical_names().get(name)
+    found = tuple(row for row in parameter_rows() if row.name == canonical)
+    found += tuple(row for row in SURFACE if name.lower() in row.name.lower())
+    if not found:
+        near = nearest_names(name, [*canonical_names(), *(row.name for row in SURFACE)])
+        raise InvalidParameterError(
+            f"LightGBM has no parameter or function {name!r} that dpboost knows of.{near}"
+        )
+    return found
+
+
+def page(kind: str | None = None) -> str:
+    """Return the table as text, or the rows of one kind."""
     sections = (("Functions, arguments and attributes", SURFACE), ("Parameters", parameter_rows()))
-    lines = []
+    parts = []
     for title, rows in sections:
-        width = max(len(row.name) for row in rows)
-        lines += [title, "-" * len(title)]
-        lines += [f"{row.name:<{width}}  {row.kind:<16}  {row.note}".rstrip() for row in rows]
-        lines.append("")
-    return "\n".join(lines)
+        chosen = [row for row in rows if kind in (None, row.kind)]
+        if chosen:
+            parts += [title, "-" * len(title), *lines(chosen), ""]
+    return "\n".join(parts)
 
 
-if __name__ == "__main__":
-    print(page())
+def lines(rows: Sequence[Row]) -> list[str]:
+    """Return rows as aligned lines of text."""
+    width, of_kind = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return [f"{name:<{width}}  {kind:<{of_kind}}  {note}".rstrip() for name, kind, note in rows]

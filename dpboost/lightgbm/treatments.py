@@ -16,9 +16,10 @@ class Treatment:
 
     Parameters
     ----------
-    kind : {"argument", "fit", "accepted", "ignored", "refused"}
-        Passed to the argument of the same meaning; read by ``fit``; without effect because it
-        holds anyway; without effect, with a warning; an error.
+    kind : {"argument", "fit", "public", "accepted", "ignored", "refused"}
+        Passed to the argument of the same meaning; read by ``fit``, for private rows or for
+        public ones; without effect because it holds anyway; without effect, with a warning; an
+        error.
     note : str
         What to use instead, or why.
     argument : str
@@ -41,6 +42,10 @@ def _ignored(note: str, *neutral: Any) -> Treatment:
     return Treatment(kind="ignored", note=note, neutral=neutral)
 
 
+def _fit(note: str, *neutral: Any) -> Treatment:
+    return Treatment(kind="fit", note=note, neutral=neutral)
+
+
 def _refused(note: str, *neutral: Any) -> Treatment:
     return Treatment(kind="refused", note=note, neutral=neutral)
 
@@ -50,12 +55,12 @@ def _all(names: str, treatment: Treatment) -> dict[str, Treatment]:
 
 
 _ACCEPTED = Treatment(kind="accepted", note="holds here in any case")
-_FIT = Treatment(kind="fit", note="read by fit")
+_FIT = _fit("read by fit")
+_EVALUATION = Treatment(kind="public", note="of rows that anybody may see")
 _SEED = _ignored("set random_state, which seeds all public randomness; noise has no seed")
 _CATEGORIES = _ignored(
     "categories are told apart without statistics of the rows that this would limit"
 )
-_ROWS = "the engine has no row sampling; set trees_per_ensemble to divide the rows among trees"
 _LEAF = "leaves of few rows are shrunk: set reg_lambda or step_prior"
 _LAYOUT = _ignored("a hint about memory that the engine does not need")
 _DART = _ignored("for boosting='dart', which is not available")
@@ -87,12 +92,18 @@ TREATMENTS: dict[str, Treatment] = {
     # what fit reads
     **_all(
         "metric early_stopping_round early_stopping_min_delta first_metric_only "
-        "categorical_feature num_class zero_as_missing multi_error_top_k auc_mu_weights",
-        _FIT,
+        "multi_error_top_k auc_mu_weights",
+        _EVALUATION,
     ),
+    **_all("categorical_feature num_class zero_as_missing", _FIT),
     # what holds in any case
     "deterministic": _ACCEPTED,
-    "boosting": _refused("only 'gbdt' is available", "gbdt", "gbrt"),
+    "boosting": _refused(
+        "only 'gbdt' is available: in the place of 'dart' set a smaller learning_rate, of 'rf' "
+        "trees_per_ensemble=n_estimators, whose trees have rows of their own",
+        "gbdt",
+        "gbrt",
+    ),
     "data_sample_strategy": _refused(
         "goss keeps the rows of large gradients, which no noise here accounts for", "bagging"
     ),
@@ -105,19 +116,33 @@ TREATMENTS: dict[str, Treatment] = {
     # trees
     "num_leaves": _ignored("trees grow level by level: set max_depth"),
     "min_data_in_leaf": _ignored(_LEAF, 0),
-    "min_sum_hessian_in_leaf": _ignored(_LEAF, 0),
+    "min_sum_hessian_in_leaf": _fit(
+        "recipe='best': a leaf that releases less takes the step of the node above it", 0, 0.001
+    ),
     "min_gain_to_split": _ignored("a threshold on exact gains would tell: set reg_lambda", 0),
-    "bagging_fraction": _ignored(_ROWS, 1),
-    "bagging_freq": _ignored(_ROWS, 0),
+    "bagging_fraction": _fit(
+        "rows take part in a round by secret coins; a round costs what it costs without, so that "
+        "its noise weighs more",
+        1,
+    ),
+    "bagging_freq": _fit("above 0 it asks for bagging; each ensemble draws its own rows", 0),
     "pos_bagging_fraction": _refused("sampling by class would tell the class", 1),
     "neg_bagging_fraction": _refused("sampling by class would tell the class", 1),
-    "feature_fraction": _ignored("set features_per_tree", 1),
-    "feature_fraction_bynode": _ignored("set features_per_tree", 1),
-    "extra_trees": _ignored("recipe='best' draws its thresholds at random already", False),
-    "max_delta_step": _ignored("set gradient_clip, which bounds each step", 0),
+    "feature_fraction": _fit(
+        "a tree has its features from such a part of them, drawn at random", 1
+    ),
+    "feature_fraction_bynode": _ignored("a tree has few features: set features_per_tree", 1),
+    "extra_trees": _fit(
+        "recipe='best' draws thresholds at random in any case; the others refuse it", False
+    ),
+    "max_delta_step": _fit("bounds the released steps of leaves", 0),
     "lambda_l1": _ignored("set reg_lambda or step_prior", 0),
-    "path_smooth": _ignored("set reg_lambda or step_prior", 0),
-    "linear_tree": _refused("linear leaves are not available", False),
+    "path_smooth": _fit("recipe='best': over released sums, hessians in the place of rows", 0),
+    "linear_tree": _refused(
+        "the slopes of a leaf are sums of products, which would cost budget of their own; give "
+        "products and ratios of columns as features",
+        False,
+    ),
     "linear_lambda": _ignored("linear leaves are not available", 0),
     "monotone_constraints": _argument("monotone_constraints", "a dict from names is taken as well"),
     "monotone_constraints_method": _ignored(
@@ -128,7 +153,12 @@ TREATMENTS: dict[str, Treatment] = {
         "interaction_constraints", "the features of a whole tree are of one group"
     ),
     "forcedsplits_filename": _refused("forced splits are not available", None, ""),
-    "feature_contri": _refused("penalties of features are not available", None, "", ()),
+    "feature_contri": _fit(
+        "recipe='best': factor of what released gains show; a feature with 0 is never used",
+        None,
+        "",
+        (),
+    ),
     "cegb_tradeoff": _ignored("penalties of features are not available", 1),
     "cegb_penalty_split": _refused("penalties of features are not available", 0),
     **_all("cegb_penalty_feature_lazy cegb_penalty_feature_coupled", _CEGB),

@@ -30,7 +30,8 @@ from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import PartitionLearner
 from dpboost.boosting.refit_learner import RefitLearner, partitions_of
-from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential
+from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
+from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, LogLinkLoss, Loss, RobustLoss, SquaredLoss
@@ -45,7 +46,8 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.budget import divide
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
-from dpboost.recipes.parameters import Given, Parameters
+from dpboost.recipes.dpboost import step_limit
+from dpboost.recipes.parameters import BoostingParameters, Given, contributions_of
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid
@@ -77,8 +79,20 @@ MOST_ROUNDS = 3200
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestParameters(Parameters):
-    """What the recipe works with."""
+class BestParameters(BoostingParameters):
+    """What the recipe works with.
+
+    Parameters
+    ----------
+    path_smooth, min_sum_hessian_in_leaf : float, optional
+        LightGBM's, over released sums: see `LeafRules`.
+    feature_contri : str, optional
+        LightGBM's factors of what the features show, by the positions of columns.
+
+    Privacy
+    -------
+    Rules of leaves are post-processing of released sums. Factors multiply released gains.
+    """
 
     n_estimators: int
     learning_rate: float
@@ -90,6 +104,9 @@ class BestParameters(Parameters):
     gradient_clip: float
     step_prior: float
     hessian_share: float
+    path_smooth: float | None = None
+    min_sum_hessian_in_leaf: float | None = None
+    feature_contri: str | None = None
 
 
 def accountant(epsilon: float, delta: float) -> Accountant:
@@ -156,11 +173,14 @@ def _sum_scale(hyper: BestParameters, facts: PublicFacts) -> SumScale:
 
 def _schedule(hyper: BestParameters) -> Schedule:
     """Return how rounds share rows."""
+    part = bagged(hyper.bagging_fraction)
     if hyper.trees_per_ensemble > 1:
         return EnsembleOfEnsembles(
-            trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
+            trees_per_ensemble=hyper.trees_per_ensemble,
+            learning_rate=hyper.learning_rate,
+            part=part,
         )
-    return Sequential()
+    return Sequential(part=part)
 
 
 def _rules(facts: PublicFacts) -> dict[str, Any]:
@@ -273,7 +293,11 @@ def build(setting: Setting) -> BoostingLoop:
     orders = information >= ROWS_TO_ORDER_CATEGORIES
     preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
     constraints = setting.constraints
+    factors = contributions_of(hyper.values(), binner.n_features, "fit")
     allowed = constraints.allowed(binner.n_features)
+    if factors is not None:
+        allowed &= np.array(factors) > 0
+    leaf = _leaf(hyper, facts.loss)
     to_order = np.flatnonzero(allowed & (binner.is_categorical == 1) & (binner.n_bins > 2))
     learner = PartitionLearner(
         loss=setting.loss,
@@ -284,9 +308,11 @@ def build(setting: Setting) -> BoostingLoop:
             setting.public,
             groups=constraints.groups,
             paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
+            fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
+            factors=factors,
         ),
         scale=_sum_scale(hyper, facts),
-        leaf=ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior),
+        leaf=leaf,
         features_per_tree=min(
             hyper.features_per_tree, hyper.max_interaction or MAX_FEATURES, binner.n_features
         ),
@@ -294,6 +320,7 @@ def build(setting: Setting) -> BoostingLoop:
         learning_rate=hyper.learning_rate,
         to_order=to_order[::-1].tolist() if orders else [],
         public=setting.public,
+        rules=_rules_of_leaves(hyper, leaf),
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
@@ -301,6 +328,16 @@ def build(setting: Setting) -> BoostingLoop:
         learner=learner,
         finish=PooledShapes.of(constraints.monotone, binner),
     )
+
+
+def _leaf(hyper: BestParameters, loss: Loss) -> ShrunkenLeaf:
+    """Return what makes steps of sums."""
+    leaf = ShrunkenLeaf(reg_lambda=hyper.reg_lambda, prior=hyper.step_prior)
+    return replace(leaf, largest=min(leaf.largest, step_limit(hyper.max_delta_step, loss)))
+
+
+def _rules_of_leaves(hyper: BestParameters, leaf: ShrunkenLeaf) -> LeafRules | None:
+    return LeafRules.of(leaf, hyper.path_smooth, hyper.min_sum_hessian_in_leaf)
 
 
 def build_refit(
@@ -317,17 +354,19 @@ def build_refit(
     trees : sequence of Tree
     n_bins : ndarray of shape (n_features,), int32
     """
-    rate, prior, reg_lambda = hyper.learning_rate, hyper.step_prior, hyper.reg_lambda
+    rate, reg_lambda = hyper.learning_rate, hyper.reg_lambda
     n_outputs = facts.loss.n_outputs
     hyper = replace(hyper, n_estimators=len(trees) // n_outputs)
     if "reg_lambda" not in facts.given and facts.delta > 0:
         reg_lambda = min(max(_hessian_noise(hyper, facts), LEAST_LAMBDA), MOST_LAMBDA)
+    leaf = _leaf(replace(hyper, reg_lambda=reg_lambda), facts.loss)
     learner = RefitLearner(
         loss=facts.loss,
         scale=_sum_scale(hyper, facts),
-        leaf=ShrunkenLeaf(reg_lambda=reg_lambda, prior=prior),
+        leaf=leaf,
         learning_rate=rate,
         partitions=partitions_of(trees, n_outputs, n_bins),
+        rules=_rules_of_leaves(hyper, leaf),
     )
     n_rounds = len(trees) // n_outputs
     return BoostingLoop(n_rounds=n_rounds, schedule=_schedule(hyper), learner=learner)

@@ -24,7 +24,7 @@ from typing import Any
 
 from dpboost.boosting.feature_sampler import AllowedFeatures
 from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule
+from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, bagged
 from dpboost.boosting.split_learner import LeafClip, SplitLearner
 from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.grower import LevelwiseGrower
@@ -35,13 +35,13 @@ from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.budget import PREPARATION_SHARE, split_tree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import constants
-from dpboost.recipes.parameters import Given, Parameters
+from dpboost.recipes.parameters import BoostingParameters, Given
 from dpboost.recipes.recipe import Recipe, Setting, Terms
 from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitParameters(Parameters):
+class SplitParameters(BoostingParameters):
     """What DPBoost and its baselines work with: the values of the paper's experiments."""
 
     n_estimators: int = 50
@@ -99,11 +99,17 @@ def gradient_boosting(setting: Setting, *, schedule: Schedule, clip_decay: float
             max_depth=hyper.max_depth,
         ),
         leaf=leaf,
-        clip=LeafClip(largest=leaf.clip, decay=clip_decay),
+        clip=LeafClip(
+            largest=leaf.clip, decay=clip_decay, limit=step_limit(hyper.max_delta_step, loss)
+        ),
         gradient_bound=bound,
         learning_rate=hyper.learning_rate,
         allowed=AllowedFeatures.of(
-            constraints.groups, hyper.max_interaction, setting.facts.n_features, setting.public
+            constraints.groups,
+            hyper.max_interaction,
+            setting.facts.n_features,
+            setting.public,
+            hyper.feature_fraction,
         ),
         monotone=MonotoneLeaves.of(constraints.monotone, setting.binner),
     )
@@ -114,9 +120,18 @@ def build(setting: Setting) -> BoostingLoop:
     """DPBoost for filled hyper-parameters."""
     hyper: DPBoostParameters = setting.hyper
     schedule = EnsembleOfEnsembles(
-        trees_per_ensemble=hyper.trees_per_ensemble, learning_rate=hyper.learning_rate
+        trees_per_ensemble=hyper.trees_per_ensemble,
+        learning_rate=hyper.learning_rate,
+        part=bagged(hyper.bagging_fraction),
     )
     return gradient_boosting(setting, schedule=schedule, clip_decay=hyper.learning_rate)
+
+
+def step_limit(max_delta_step: float | None, loss: Loss) -> float:
+    """Return the largest step of a leaf in the unit of the loss, for one of raw scores."""
+    if max_delta_step is None:
+        return math.inf
+    return max_delta_step / math.sqrt(loss.squared_step)
 
 
 def first_leaf(hyper: SplitParameters, bound: float, hessian: float) -> ClippedLeaf:

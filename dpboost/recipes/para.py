@@ -8,14 +8,15 @@ deviations of :mod:`dpboost.recipes.dpboost`; leaves are not clipped geometrical
 from __future__ import annotations
 
 from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.schedule import HalfOfTheUnused
+from dpboost.boosting.schedule import HalfOfTheUnused, bagged
 from dpboost.recipes.dpboost import SplitParameters, gradient_boosting, gradient_recipe
 from dpboost.recipes.recipe import Setting
 
 
 def build(setting: Setting) -> BoostingLoop:
     """Build PARA."""
-    return gradient_boosting(setting, schedule=HalfOfTheUnused(), clip_decay=0.0)
+    schedule = HalfOfTheUnused(part=bagged(setting.hyper.bagging_fraction))
+    return gradient_boosting(setting, schedule=schedule, clip_decay=0.0)
 
 
 PARA = gradient_recipe("para", SplitParameters, build, lambda hyper: 1)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dpboost._utils.validation import (
     InvalidParameterError,
     check_choice,
@@ -17,6 +19,9 @@ from dpboost._utils.validation import (
 from dpboost.growing.selectors import SELECTIONS
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.trees.constraints import Constraints
+
+#: Largest factor of what a feature has shown.
+LARGEST_FACTOR = 1e6
 
 #: Criteria of class counts by the names that users write.
 CRITERIA = {
@@ -44,6 +49,22 @@ def _flag(name: str, owner: str, value: Any) -> None:
 
 def _on_columns(name: str, owner: str, value: Any) -> None:
     """Leave constraints to `on_columns`, which knows the columns."""
+
+
+def _factors(name: str, owner: str, value: Any) -> None:
+    _read_factors(name, owner, value)
+
+
+def _read_factors(name: str, owner: str, value: Any) -> tuple[float, ...]:
+    """Read factors from numbers, or from LightGBM's text; one below 0 counts as 0."""
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError):
+        raise refuse(name, owner, "a list of numbers, one for each feature", value) from None
+    for number in numbers:
+        check_real(name, owner, number, low=-LARGEST_FACTOR, high=LARGEST_FACTOR)
+    return tuple(max(number, 0.0) for number in numbers)
 
 
 def _whole(low: int, high: int) -> Callable[[str, str, Any], Any]:
@@ -85,6 +106,12 @@ DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
     "max_interaction": _whole(1, 3),
     "monotone_constraints": _on_columns,
     "interaction_constraints": _on_columns,
+    "max_delta_step": _real(0.0, 1e300, low_open=True),
+    "path_smooth": _real(0.0, 1e300),
+    "min_sum_hessian_in_leaf": _real(0.0, 1e300),
+    "feature_fraction": _real(0.0, 1.0, low_open=True),
+    "feature_contri": _factors,
+    "bagging_fraction": _real(0.0, 1.0, low_open=True),
 }
 
 #: What the user may forbid a model of boosting, in every recipe.
@@ -92,6 +119,19 @@ CONSTRAINTS = frozenset({"max_interaction", "monotone_constraints", "interaction
 
 #: What the user may forbid a single tree: leaves are brought into order after their release.
 DIRECTIONS = frozenset({"monotone_constraints"})
+
+#: What users set under LightGBM's names alone. None of it costs anything, and no rule sets it: a
+#: recipe whose parameters have the name follows it where it is given.
+CONTROLS = frozenset(
+    {
+        "max_delta_step",
+        "path_smooth",
+        "min_sum_hessian_in_leaf",
+        "feature_fraction",
+        "feature_contri",
+        "bagging_fraction",
+    }
+)
 
 #: What users set themselves, by name; what is not there is left to the recipe's rule.
 Given = Mapping[str, Any]
@@ -115,13 +155,44 @@ class Parameters:
 
     @classmethod
     def names(cls) -> frozenset[str]:
-        """Return the names of the parameters, constraints apart."""
-        return frozenset(field.name for field in fields(cls)) - CONSTRAINTS
+        """Return the names of the parameters that the recipe's rule sets."""
+        return frozenset(field.name for field in fields(cls)) - CONSTRAINTS - CONTROLS
+
+    @classmethod
+    def controls(cls) -> frozenset[str]:
+        """Return those of LightGBM's own names that the recipe follows where they are given."""
+        return frozenset(field.name for field in fields(cls)) & CONTROLS
 
     def values(self) -> dict[str, bool | int | float | str]:
         """Return the values by name, in the order of reports."""
         known = {field.name for field in fields(self)}
         return given({name: getattr(self, name) for name in DOMAINS if name in known})
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostingParameters(Parameters):
+    """Values of every recipe of boosting, with LightGBM's controls that all of them follow.
+
+    Parameters
+    ----------
+    max_delta_step : float, optional
+        Largest raw score of a leaf, before the learning rate.
+    feature_fraction : float, optional
+        Part of the features, drawn at random, that a tree may use.
+    bagging_fraction : float, optional
+        Chance of a row, by its secret coins, to take part in an ensemble.
+
+    Privacy
+    -------
+    ``max_delta_step`` bounds released values, which is post-processing, and where a recipe clips
+    leaves before their release the sensitivity is that of the smaller clip. ``feature_fraction`` is
+    a public draw. Coins of ``bagging_fraction`` are a row's own; what they leave out is not
+    counted as saved.
+    """
+
+    max_delta_step: float | None = None
+    feature_fraction: float | None = None
+    bagging_fraction: float | None = None
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,17 +232,40 @@ def constraints_of(given: Given, names: Sequence[str], owner: str) -> Constraint
     )
 
 
-def on_columns(values: Given, names: Sequence[str], owner: str) -> dict[str, Any]:
-    """Return the values with constraints by the positions of columns.
+def contributions_of(values: Given, n_features: int, owner: str) -> tuple[float, ...] | None:
+    """Return the factor of every feature, None where none are given.
 
     Raises
     ------
     InvalidParameterError
-        For constraints that do not fit the columns.
+        For factors that do not fit the columns, and where no feature is left.
+    """
+    name = "feature_contri"
+    if values.get(name) is None:
+        return None
+    factors = _read_factors(name, owner, values[name])
+    if len(factors) != n_features or not any(factors):
+        must = f"{n_features} numbers, one for each feature and some of them above 0"
+        raise refuse(name, owner, must, values[name])
+    return factors
+
+
+def on_columns(values: Given, names: Sequence[str], owner: str) -> dict[str, Any]:
+    """Return the values with constraints and factors by the positions of columns.
+
+    Raises
+    ------
+    InvalidParameterError
+        For what does not fit the columns.
     """
     found = constraints_of(values, names, owner)
+    factors = contributions_of(values, len(names), owner)
+    if factors is not None and not (found.allowed(len(names)) & (np.array(factors) > 0)).any():
+        must = "above 0 for some feature that 'interaction_constraints' allows"
+        raise refuse("feature_contri", owner, must, values["feature_contri"])
     texts = {
         "monotone_constraints": found.monotone_text,
         "interaction_constraints": found.interaction_text,
+        "feature_contri": None if factors is None else ",".join(map(str, factors)),
     }
     return given({**values, **texts})

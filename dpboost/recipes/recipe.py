@@ -217,7 +217,8 @@ class Recipe:
         """Raise for a value that is none, or that the algorithm would ignore or does not know."""
         check_given(request, owner)
         for name, value in request.items():
-            if name not in self.parameters.names() | self.constraints:
+            parameters = self.parameters
+            if name not in parameters.names() | parameters.controls() | self.constraints:
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {owner} has no meaning for recipe="
                     f"{self.name!r}. Got {value!r}; leave it at None."

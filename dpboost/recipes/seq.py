@@ -8,14 +8,15 @@ Sequential composition as section 4 of Li, Wu, Wen and He (AAAI 2020) takes it f
 from __future__ import annotations
 
 from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.schedule import Sequential
+from dpboost.boosting.schedule import Sequential, bagged
 from dpboost.recipes.dpboost import SplitParameters, gradient_boosting, gradient_recipe
 from dpboost.recipes.recipe import Setting
 
 
 def build(setting: Setting) -> BoostingLoop:
     """Build SEQ."""
-    return gradient_boosting(setting, schedule=Sequential(), clip_decay=0.0)
+    schedule = Sequential(part=bagged(setting.hyper.bagging_fraction))
+    return gradient_boosting(setting, schedule=schedule, clip_decay=0.0)
 
 
 SEQ = gradient_recipe("seq", SplitParameters, build, lambda hyper: hyper.n_estimators)

@@ -151,7 +151,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
     monotone = constraints_of(given, agreement.features, OWNER).monotone
     check_ordered(monotone, listed, agreement.features)
     if recipe.needs_exact_sums:
-        for name in ("max_interaction", "interaction_constraints"):
+        for name in ("max_interaction", "interaction_constraints", "feature_fraction"):
             if name in given:
                 must = "None: parties tell of all features of a level; recipe='best' takes it"
                 raise refuse(name, OWNER, must, given[name])

@@ -17,8 +17,9 @@ PANDAS_KEY = "pandas_categorical:"
 # saves one. What it reads of this line is a parameter without a value, which it passes over.
 KEPT_KEY = "[dpboost: ]:"
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.,-]+")
-# Signs of features, or lists of their positions.
-_NUMBERS = re.compile(r"-?\d+(,-?\d+)*|\[\d+(,\d+)*\](,\[\d+(,\d+)*\])*")
+# Signs or factors of features, or lists of their positions.
+_NUMBER = r"-?\d+(\.\d+)?(e[+-]?\d+)?"
+_NUMBERS = re.compile(rf"{_NUMBER}(,{_NUMBER})*|\[\d+(,\d+)*\](,\[\d+(,\d+)*\])*")
 # LightGBM turns the values into JSON without escaping anything.
 PARAMETER_LINE = re.compile(r'\[([a-z][a-z0-9_]*): ([^"\\\x00-\x1f\x7f]*)\]')
 
@@ -43,6 +44,7 @@ PARAMETER_TYPES: dict[str, type] = {
     "bagging_freq": int,
     "feature_fraction": float,
     "feature_fraction_bynode": float,
+    "feature_contri": list,
     "extra_trees": bool,
     "early_stopping_round": int,
     "max_delta_step": float,

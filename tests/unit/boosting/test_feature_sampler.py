@@ -164,3 +164,61 @@ def test_draws_of_what_a_tree_may_split():
     assert found == {(0, 1), (2, 3, 4)}
     narrow = AllowedFeatures.of(((0, 1), (2, 3, 4)), 1, 5, public)
     assert {len(narrow.draw()) for _ in range(20)} == {1}
+
+
+def test_a_part_of_the_features_is_drawn_for_each_tree():
+    public = np.random.default_rng(0)
+    waiting = FeatureQueue(10, PLAIN, public, fraction=0.3)
+    taken = [waiting.take(5).tolist() for _ in range(300)]
+    assert {len(set(each)) for each in taken} == {3}
+    assert {feature for each in taken for feature in each} == set(range(10))
+    drawn = AllowedFeatures.of(None, None, 10, public, 0.25)
+    assert {len(drawn.draw()) for _ in range(20)} == {2}
+    assert {len(AllowedFeatures.of(None, 1, 10, public, 0.5).draw())} == {1}
+    assert AllowedFeatures.of(None, None, 10, public, 0.01).draw().shape == (1,)
+
+
+def test_factors_say_how_often_a_feature_is_taken():
+    waiting = FeatureQueue(
+        4,
+        Preference(doubt=0.0, power=0.5, floor=1.0),
+        np.random.default_rng(0),
+        factors=[1.0, 4.0, 0.0, 1.0],
+    )
+    counts = np.zeros(4)
+    for _ in range(3000):
+        (feature,) = waiting.take(1)
+        counts[feature] += 1
+        learn(waiting, feature, 0.0)
+    assert counts[2] == 0
+    assert counts[1] / counts[0] == pytest.approx(4.0, rel=0.15)
+    assert sorted(waiting.take(9).tolist()) == [0, 1, 3]
+
+
+def test_factors_far_apart_do_not_keep_a_draw_waiting():
+    waiting = FeatureQueue(3, PLAIN, np.random.default_rng(0), factors=[1e6, 1e-6, 1e-6])
+    for _ in range(5):
+        features = waiting.take(2)
+        assert len(set(features.tolist())) == 2
+        for feature in features:
+            learn(waiting, feature, 0.0)
+
+
+def test_factors_and_parts_keep_to_groups_and_pairs():
+    waiting = FeatureQueue(
+        6,
+        PLAIN,
+        np.random.default_rng(0),
+        groups=((0, 1, 2), (3, 4), (5,)),
+        paired=np.array([False, True, False, False, False, False]),
+        fraction=0.5,
+        factors=[1, 1, 1, 1, 0, 0],
+    )
+    seen = set()
+    for _ in range(200):
+        features = waiting.take(3).tolist()
+        seen |= set(features)
+        learn(waiting, np.int32(features[0]), 1.0)
+        assert set(features) <= {0, 1, 2} or features == [3]
+        assert len(features) <= 2
+    assert seen == {0, 1, 2, 3}

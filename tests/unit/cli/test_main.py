@@ -15,6 +15,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dpboost.cli.main import COMMANDS, help_of, main
+from dpboost.lightgbm.parity import page
 
 DICTIONARY = """name,type,lower,upper,values,role
 age,integer,0,120,,
@@ -275,3 +276,39 @@ def test_the_module_is_the_program():
         cwd=Path(__file__).resolve().parents[3],
     )
     assert done.stdout.startswith("dpboost ")
+
+
+def test_parity_tells_of_names_files_and_kinds(tmp_path, capsys):
+    assert main(["parity"]) == 0
+    assert capsys.readouterr().out.strip() == page().strip()
+    assert main(["parity", "--kind", "refused"]) == 0
+    assert "linear_tree" in capsys.readouterr().out
+    assert main(["parity", "num_leaf", "early_stopping"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["num_leaves", "early_stopping_round", "early_stopping"]
+    config = tmp_path / "train.conf"
+    config.write_text("# from LightGBM\nnum_trees = 50\n\nlinear_tree=false\nextra_seed = 3 # x\n")
+    assert main(["parity", "--config", str(config)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == [
+        "num_trees = 50",
+        "linear_tree = false",
+        "extra_seed = 3",
+    ]
+    assert ["used" in lines[0], "holds" in lines[1], "no effect" in lines[2]] == [True] * 3
+
+
+@pytest.mark.parametrize("text", ["", "num_leaves 7", "num_leafs = 7"])
+def test_parity_refuses_files_that_are_none(tmp_path, capsys, text):
+    config = tmp_path / "train.conf"
+    config.write_text(text)
+    assert main(["parity", "--config", str(config)]) == 2
+    assert "dpboost parity: " in capsys.readouterr().err
+
+
+def test_the_engine_without_noise_is_near_lightgbm(capsys):
+    assert main(["parity", "--figure"]) == 0
+    areas = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
+    assert len(areas) == 3
+    assert max(areas) - min(areas) < 0.005
+    assert min(areas) > 0.8

@@ -369,3 +369,15 @@ def test_trees_on_a_cluster_refuse_users(client):
     model = DaskDPTreeClassifier(rows_per_user=2, client=client)
     with pytest.raises(InvalidParameterError, match="cannot protect users"):
         model.fit(chunked(X, 2), chunked(CLASSES, 2), user_ids=chunked(CLASSES, 2))
+
+
+CONTROLS = {"max_delta_step": 0.01, "feature_fraction": 0.4, "subsample": 0.3, "subsample_freq": 1}
+OF_BEST = {"path_smooth": 200.0, "min_child_weight": 60.0, "feature_contri": [1, 0, 1]}
+
+
+@pytest.mark.parametrize("recipe", ["best", "dpboost", "para", "seq"])
+def test_controls_of_lightgbm_are_followed_on_workers(client, recipe):
+    asked = CONTROLS | (OF_BEST if recipe == "best" else {})
+    options = {"schema": DECLARED, **GIVEN, "random_state": 2, "recipe": recipe, **asked}
+    there = DaskDPBoostRegressor(client=client, **options).fit(chunked(X, 3), chunked(Y, 3))
+    assert text(there) == text(DPBoostRegressor(**options).fit(X, Y))

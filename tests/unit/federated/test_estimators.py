@@ -142,3 +142,36 @@ def test_a_budget_has_no_records_at_parties(kind):
             kind().fit([])
         with pytest.raises(InvalidParameterError, match=message):
             kind().fit_channel(None, None)
+
+
+CONTROLS = {
+    "max_delta_step": 0.01,
+    "path_smooth": 200.0,
+    "min_sum_hessian_in_leaf": 60.0,
+    "feature_fraction": 0.5,
+    "feature_contri": [1, 0],
+    "bagging_fraction": 0.3,
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
+@pytest.mark.parametrize("recipe", ["best", "dpboost", "para", "seq"])
+def test_controls_of_lightgbm_are_followed_or_refused(recipe):
+    followed = {"max_delta_step", "bagging_fraction"} if recipe != "best" else set(CONTROLS)
+    options = {"recipe": recipe, "noise_seed": 1, "epsilon": 50.0}
+    X = GIVEN[0][0]
+    usual = classifier(**options).fit(GIVEN).predict_proba(X)
+    for name, value in CONTROLS.items():
+        model = classifier(**options, **{name: value})
+        if name in followed:
+            assert not np.array_equal(model.fit(GIVEN).predict_proba(X), usual)
+            assert name in model.privacy_report_.facts
+        else:
+            with pytest.raises(InvalidParameterError, match=name):
+                model.fit(GIVEN)
+
+
+def test_what_parties_cannot_agree_upon_is_refused():
+    model = classifier().set_params(num_leaves=7)
+    with pytest.raises(InvalidParameterError, match="num_leaves.*constructor"):
+        model.agreement(2, ["a", "b"])

@@ -60,11 +60,11 @@ def test_the_main_name_wins_over_an_alias():
 
 def test_one_warning_names_all_that_has_no_effect():
     with pytest.warns(ParameterWarning) as caught:
-        resolved(num_leaves=31, subsample=0.5, device="cpu")
+        resolved(num_leaves=31, min_split_gain=0.5, device="cpu")
     assert len(caught) == 1
     message = str(caught[0].message)
     assert "num_leaves=31" in message
-    assert "subsample=0.5" in message
+    assert "min_split_gain=0.5" in message
     assert "device" not in message
 
 

@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-import runpy
 import warnings
 
 import lightgbm
@@ -18,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
 from dpboost.lightgbm.parameters import canonical_names, resolve
-from dpboost.lightgbm.parity import SURFACE, page, parameter_rows
+from dpboost.lightgbm.parity import KINDS, SURFACE, page, parameter_rows, rows_about
 from dpboost.lightgbm.treatments import TREATMENTS, treatment_of
 
 FAST = {"n_estimators": 3, "max_depth": 2, "n_jobs": 1, "verbosity": 0}
@@ -115,13 +114,23 @@ def test_a_parameter_of_a_newer_lightgbm_is_ignored():
     assert treatment_of("not_there_yet").kind == "ignored"
 
 
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
-def test_the_page_is_printed(capsys):
-    runpy.run_module("dpboost.lightgbm.parity", run_name="__main__")
-    out = capsys.readouterr().out
-    assert out.strip() == page().strip()
-    assert "num_leaves" in out
-    assert "early_stopping" in out
+def test_the_page_has_all_rows_or_those_of_a_kind():
+    whole = page()
+    for row in (*SURFACE, *parameter_rows()):
+        assert row.kind in KINDS
+        assert any(row.name in line and row.kind in line for line in whole.splitlines())
+    refused = page("refused").splitlines()
+    assert {line.split("  ")[0] for line in refused} >= {"cv(folds=...)", "linear_tree"}
+    assert "learning_rate" not in page("refused")
+    assert page("holds").splitlines()[0] == "Parameters"
+
+
+def test_rows_are_found_under_any_name():
+    (row,) = rows_about("sub_row")
+    assert row.name == "bagging_fraction"
+    assert {row.name for row in rows_about("cv")} >= {"cv", "cv(folds=...)"}
+    with pytest.raises(InvalidParameterError, match="'num_leafs'.*Did you mean 'num_leaf"):
+        rows_about("num_leafs")
 
 
 # -- functions, arguments and attributes ----------------------------------------------------------

@@ -16,7 +16,7 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import check_given, given
+from dpboost.recipes.parameters import CONTROLS, check_given, given
 from dpboost.recipes.recipe import PublicFacts, Setting
 
 LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
@@ -231,6 +231,29 @@ def test_a_clip_that_decays_to_nothing_is_still_charged():
     leaf = replace(learner.leaf, clip=learner.clip.at(1))
     assert leaf.clip == 0.0
     assert [leaf.bound(relation).constant for relation in Neighbours] == [1, 2]
+
+
+def test_a_limit_of_steps_is_a_smaller_clip_with_a_smaller_sensitivity():
+    for name in ("dpboost", "para", "seq"):
+        usual, small = (build(name, own).learner for own in ({}, {"max_delta_step": 0.01}))
+        bounds = [
+            replace(learner.leaf, clip=learner.clip.at(0)).bound(Neighbours.ADD_REMOVE).constant
+            for learner in (usual, small)
+        ]
+        # Labels between 0 and 1: a step of 0.01 is one of 0.02 of half their width.
+        assert small.clip.at(0) == pytest.approx(0.02)
+        assert bounds[1] == math.ceil(2 * 0.02 / small.leaf.unit) + 1 < bounds[0]
+        values = np.array([-(2**20), -3, 2**20])
+        assert small.clip.limited(values, small.leaf.unit).tolist() == [-20971, -3, 20971]
+        assert usual.clip.limited(values, 1.0) is values
+
+
+def test_recipes_follow_controls_of_lightgbm():
+    of_all = {"max_delta_step", "feature_fraction", "bagging_fraction"}
+    for name in ALGORITHMS.names:
+        known = ALGORITHMS[name].parameters.controls()
+        assert known == (CONTROLS if name == "best" else of_all)
+        assert not known & ALGORITHMS[name].parameters.names()
 
 
 def test_an_unknown_recipe_is_refused_with_the_names_there_are():

@@ -1,0 +1,76 @@
+"""Tell what becomes of LightGBM's parameters and functions, and why.
+
+Without arguments the whole table is printed. Each line has one of these words:
+
+  same        as in LightGBM
+  used        has its meaning, for private rows and at the cost that the report tells
+  private     spends budget, or is about private rows
+  public      reads rows that anybody may see, and nothing else
+  holds       holds in any case; no other value is refused
+  no effect   warns once, with what to set instead
+  refused     an error before anything is drawn, with what to do instead
+
+Coming from LightGBM with a script:
+
+  dpboost parity num_leaves bagging_fraction cv     what becomes of some names; aliases are known
+  dpboost parity --config train.conf                of a file of parameters, with its values
+  dpboost parity --kind refused                     of what a script has to leave out
+  dpboost parity --figure                           how near the engine comes without noise
+
+The figure is the area under the ROC curve on made-up rows: LightGBM, LightGBM on the bins of
+dpboost, and recipe "seq" with every noise switched off, with equal trees. The last two are to
+agree; what a private model lacks beyond that is the price of the noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli.parity_figure import parity_figure
+from dpboost.lightgbm.parameters import read_text
+from dpboost.lightgbm.parity import KINDS, Row, lines, page, rows_about
+from dpboost.lightgbm.treatments import is_neutral, treatment_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost parity``."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="parameters or functions")
+    parser.add_argument("--kind", choices=KINDS, help="lines of one kind alone")
+    parser.add_argument("--config", metavar="FILE", help="parameters of LightGBM, name = value")
+    parser.add_argument("--figure", action="store_true", help="measure the engine without noise")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what was asked for."""
+    if options.names:
+        rows = [row for name in options.names for row in rows_about(name)]
+        print("\n".join(lines(list(dict.fromkeys(rows)))))
+    if options.config is not None:
+        print("\n".join(lines(config_rows(Path(options.config)))))
+    if options.figure:
+        print(parity_figure())
+    if not options.names and options.config is None and not options.figure:
+        print(page(options.kind))
+
+
+def config_rows(path: Path) -> list[Row]:
+    """Return a row for each parameter of a file in the manner of LightGBM's ``train.conf``."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        setting = line.partition("#")[0].strip()
+        if not setting:
+            continue
+        name, sign, value = (part.strip() for part in setting.partition("="))
+        if not sign:
+            raise InvalidParameterError(
+                f"The file {str(path)!r} has a line without '=': write one name = value a line."
+            )
+        (row, *_) = rows_about(name)
+        neutral = is_neutral(read_text({name: value})[name], treatment_of(row.name).neutral)
+        kind, note = ("holds", "asks for nothing") if neutral else (row.kind, row.note)
+        found.append(Row(f"{name} = {value}", kind, note))
+    if not found:
+        raise InvalidParameterError(f"The file {str(path)!r} sets no parameter.")
+    return found
