@@ -71,11 +71,11 @@ def few_features(n_offered: int, seed: int = 0) -> Recipe:
     def build_own(setting: Setting) -> SingleTree:
         tree = build(setting)
         selector = FewFeatures(
-            inner=tree.learner.chooser,
+            inner=tree.learner.selector,
             n_offered=min(n_offered, setting.binner.n_features),
             public=np.random.default_rng(seed),
         )
-        return replace(tree, learner=replace(tree.learner, chooser=selector))
+        return replace(tree, learner=replace(tree.learner, selector=selector))
 
     return replace(BEST_TREE, name=f"{n_offered} features a node", build=build_own)
 

@@ -82,7 +82,7 @@ class Growth(Protocol):
         ledger: Ledger,
         n_threads: int,
         on_tree: Callable[[], None],
-        watch: RoundCallback | None = None,
+        callback: RoundCallback | None = None,
     ) -> Grown:
         """Release all trees within the budget.
 
@@ -101,6 +101,6 @@ class Growth(Protocol):
         n_threads : int
         on_tree : callable
             Called after each round, for progress.
-        watch : RoundCallback, optional
+        callback : RoundCallback, optional
             May set the learning rate of a round, and may end training.
         """

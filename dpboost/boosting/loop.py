@@ -95,16 +95,18 @@ class BoostingLoop:
         ledger: Ledger,
         n_threads: int,
         on_tree: Callable[[], None],
-        watch: RoundCallback | None = None,
+        callback: RoundCallback | None = None,
     ) -> Grown:
         """Release all trees of all rounds."""
         boosted = TrainingRows(
             rows, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads
         )
-        trees = self.boost(boosted, budget=budget, ledger=ledger, on_tree=on_tree, watch=watch)
+        trees = self.boost(
+            boosted, budget=budget, ledger=ledger, on_tree=on_tree, callback=callback
+        )
         if self.finish is None:
             return Grown(trees=trees)
-        best = watch.best_iteration if watch else 0
+        best = callback.best_iteration if callback else 0
         released = trees[: best * loss.n_outputs] if best > 0 else trees
         return Grown(trees=self.finish.rewrite(released, loss.n_outputs), released=released)
 
@@ -115,7 +117,7 @@ class BoostingLoop:
         budget: PrivacyCost,
         ledger: Ledger,
         on_tree: Callable[[], None],
-        watch: RoundCallback | None = None,
+        callback: RoundCallback | None = None,
     ) -> tuple[Tree, ...]:
         """Train all trees; their leaf values are in units of the loss's score grid.
 
@@ -129,7 +131,7 @@ class BoostingLoop:
             The gate.
         on_tree : callable
             Called after each round, for progress.
-        watch : RoundCallback, optional
+        callback : RoundCallback, optional
             May set the learning rate of a round, and may end training.
 
         Returns
@@ -141,7 +143,7 @@ class BoostingLoop:
         -------
         Ensembles are charged one after the other, rounds of an ensemble side by side: a row's
         coin puts it into exactly one of them. Budgets are fixed before the first round: where a
-        watch ends training, what the rounds left out would have cost is never charged.
+        callback ends training, what the rounds left out would have cost is never charged.
         """
         plans = self.schedule.plan(self.n_rounds)
         shares = divide(budget, [1] * len(plans))
@@ -157,11 +159,11 @@ class BoostingLoop:
                                 index,
                                 budget=share,
                                 ledger=ledger,
-                                learning_rate=watch.before(rows.n_trees) if watch else None,
+                                learning_rate=callback.before(rows.n_trees) if callback else None,
                             )
                         rows.append(grown)
                         trees += grown
                         on_tree()
-                        if watch and watch.after(grown):
+                        if callback and callback.after(grown):
                             return tuple(trees)
         return tuple(trees)

@@ -253,15 +253,15 @@ class SingleTree:
         ledger: Ledger,
         n_threads: int,
         on_tree: Callable[[], None],
-        watch: RoundCallback | None = None,
+        callback: RoundCallback | None = None,
     ) -> Grown:
-        """Release the tree; the learning rate of a watch has no meaning for it."""
+        """Release the tree; the learning rate of a callback has no meaning for it."""
         statistics = self.response.statistics(rows, self.candidates, ledger.neighbours, n_threads)
         tree = self.learner.learn(statistics, budget=budget, ledger=ledger)
         grown = self.response.grown(tree, binner, loss, self.candidates)
         on_tree()
-        if watch is not None:
-            watch.after(grown.trees)
+        if callback is not None:
+            callback.after(grown.trees)
         return grown
 
 

@@ -222,7 +222,7 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
         ledger.sequential("training"),
     ):
         monitor = request.monitor
-        watch = monitor.begin(setting, completed.schema, growth.n_rounds) if monitor else None
+        callback = monitor.begin(setting, completed.schema, growth.n_rounds) if monitor else None
         grown = growth.run(
             rows,
             binner,
@@ -231,7 +231,7 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
             ledger=ledger,
             n_threads=n_threads,
             on_tree=on_tree,
-            watch=watch,
+            callback=callback,
         )
     if grown.class_sizes is not None:
         warn_of_grown(grown, classes, privacy, ledger, counted=seen is not None)

@@ -532,8 +532,8 @@ def _():
         def after(self, trees):
             return len(private(self.rows.source).labels) % 2 == 0
 
-    def boost(self, rows, *, watch=None, **options):
-        return original(self, rows, watch=Watch(rows), **options)
+    def boost(self, rows, *, callback=None, **options):
+        return original(self, rows, callback=Watch(rows), **options)
 
     return [planted("the boosting loop", boost)]
 

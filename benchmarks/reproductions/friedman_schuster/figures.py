@@ -87,8 +87,8 @@ def with_the_papers_constants(recipe: Recipe, n_rows: int) -> Recipe:
     def build(setting: Setting) -> SingleTree:
         tree = recipe.build(setting)
         assert isinstance(tree, SingleTree)
-        chooser = PaperChoice(inner=tree.learner.chooser, n_rows=n_rows)
-        return replace(tree, learner=replace(tree.learner, chooser=chooser))
+        selector = PaperChoice(inner=tree.learner.selector, n_rows=n_rows)
+        return replace(tree, learner=replace(tree.learner, selector=selector))
 
     return replace(recipe, name=f"{recipe.name} with the paper's constants", build=build)
 

@@ -81,7 +81,7 @@ class DepthWiseBudgets:
 
     Parameters
     ----------
-    chooser : SplitSelector
+    selector : SplitSelector
     max_depth : int
     leaf_share : Fraction
         Part of the budget for the leaves; the levels share the rest equally.
@@ -97,7 +97,7 @@ class DepthWiseBudgets:
     one leaf: levels and leaves add up, nodes of a level do not.
     """
 
-    chooser: SplitSelector
+    selector: SplitSelector
     max_depth: int
     leaf_share: Fraction
     row_limit: int
@@ -113,7 +113,7 @@ class DepthWiseBudgets:
             level = next(levels, None)
             if level is None:
                 return Splits.none()
-            chosen = self.chooser.choose(
+            chosen = self.selector.choose(
                 rows,
                 nodes,
                 np.full(len(nodes), self.row_limit, dtype=np.int64),
@@ -184,7 +184,7 @@ def build(setting: Setting) -> SingleTree:
     facts = setting.facts
     assert facts.n_rows is not None
     learner = DepthWiseBudgets(
-        chooser=JointChoice(measure=CRITERIA[hyper.criterion], selection=hyper.selection),
+        selector=JointChoice(measure=CRITERIA[hyper.criterion], selection=hyper.selection),
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         row_limit=max(LEAST_ROWS, min(int(facts.n_rows) + 1, MOST_ROWS)),
@@ -218,7 +218,7 @@ def build_numbers(setting: Setting) -> SingleTree:
         row_units=WEIGHT_ONE,
     )
     learner = DepthWiseBudgets(
-        chooser=GainChoice(criterion=criterion, selection=hyper.selection),
+        selector=GainChoice(criterion=criterion, selection=hyper.selection),
         max_depth=hyper.max_depth,
         leaf_share=Fraction(str(hyper.leaf_share)),
         row_limit=MOST_ROWS,

@@ -84,7 +84,7 @@ class TopDownInduction:
 
     Parameters
     ----------
-    chooser : SplitSelector
+    selector : SplitSelector
         Chooses the splits of a depth.
     draws : int
         Releases of full price in a choice.
@@ -101,7 +101,7 @@ class TopDownInduction:
     one, and class counts of the leaves. All nodes of a depth are one release.
     """
 
-    chooser: SplitSelector
+    selector: SplitSelector
     draws: int
     max_depth: int
     max_rows: int | None
@@ -151,7 +151,7 @@ class TopDownInduction:
         go = (sizes >= least) & offered.any(axis=1)
         if not go.any():
             return Splits.none()
-        chosen = self.chooser.choose(
+        chosen = self.selector.choose(
             rows,
             nodes[go],
             row_limits(sizes[go], noise_stddev, self.max_rows),
@@ -179,11 +179,11 @@ def mixed(binner: Binner) -> Candidates:
 
 
 def _build(
-    setting: Setting, chooser: SplitSelector, candidates: Candidates, draws: int = 1
+    setting: Setting, selector: SplitSelector, candidates: Candidates, draws: int = 1
 ) -> SingleTree:
     hyper: SulqParameters = setting.hyper
     learner = TopDownInduction(
-        chooser=chooser,
+        selector=selector,
         draws=draws,
         max_depth=hyper.max_depth,
         max_rows=setting.facts.max_rows,
@@ -194,8 +194,8 @@ def _build(
 
 def build_sulq(setting: Setting) -> SingleTree:
     """SuLQ-ID3."""
-    chooser = NoisyCountChoice(measure=CRITERIA[setting.hyper.criterion])
-    return _build(setting, chooser, multiway(setting.binner))
+    selector = NoisyCountChoice(measure=CRITERIA[setting.hyper.criterion])
+    return _build(setting, selector, multiway(setting.binner))
 
 
 def _joint(hyper: ID3Parameters) -> JointChoice:
@@ -213,8 +213,8 @@ def build_c45(setting: Setting) -> SingleTree:
     candidates = mixed(setting.binner)
     if hyper.threshold_draws == "joint":
         return _build(setting, _joint(hyper), candidates)
-    chooser = ChoicePerFeature(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
-    return _build(setting, chooser, candidates, 1 + len(numeric_features(candidates)))
+    selector = ChoicePerFeature(measure=CRITERIA[hyper.criterion], selection=hyper.selection)
+    return _build(setting, selector, candidates, 1 + len(numeric_features(candidates)))
 
 
 def parts(given: Given, n_features: int) -> float:

@@ -232,7 +232,7 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
     )
     records = ledger(Fraction(12))
     trees = algorithm.build(setting).boost(
-        rows, budget=Fraction(12), ledger=records, on_tree=lambda: None, watch=watcher
+        rows, budget=Fraction(12), ledger=records, on_tree=lambda: None, callback=watcher
     )
     assert [seen[0] for seen in watcher.seen] == list(trees)
     assert len(trees) == 3

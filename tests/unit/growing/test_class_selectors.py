@@ -27,8 +27,8 @@ def everything(nodes):
     return np.ones((len(nodes), 3), dtype=bool)
 
 
-def choose(chooser, statistics, ledger, epsilon=EXACT, nodes=ROOT, offered=None):
-    return chooser.choose(
+def choose(selector, statistics, ledger, epsilon=EXACT, nodes=ROOT, offered=None):
+    return selector.choose(
         statistics,
         nodes,
         limits(nodes),
@@ -67,8 +67,8 @@ def test_the_two_ways_to_choose_agree_without_noise(
     for seed in range(4):
         statistics = class_statistics(*class_rows(seed=seed), kinds=kinds)
         found = [
-            choose(chooser(measure=measure, selection="exponential"), statistics, open_ledger())
-            for chooser in (JointChoice, ChoicePerFeature)
+            choose(selector(measure=measure, selection="exponential"), statistics, open_ledger())
+            for selector in (JointChoice, ChoicePerFeature)
         ]
         assert np.array_equal(*found)
 
@@ -76,14 +76,14 @@ def test_the_two_ways_to_choose_agree_without_noise(
 def test_features_that_are_not_offered_are_not_chosen(class_rows, class_statistics, open_ledger):
     kinds = (MULTIWAY, MULTIWAY, MULTIWAY)
     statistics = class_statistics(*class_rows(), kinds=kinds)
-    for chooser in (
+    for selector in (
         JointChoice(measure=Impurity.GINI, selection="permute_and_flip"),
         NoisyCountChoice(measure=Impurity.GINI),
     ):
         order = []
         offered = everything(ROOT)
         while offered.any():
-            feature = int(choose(chooser, statistics, open_ledger(), offered=offered.copy())[0])
+            feature = int(choose(selector, statistics, open_ledger(), offered=offered.copy())[0])
             order.append(feature)
             offered[0, feature] = False
         assert sorted(order) == [0, 1, 2]
@@ -92,7 +92,7 @@ def test_features_that_are_not_offered_are_not_chosen(class_rows, class_statisti
 
 def test_what_each_way_costs(class_rows, class_statistics, open_ledger):
     epsilon = Fraction(1, 7)
-    for chooser, kinds, labels, costs in [
+    for selector, kinds, labels, costs in [
         (JointChoice, (THRESHOLD, CATEGORY, THRESHOLD), ["split choice"], [1]),
         (
             ChoicePerFeature,
@@ -102,10 +102,10 @@ def test_what_each_way_costs(class_rows, class_statistics, open_ledger):
         ),
         (NoisyCountChoice, (MULTIWAY,) * 3, ["cell sizes", "class counts"], [0.5, 0.5]),
     ]:
-        options = {} if chooser is NoisyCountChoice else {"selection": "exponential"}
+        options = {} if selector is NoisyCountChoice else {"selection": "exponential"}
         ledger = open_ledger(10)
         choose(
-            chooser(measure=Impurity.ERRORS, **options),
+            selector(measure=Impurity.ERRORS, **options),
             class_statistics(*class_rows(), kinds=kinds),
             ledger,
             epsilon=epsilon,
