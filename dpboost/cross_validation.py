@@ -6,10 +6,9 @@ A row takes part in all fits but that of its own fold, hence of ``nfold`` fits a
 up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
 on public rows, they cost nothing and the fits get everything.
 
-A paid metric is a mean of losses of single rows, each clipped to a public bound. What is released
-are the noisy sum of the losses and the noisy number of rows of every fold, once, after the last
-round. Metrics that are no such means, such as ``auc``, and metrics of every round, as early
-stopping needs them, are computed on public rows only.
+Paid metrics are those of ``dpboost.evaluate``, by its releases, with folds as groups: all metrics
+together cost one charge, once, after the last round. Metrics of every round, as early stopping
+needs them, are computed on public rows only.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import refuse_budget
+from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
-from dpboost.data.labels import read_class_labels, read_regression_labels
 from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.estimators.base import PRIVACY_PARAMETERS
 from dpboost.estimators.fit_arguments import Feval
+from dpboost.evaluating.folds import FoldMetric, fold_metrics, release_fold_metrics
 from dpboost.lightgbm.cv_callbacks import (
     CVBooster,
     mean_lines,
@@ -43,15 +42,13 @@ from dpboost.lightgbm.cv_callbacks import (
     without_early_stopping,
 )
 from dpboost.lightgbm.parameters import canonical_names, value_of
-from dpboost.privacy.budget import DELTA_SHARE, divide
+from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
-from dpboost.rows.start_queries import ROW_UNITS
 from dpboost.schema import Schema
 from dpboost.training.inputs import Reading, nominal_columns, read
-from dpboost.training.metrics import LEAST_ROWS, NAMES, loss_sums, row_loss
 from dpboost.training.objective import read_weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import check_learnable
@@ -88,6 +85,8 @@ def cv(
     return_cvbooster: bool = False,
     *,
     public_sets: Any = None,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
 ) -> CVResults:
     """Cross-validate privately: all fits and metrics are one mechanism.
 
@@ -102,9 +101,10 @@ def cv(
     stratified, shuffle, seed
         No effect: each row draws its fold by a secret coin.
     metrics : str or list of str, optional
-        LightGBM's names. Paid are ``l1``, ``l2``, ``rmse``, ``binary_logloss``,
-        ``binary_error``, ``multi_logloss`` and ``multi_error``, in which all rows weigh the
-        same; the others need ``public_sets``.
+        LightGBM's names, or those of ``dpboost.evaluate``. Paid are ``l1``, ``l2``, ``rmse``,
+        ``quantile``, ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and
+        the figures of an evaluation, ``auc`` among them; all rows weigh the same. The others need
+        ``public_sets``.
     feval : callable or list of callable, optional
         Metrics of the user, which need ``public_sets``.
     init_model : str, Path or Booster, optional
@@ -120,6 +120,11 @@ def cv(
         Whether the result holds the models, as ``"cvbooster"``.
     public_sets : Dataset or list of Dataset, optional
         Rows that anybody may see: metrics are computed on them, each round and for free.
+    budget : Budget, optional
+        In whose records all fits and metrics are, as one line: it takes the place of ``epsilon``
+        and ``delta``. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction, optional
+        Part of the budget that they take together, in (0, 1].
 
     Returns
     -------
@@ -132,11 +137,13 @@ def cv(
     ------
     InvalidParameterError
         For bad parameters, before anything is drawn or charged.
+    BudgetExceededError
+        If less is left of the budget; nothing is drawn or charged.
 
     Privacy
     -------
-    Spends ``epsilon`` once, for everything: what it returns, models included, satisfies the
-    guarantee that ``privacy_report`` states.
+    Spends ``epsilon``, or its fraction of the budget, once, for everything: what it returns, models
+    included, satisfies the guarantee that ``privacy_report`` states.
 
     Examples
     --------
@@ -154,7 +161,6 @@ def cv(
     >>> result.privacy_report.epsilon_spent <= 4  # of all fits and their scores together
     True
     """
-    refuse_budget("cv")
     _refuse_what_tells(folds, fpreproc, eval_train_metric)
     check_integer("nfold", "cv", nfold, low=2, high=100)
     chosen = dict(params)
@@ -165,7 +171,11 @@ def cv(
     public = listed(public_sets)
     for each in public:
         check_dataset(each, "public_sets")
-    run = _Run(chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks)
+    belongs = (getattr(train_set, "data", None),)
+    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs)
+    run = _Run(
+        chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
+    )
     return run.results(return_cvbooster)
 
 
@@ -182,6 +192,7 @@ class _Run:
         feval: Any,
         init_model: Any,
         callbacks: Sequence[Callable[..., Any]] | None,
+        taken: Claim | None,
     ) -> None:
         self.n_folds = n_folds
         self.public = public
@@ -210,11 +221,13 @@ class _Run:
             if self.weight is None or isinstance(self.weight, str):
                 self.weight = weight
         self.asked = [] if public else self._paid_metrics()
-        self.privacy = PrivacyRequest.validated(
-            "cv", **{name: own[name] for name in PRIVACY_PARAMETERS}
-        )
-        self.lines: list[list[Any]] = []
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
+        asked = {name: own[name] for name in PRIVACY_PARAMETERS}
+        if taken is not None:
+            asked |= taken.terms(asked)
+        privacy = PrivacyRequest.validated("cv", claim=taken, **asked)
+        self.privacy = privacy.settled(self.recipe.accountant)
+        self.lines: list[list[Any]] = []
         named = train_set.categorical_feature
         columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
         check_learnable(
@@ -260,8 +273,13 @@ class _Run:
         return results
 
     def _ledger(self, share: Fraction) -> Ledger:
-        """Open the ledger of the metrics, whose entropy also deals the rows."""
+        """Open the ledger of the metrics, whose entropy also deals the rows.
+
+        Under a budget the first fit books everything, once nothing speaks against it.
+        """
         request = replace(self.privacy, part=(share or Fraction(1), self.n_folds))
+        if request.claim is not None:
+            request = replace(request, claim=replace(request.claim, booked=True))
         return request.ledger(request.accountant(self.recipe))
 
     def _rows(self, ledger: Ledger) -> tuple[NDArray[np.intp], NDArray[np.int64] | None]:
@@ -302,6 +320,8 @@ class _Run:
             given["eval_metric"] = [Feval(function) for function in self.feval]
         model = type(self.estimator)(**self.estimator.get_params())
         model._part = part
+        if self.privacy.claim is not None:
+            model._claim = replace(self.privacy.claim, booked=position > 0)
         if model.noise_seed is not None:
             model.noise_seed += 1 + position
         lines: list[Any] = []
@@ -319,8 +339,8 @@ class _Run:
             **given,
         )
 
-    def _paid_metrics(self) -> list[str]:
-        """Return the metrics to be paid for, by LightGBM's main names."""
+    def _paid_metrics(self) -> list[FoldMetric]:
+        """Return the metrics to be paid for."""
         classifier = hasattr(self.estimator, "predict_proba")
         asked = value_of(self.params, "metric")
         if isinstance(asked, str):
@@ -328,15 +348,8 @@ class _Run:
         if not asked:
             several = len(self.estimator.schema.classes) > 2 if classifier else False
             asked = ["multi_logloss" if several else "binary_logloss" if classifier else "l2"]
-        main = {alias: name for name, aliases in NAMES.items() for alias in aliases}
-        allowed = [name for name in NAMES if ("_" in name) == classifier]
-        for name in asked:
-            if main.get(name) not in allowed:
-                raise RefusedError(
-                    f"The metric {name!r} cannot be paid for: it is no mean of bounded losses "
-                    "of single rows, or not one of this task. Give one of "
-                    f"{', '.join(allowed)}, or public rows in public_sets."
-                )
+        quantile = value_of(self.params, "objective") == "quantile"
+        found = fold_metrics(list(asked), classifier=classifier, quantile=quantile)
         if self.feval:
             raise RefusedError(
                 "The 'feval' argument of cv needs public rows in public_sets: what it computes "
@@ -348,7 +361,7 @@ class _Run:
                     "Early stopping in cv needs the metrics of every round, which are not paid "
                     "for: give public rows in public_sets."
                 )
-        return [main[name] for name in asked]
+        return found
 
     def _release(
         self,
@@ -359,42 +372,33 @@ class _Run:
     ) -> list[tuple[Any, ...]]:
         """Release every metric of every fold, on the rows that its model has not seen."""
         reports = [model.privacy_report_ for model in models]
-        budget = self._capacity(ledger, reports) * METRIC_SHARE
-        budgets = divide(budget, [1] * len(self.asked))
-        lines: list[tuple[Any, ...]] = []
-        held = [
-            self._held_out(model, rows[fold == position]) for position, model in enumerate(models)
+        held = []
+        for position in range(self.n_folds):
+            own = rows[fold == position]
+            held.append((take_rows(self.rows, own), take_rows(np.asarray(self.labels), own)))
+        found = release_fold_metrics(
+            self.asked,
+            models,
+            held,
+            budget=self._capacity(ledger, reports) * METRIC_SHARE,
+            ledger=ledger,
+            alike=self.privacy.rows_per_user or 1,
+        )
+        return [
+            ("valid", name, float(np.mean(values)), better, float(np.std(values)))
+            for name, values, better in found
         ]
-        for name, budget in zip(self.asked, budgets, strict=True):
-            losses = [row_loss(name, model) for model in models]
-            value = loss_sums(losses, held, ledger.neighbours)
-            noise = ledger.accountant.noise(budget)
-            total, count = ledger.release(noise, value, label=f"metric {name}") / ROW_UNITS
-            means = total / np.maximum(count, LEAST_ROWS)
-            values = [loss.value(mean) for loss, mean in zip(losses, means.tolist(), strict=True)]
-            lines.append(("valid", name, float(np.mean(values)), False, float(np.std(values))))
-        return lines
-
-    def _held_out(self, model: Any, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Labels and predictions of the rows of a fold, both inside their public bounds."""
-        labels = take_rows(np.asarray(self.labels), rows)
-        X = take_rows(self.rows, rows)
-        empty = len(rows) == 0
-        if not hasattr(model, "predict_proba"):
-            low, high = model.schema_.label_bounds
-            predictions = np.empty(0) if empty else np.clip(model.predict(X), low, high)
-            return np.clip(read_regression_labels(labels), low, high), predictions
-        own = read_class_labels(labels)
-        known = np.isin(own, model.classes_)
-        codes = np.searchsorted(model.classes_, own[known])
-        if empty:
-            return codes, np.empty((0, len(model.classes_)))
-        return codes, model.predict_proba(X)[known]
 
     def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyCost:
         """Return the budget of everything, given what the fits took of delta."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
-        return inner.capacity(ledger.epsilon, _delta_left(ledger, fits))
+        return inner.capacity(ledger.epsilon, self._delta_left(ledger, fits))
+
+    def _delta_left(self, ledger: Ledger, fits: list[PrivacyReport]) -> Fraction:
+        """Return what the stability histograms of all fits leave of delta."""
+        each = replace(self.privacy, part=(Fraction(1), self.n_folds)).histogram_delta
+        each = ledger.delta * DELTA_SHARE if each is None else each
+        return ledger.delta - each * sum(map(_histograms, fits))
 
     def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
         """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
@@ -407,11 +411,11 @@ class _Run:
         own = PrivacyReport.from_ledger(
             ledger,
             assumed_public=fits[0].assumed_public,
-            facts={"cross-validation": fact},
+            facts={"cross-validation": fact, **self.privacy.facts},
             not_private=[why for why in fits[0].reasons if why not in ledger.reasons],
             rows_per_user=self.privacy.rows_per_user,
         )
-        failures = ledger.delta - _delta_left(ledger, fits)
+        failures = ledger.delta - self._delta_left(ledger, fits)
         return replace(
             own,
             # A model that all fits continue was released once.
@@ -423,7 +427,7 @@ class _Run:
             spent=spent,
             # What is spent was never allowed to pass the capacity of the epsilon asked for.
             epsilon_spent=min(
-                inner.epsilon(spent, _delta_left(ledger, fits)), float(ledger.epsilon)
+                inner.epsilon(spent, self._delta_left(ledger, fits)), float(ledger.epsilon)
             ),
             releases=tuple(
                 replace(line, share=line.share and line.share * METRIC_SHARE)
@@ -432,15 +436,10 @@ class _Run:
         )
 
 
-def _delta_left(ledger: Ledger, fits: list[PrivacyReport]) -> Fraction:
-    """Return what the stability histograms of all fits leave of delta."""
-    return ledger.delta - sum((_failure(fit) for fit in fits), Fraction(0))
-
-
-def _failure(fit: PrivacyReport) -> Fraction:
-    """Return what a fit's stability histograms took of delta."""
+def _histograms(fit: PrivacyReport) -> int:
+    """Return how many stability histograms a fit has released."""
     learned = str(fit.facts["learned"]).split(", ")
-    return fit.delta * DELTA_SHARE * sum(name in learned for name in ("categories", "class labels"))
+    return sum(name in learned for name in ("categories", "class labels"))
 
 
 def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> None:

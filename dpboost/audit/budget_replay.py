@@ -144,7 +144,9 @@ def _by_ledger(
             Violation(check="public path", where="run", message="the runs differ in length")
         )
         return
-    ends = [*(start for _, start in first.ledgers[1:]), len(first.lines)]
-    for (ledger, start), end in zip(first.ledgers, ends, strict=True):
-        parts = [Transcript(run.ids, lines=run.lines[start:end]) for run in (first, second)]
-        yield parts[0], parts[1], ledger
+    for number, ledger in enumerate(first.ledgers):
+        one, other = (
+            Transcript(run.ids, lines=[line for line in run.lines if line.ledger == number])
+            for run in (first, second)
+        )
+        yield one, other, ledger

@@ -99,6 +99,8 @@ class Line:
     """One release: its entry in the ledger, what was handed over, drawn, and came out."""
 
     entry: LedgerEntry
+    # Number of the ledger among those of the run.
+    ledger: int = 0
     calls: list[KernelCall] = field(default_factory=list)
     outcome: NDArray[Any] | None = None
     value: Any = None
@@ -142,8 +144,8 @@ class Transcript:
     violations : list of Violation
     ledger : Ledger or None
         The ledger of the run, the last one of several.
-    ledgers : list of (Ledger, int)
-        All of them, each with the number of lines before its first one.
+    ledgers : list of Ledger
+        All of them, in the order in which they were opened.
     children : list of Transcript
         Of further ledgers, where a run opens several.
     """
@@ -153,7 +155,7 @@ class Transcript:
     coins: list[CoinRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     ledger: Ledger | None = None
-    ledgers: list[tuple[Ledger, int]] = field(default_factory=list)
+    ledgers: list[Ledger] = field(default_factory=list)
     children: list[Transcript] = field(default_factory=list)
 
 
@@ -182,7 +184,7 @@ class _WatchedLedger(Ledger):
     _recorder: Recorder
 
     def _draw(self, entry: LedgerEntry, value: NDArray[np.int64]) -> NDArray[Any]:
-        return self._recorder.draw(entry, value, self._entropy)
+        return self._recorder.draw(entry, value, self._entropy, self)
 
     def row_coins(self) -> RowCoins:
         return self._recorder.coins(super().row_coins(), self._scope.path)
@@ -324,7 +326,7 @@ class Recorder:
             raise RuntimeError("A recorder listens to one ledger: this fit opened a second one.")
         self.transcript.ids = self._all_ids if self._next_ids is None else self._next_ids
         self._next_ids = None
-        self.transcript.ledgers.append((ledger, len(self.transcript.lines)))
+        self.transcript.ledgers.append(ledger)
         ledger.__class__ = _WatchedLedger
         assert isinstance(ledger, _WatchedLedger)
         ledger._recorder = self
@@ -376,9 +378,12 @@ class Recorder:
         self.transcript.coins.append(request)
         return _AlignedCoins(words[ids], request)
 
-    def draw(self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy) -> NDArray[Any]:
+    def draw(
+        self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy, ledger: Ledger
+    ) -> NDArray[Any]:
         """Draw or force the outcome of an entry, and write the line."""
-        line = Line(entry, value=value)
+        own = next(n for n, each in enumerate(self.transcript.ledgers) if each is ledger)
+        line = Line(entry, ledger=own, value=value)
         number = len(self.transcript.lines)
         self.transcript.lines.append(line)
         recorded = self._recorded_line(line, number)

@@ -621,6 +621,8 @@ class Claim:
         Which rows it is for, as in a line of the records.
     holdout : Holdout, optional
         What is set aside before anything is released.
+    booked : bool, default=False
+        Whether the records have it already, as the first of several fits under one line.
     """
 
     budget: Budget
@@ -629,6 +631,7 @@ class Claim:
     accountant: FractionAccountant | None = None
     part: Part = ()
     holdout: Holdout | None = None
+    booked: bool = False
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that the budget decides.
@@ -688,6 +691,8 @@ class Claim:
     def book(self) -> None:
         """Book it, which comes before the first draw."""
         assert self.accountant is not None
+        if self.booked:
+            return
         measure = self.accountant.privacy_measure
         line = self.budget.book(self.what, measure, self.fraction, self.part)
         if self.holdout is not None and self.holdout.stops:

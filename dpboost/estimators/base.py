@@ -82,6 +82,8 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
     _task: str
     # Where the fit is one of several under one budget: its share, and how many there are.
     _part: tuple[Fraction, int] | None = None
+    # What they take together of a budget, where they are under one.
+    _claim: Claim | None = None
     noise_seed: int | None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -249,7 +251,9 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
         Evaluation sets are not protected.
         """
         what = type(self).__name__
-        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
+        taken = self._claim
+        if taken is None:
+            taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
         self._fit(
             X,
             y,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget, DisjointTable, claim
 from dpboost.data.users import read_users, sample_rows
-from dpboost.evaluating.class_figures import CLASS_METRICS, Curve, ScoredLabel, class_figures
+from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (
     Groups,
     is_classifier,
@@ -23,44 +20,12 @@ from dpboost.evaluating.evaluated_rows import (
     scored_rows,
 )
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.figures import Figure
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
-from dpboost.evaluating.number_figures import (
-    NUMBER_METRICS,
-    ErrorMoments,
-    fourth_moment,
-    largest_error,
-    number_figures,
-)
-from dpboost.evaluating.score_bins import (
-    LARGEST_SCORE,
-    InsideBins,
-    ScoreLaw,
-    number_of_bins,
-    occupied_range,
-)
-from dpboost.privacy.budget import divide
-from dpboost.privacy.exact_arithmetic import PrivacyCost
-from dpboost.privacy.ledger import Ledger
+from dpboost.evaluating.number_figures import NUMBER_METRICS
+from dpboost.evaluating.released_figures import of_classes, of_numbers
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.report import PrivacyReport
-from dpboost.rows.evaluation_queries import (
-    ErrorCells,
-    ErrorSums,
-    PredictedRows,
-    ScoreCells,
-    ScoredRows,
-    ScoreLabelCounts,
-)
-
-Array = NDArray[np.float64]
-
-#: Parts of the charge: where scores or errors lie, and what is counted there.
-LOOK_SHARES = (Fraction(1, 20), Fraction(1, 10))
-COARSE_CELLS, FINE_CELLS = 32, 32
-#: Errors are taken for seen from so many deviations of the noise of a cell on: too large a bound
-#: costs noise in all sums, too small a one leaves errors out.
-CLEAR = 3.5
+from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
 
 
 def evaluate(
@@ -187,10 +152,12 @@ def evaluate(
         chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
     gate = Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
     with ledger.sequential("evaluation"):
+        terms: dict[str, Any] = {"budget": ledger.capacity, "alike": most or 1}
         if classifier:
-            found = _of_classes(model, gate, of_group, names, alike=most or 1)
+            found = of_classes(model.classes_.tolist(), gate, of_group, names, **terms)
         else:
-            found = _of_numbers(model, gate, of_group, names, alike=most or 1)
+            bounds = model.schema_.label_bounds
+            found = of_numbers(bounds, quantile_level(model), gate, of_group, names, **terms)
     metrics_found, by_group, curves, notes = found
     report = PrivacyReport.from_ledger(
         ledger,
@@ -202,143 +169,12 @@ def evaluate(
     )
 
 
-Found = tuple[
-    dict[str, Figure], dict[Any, dict[str, Figure]], dict[str, dict[Any, Curve]], tuple[str, ...]
-]
-
-
-def _of_classes(
-    model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
-) -> Found:
-    """Release histograms of scores, and compute the metrics of a classifier."""
-    classes = model.classes_.tolist()
-    n_outputs = 1 if len(classes) == 2 else len(classes)
-    first, second, rest = _shares(gate.ledger)
-    everywhere = ((-LARGEST_SCORE, LARGEST_SCORE),) * n_outputs
-    coarse = ScoreCells(ranges=everywhere, n_cells=COARSE_CELLS, units=gate.units(first))
-    seen, variance = gate.release(coarse, first, "range of scores")
-    ranges = tuple(occupied_range(row, math.sqrt(variance)) for row in seen)
-    fine = ScoreCells(ranges=ranges, n_cells=FINE_CELLS, units=gate.units(second))
-    seen, look_variance = gate.release(fine, second, "scores")
-    laws = [
-        ScoreLaw(low=low, high=high, counts=row)
-        for (low, high), row in zip(ranges, seen, strict=True)
-    ]
-    # The noise of the histogram, to which more outputs add.
-    deviation = math.sqrt(look_variance * float(second) / float(rest))
-    n_bins = number_of_bins(float(seen.sum()) / n_outputs, deviation)
-    query = ScoreLabelCounts(
-        edges=tuple(law.edges(n_bins) for law in laws),
-        n_groups=groups.n_groups,
-        n_classes=len(classes),
-        units=gate.units(rest),
-    )
-    answer, variance = gate.release(query, rest, "scores by label")
-    parts = query.split(answer)
-    hits = parts.pop() if len(classes) > 2 else None
-    inside = []
-    nearby = []
-    for law, edges, part in zip(laws, query.edges, parts, strict=True):
-        whole = part.sum(axis=0)
-        own, others = whole[:, 1], whole[:, 0]
-        inside.append(InsideBins(law, edges, own=own, others=others))
-        shifted = law.shifted(math.sqrt(look_variance))
-        nearby.append([InsideBins(each, edges, own=own, others=others) for each in shifted])
-
-    def figures(position: int | slice) -> tuple[list[ScoredLabel], dict[str, Figure]]:
-        whole = isinstance(position, slice)
-        added = groups.n_groups if whole else 1
-        scored = [
-            ScoredLabel(
-                edges,
-                part.sum(axis=0) if whole else part[position],
-                variance * added,
-                within,
-                alike=alike,
-            )
-            for edges, part, within in zip(query.edges, parts, inside, strict=True)
-        ]
-        own_hits = None
-        if hits is not None:
-            own_hits = hits.sum(axis=0) if whole else hits[position]
-        return scored, class_figures(scored, own_hits, names, nearby)
-
-    scored, metrics = figures(slice(None))
-    labels = classes[1:] if len(classes) == 2 else classes
-    drawn = dict(zip(labels, scored, strict=True))
-    curves = {
-        "roc": {label: each.roc() for label, each in drawn.items()},
-        "precision_recall": {label: each.precision_recall() for label, each in drawn.items()},
-        "calibration": {label: each.calibration() for label, each in drawn.items()},
-    }
-    notes = (
-        f"Scores are counted in bins ({n_bins} asked for); log-odds are clipped to "
-        f"{LARGEST_SCORE:g}. What noise and sample add to calibration_error is subtracted.",
-    )
-    by_group = {
-        name: figures(position)[1] for position, name in enumerate((*groups.names, "other"))
-    }
-    return metrics, by_group if groups.names else {}, curves, notes
-
-
-def _of_numbers(
-    model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
-) -> Found:
-    """Release sums of errors, and compute the metrics of a regressor."""
-    low, high = model.schema_.label_bounds
-    width = high - low
-    first, second, rest = _shares(gate.ledger)
-    cells = ErrorCells(width=width, units=gate.units(first))
-    seen, variance = gate.release(cells, first, "magnitudes of errors")
-    threshold = max(CLEAR * math.sqrt(variance), 1.0)
-    ends = cells.ends * width
-    largest = largest_error(seen, ends, threshold)
-    level = _level(model) if "quantile_loss" in names else None
-    query = ErrorSums(
-        largest=largest,
-        label_bounds=(low, high),
-        quantile=level,
-        labels="r2" in names,
-        n_groups=groups.n_groups,
-        units=gate.units(rest),
-    )
-    sums, variance = gate.release(query, second + rest, "sums of errors")
-    fourth = fourth_moment(seen, ends, largest, threshold)
-
-    def figures(row: Array, added: int) -> dict[str, Figure]:
-        moments = ErrorMoments(
-            sums=dict(zip(query.names, row.tolist(), strict=True)),
-            largest=largest,
-            width=width,
-            level=level,
-            fourth=fourth,
-            variance=variance * added,
-            alike=alike,
-        )
-        return number_figures(moments, names)
-
-    by_group = {
-        name: figures(sums[position], 1) for position, name in enumerate((*groups.names, "other"))
-    }
-    notes = (
-        f"Labels and predictions are clipped to [{low:g}, {high:g}], errors to {largest:.4g} in "
-        "absolute value.",
-    )
-    metrics = figures(sums.sum(axis=0), groups.n_groups)
-    return metrics, by_group if groups.names else {}, {}, notes
-
-
-def _shares(ledger: Ledger) -> tuple[PrivacyCost, ...]:
-    """Return what the looks and the counts get."""
-    return divide(ledger.capacity, (*LOOK_SHARES, 1 - sum(LOOK_SHARES)))
-
-
 def _number_metrics(model: Any) -> tuple[str, ...]:
     """Return the metrics of a regressor: the quantile loss needs a level."""
-    return NUMBER_METRICS if _level(model) is not None else NUMBER_METRICS[:-1]
+    return NUMBER_METRICS if quantile_level(model) is not None else NUMBER_METRICS[:-1]
 
 
-def _level(model: Any) -> float | None:
+def quantile_level(model: Any) -> float | None:
     """Return the level of a model of a quantile."""
     objective = str(model.ensemble_.objective)
     if objective.split(" ")[0] != "quantile":

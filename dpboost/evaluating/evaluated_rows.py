@@ -115,15 +115,23 @@ class Groups:
         Declared; none for all rows together.
     codes : ndarray of shape (n_rows,), int64
         Position among the names; one more for rows of no declared group.
+    others : bool, default=True
+        Whether there may be rows of no declared group.
     """
 
     names: tuple[Any, ...]
     codes: NDArray[np.int64]
+    others: bool = True
 
     @property
     def n_groups(self) -> int:
         """How many there are, the one of all others included."""
-        return len(self.names) + 1 if self.names else 1
+        return max(len(self.listed), 1)
+
+    @property
+    def listed(self) -> tuple[Any, ...]:
+        """Their names, ``"other"`` for rows of no declared group; none without groups."""
+        return (*self.names, "other") if self.names and self.others else self.names
 
     @classmethod
     def read(cls, groups: Any, X: Any, n_rows: int, model: Any, *, held: bool) -> Groups:

@@ -37,6 +37,8 @@ class Gate:
         reference = counts(self.ledger.neighbours, SMALLEST_SIGMA)
         bound = next(each for each in reference if each.kind == noise.needs)
         sigma = noise.noise_stddev(bound) / SMALLEST_SIGMA
+        if sigma == 0:  # an infinite budget
+            return 2**30
         return int(2 ** min(max(math.ceil(math.log2(UNITS_PER_SIGMA / sigma)), 10), 30))
 
     def release(self, query: Query, budget: PrivacyCost, label: str) -> tuple[Array, float]:

@@ -40,7 +40,6 @@ PAGES: dict[str, tuple[str, ...]] = {
     "leaf values": ("leaf-values.md",),
     "level histograms": ("level-histograms.md",),
     "magnitudes of errors": ("evaluation.md",),
-    "metric *": ("metrics.md",),
     "node sizes": ("counts.md",),
     "range of scores": ("evaluation.md",),
     "reports": ("local-reports.md",),

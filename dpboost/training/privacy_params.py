@@ -177,17 +177,23 @@ class PrivacyRequest:
         if self.claim is None:
             least *= self.epsilon / self.row_epsilon
             return refuse("epsilon", owner, f"at least {least:.2g} {why}", self.epsilon)
-        least *= self.rows_per_user or 1
+        least *= (self.rows_per_user or 1) / float(1 if self.part is None else self.part[0])
         must = f"so large a part of the budget that its epsilon is at least {least:.2g} {why}"
         return refuse("fraction", owner, must, float(self.claim.fraction))
 
     @property
     def row_epsilon(self) -> float:
         """About the epsilon that one row of one fit may spend, for rules and limits."""
-        if self.claim is not None:
-            return self.claim.epsilon / (self.rows_per_user or 1)
         share = 1.0 if self.part is None else float(self.part[0])
-        return self.epsilon * share / (self.rows_per_user or 1)
+        whole = self.epsilon if self.claim is None else self.claim.epsilon
+        return whole * share / (self.rows_per_user or 1)
+
+    @property
+    def histogram_delta(self) -> Fraction | None:
+        """What one stability histogram may take of a budget's delta; None without a budget."""
+        if self.claim is None:
+            return None
+        return self.claim.histogram_delta / (1 if self.part is None else self.part[1])
 
     @property
     def whole(self) -> tuple[Epsilon, Fraction]:
@@ -208,7 +214,7 @@ class PrivacyRequest:
         """Return the recipe's accountant, for the unit that is protected."""
         accountant = self.granted or recipe.accountant(self.epsilon, self.delta)
         if self.part is not None:
-            accountant = for_part(accountant, *self.part, as_fraction("delta", "fit", self.delta))
+            accountant = for_part(accountant, *self.part, self.whole[1])
         return for_group(accountant, self.rows_per_user or 1)
 
     @property
@@ -254,7 +260,7 @@ class PrivacyRequest:
             neighbours=self.neighbours,
             accountant=accountant,
             entropy=self.entropy,
-            histogram_delta=None if self.claim is None else self.claim.histogram_delta,
+            histogram_delta=self.histogram_delta,
         )
         if self.claim is not None:
             # Last: a mistake above costs nothing, and nothing was drawn so far.

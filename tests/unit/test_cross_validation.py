@@ -143,6 +143,59 @@ def test_seeds_and_infinite_budgets_are_reported():
     assert "epsilon is infinite" in exact.privacy_report.guarantee
 
 
+FRACTION = Fraction(3, 10)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_a_budget_has_all_fits_and_metrics_as_one_line(public):
+    budget = dpboost.Budget(epsilon=5, delta=1e-6)
+    sets = Dataset(X[:50], Y[:50]) if public else None
+    with budget:
+        records, results = records_of(lambda: cv(public_sets=sets, fraction=FRACTION))
+    (line,) = budget.lines
+    assert (line.what, line.fraction) == ("cv", FRACTION)
+    report = results.privacy_report
+    assert report.epsilon_spent <= budget.epsilon_spent
+    assert report.facts["budget"].startswith("30 % of the budget")
+    metrics, *fits = records
+    whole = budget.whole(dpboost.privacy.accounting.GDPAccountant()) * FRACTION
+    share = 0 if public else METRIC_SHARE
+    assert all(fit.capacity == whole * (1 - share) / 2 for fit in fits)
+    assert metrics.spent == whole * share
+    assert 0.99 * whole < report.spent <= whole
+
+
+def test_histograms_of_all_folds_stay_inside_the_fraction_of_delta():
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "x", "y")})
+    frame["b"] = frame["b"].astype("category")
+    params = {"schema": {"label_bounds": (-2, 2)}, "assume_public": ("column_types",)}
+    budget = dpboost.Budget(epsilon=30, delta=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        records, results = records_of(
+            lambda: dpboost.cv(
+                {**PARAMS, **params}, Dataset(frame, Y), 3, nfold=3, budget=budget, fraction=0.5
+            )
+        )
+    spent = sum(fit.delta_spent for fit in records)
+    assert 0 < spent <= budget.failure_delta(Fraction(1, 2))
+    assert results.privacy_report.epsilon_spent <= budget.epsilon_spent
+
+
+def test_what_does_not_fit_into_a_budget_draws_and_books_nothing(monkeypatch):
+    monkeypatch.setattr(Ledger, "release", lambda *a, **k: pytest.fail("released"))
+    budget = dpboost.Budget(epsilon=5, delta=1e-6)
+    with pytest.raises(InvalidParameterError, match="'fraction'"):
+        cv({"n_estimators": 1000}, budget=budget, fraction=1e-7)
+    with pytest.raises(InvalidParameterError, match="noise_seed"):
+        cv({"noise_seed": 1}, budget=budget, fraction=0.5)
+    assert budget.lines == ()
+    budget.book("fit", "mu squared", Fraction(4, 5))
+    with pytest.raises(dpboost.BudgetExceededError):
+        cv(budget=budget, fraction=0.5)
+    assert len(budget.lines) == 1
+
+
 # -- results --------------------------------------------------------------------------------------
 
 
@@ -162,6 +215,10 @@ def test_without_noise_the_metric_is_that_of_the_rows():
         ({"objective": "multiclass", "num_class": 3}, np.digitize(Y, [-0.5, 0.5]), "multi_logloss"),
         ({"metric": "mae"}, Y, "l1"),
         ({"objective": "binary", "metric": ["binary_error"]}, (Y > 0).astype(int), "binary_error"),
+        ({"objective": "binary", "metric": "auc"}, (Y > 0).astype(int), "auc"),
+        ({"objective": "binary", "metric": "brier"}, (Y > 0).astype(int), "brier"),
+        ({"objective": "quantile", "metric": "quantile"}, Y, "quantile"),
+        ({"metric": "r2"}, Y, "r2"),
     ],
 )
 def test_metrics_and_their_names(params, labels, name):
