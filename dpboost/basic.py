@@ -10,6 +10,7 @@ from typing import Any
 import lightgbm.basic
 from lightgbm.basic import LGBMDeprecationWarning, LightGBMError, Sequence, register_logger
 
+from dpboost._utils.lightgbm_names import name_of
 from dpboost.dataset import Dataset
 from dpboost.lightgbm.booster import Booster
 
@@ -24,4 +25,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(lightgbm.basic, name)
+    return name_of(lightgbm.basic, name)

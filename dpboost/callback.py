@@ -13,6 +13,9 @@ values; all else is fixed before the first round and refused.
 
 from __future__ import annotations
 
+from typing import Any
+
+import lightgbm.callback
 from lightgbm.callback import (
     CallbackEnv,
     EarlyStopException,
@@ -22,6 +25,8 @@ from lightgbm.callback import (
     reset_parameter,
 )
 
+from dpboost._utils.lightgbm_names import name_of
+
 __all__ = [
     "CallbackEnv",
     "EarlyStopException",
@@ -30,3 +35,7 @@ __all__ = [
     "record_evaluation",
     "reset_parameter",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return name_of(lightgbm.callback, name)

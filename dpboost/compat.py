@@ -9,6 +9,8 @@ from typing import Any
 
 import lightgbm.compat
 
+from dpboost._utils.lightgbm_names import name_of
+
 
 def __getattr__(name: str) -> Any:
-    return getattr(lightgbm.compat, name)
+    return name_of(lightgbm.compat, name)

@@ -236,7 +236,7 @@ class Dataset(UnbinnedDataset):
             )
         if self._batches is not None or other._batches is not None:
             raise InvalidParameterError("Columns of batches cannot be added: join the batches.")
-        names = self.get_feature_name() + other.get_feature_name()
+        names = _different_names(self.get_feature_name(), other.get_feature_name())
         self.data = _side_by_side(self.data, other.data)
         self.feature_name, self.categorical_feature = names, "auto"
         return self
@@ -263,6 +263,17 @@ class Dataset(UnbinnedDataset):
     def save_binary(self, filename: Any) -> NoReturn:
         """Raise: LightGBM's binary files hold binned rows."""
         raise RefusedError("A dpboost.Dataset is not binned and has no binary file.")
+
+
+def _different_names(own: Sequence[str], added: Sequence[str]) -> list[str]:
+    """Return the names of both, those that come twice with LightGBM's prefix ``D2_``, ``D3_``."""
+    names = list(own)
+    for name in added:
+        free, number = name, 2
+        while free in names:
+            free, number = f"D{number}_{name}", number + 1
+        names.append(free)
+    return names
 
 
 def _side_by_side(left: Any, right: Any) -> Any:

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 import lightgbm
+import lightgbm.engine
 import numpy as np
 
+from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
@@ -111,8 +113,8 @@ def train(
     estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")
     sets = listed(valid_sets)
     names = listed(valid_names)
-    for valid in sets:
-        check_dataset(valid, "valid_sets")
+    for place, valid in enumerate(sets):
+        check_dataset(valid, "valid_sets", place)
         if valid is train_set or valid.data is train_set.data:
             raise RefusedError(
                 "The training set is among valid_sets. A metric of private rows is a query of "
@@ -148,7 +150,14 @@ def train(
     booster: Booster = estimator.booster_
     asked = {**(train_set.params or {}), **params}
     booster.params.update({name: each for name, each in asked.items() if not callable(each)})
+    if callable(value_of(asked, "objective")):
+        booster.params["objective"] = "none"  # as LightGBM calls it
     return booster
+
+
+def __getattr__(name: str) -> Any:
+    """Return what else users import from ``lightgbm.engine``: LightGBM's own."""
+    return name_of(lightgbm.engine, name)
 
 
 def build_estimator(
@@ -181,7 +190,11 @@ def build_estimator(
     """
     if not isinstance(params, Mapping):
         raise InvalidParameterError(f"The 'params' argument of {owner} must be a dict.")
-    check_dataset(train_set, "train_set")
+    if not isinstance(train_set, lightgbm.Dataset):
+        raise InvalidParameterError(
+            f"{owner}() only accepts Dataset object, train_set has type "
+            f"{type(train_set).__name__!r}."
+        )
     rows = rows_of(train_set)
     with_rows = isinstance(rows, Batches) and rows.labelled
     if train_set.label is None and not with_rows:
@@ -190,6 +203,11 @@ def build_estimator(
     names = canonical_names()
     if not any(names.get(name) == "num_iterations" for name in chosen):
         chosen["n_estimators"] = num_boost_round
+    rounds = value_of(chosen, "num_iterations")
+    if isinstance(rounds, int) and rounds <= 0:
+        raise InvalidParameterError(
+            f"Number of boosting rounds must be greater than 0. Got {rounds}."
+        )
     objective = value_of(chosen, "objective")
     if callable(objective):
         chosen = {name: each for name, each in chosen.items() if names.get(name) != "objective"}
@@ -222,17 +240,18 @@ def _number_of_classes(params: Mapping[str, Any]) -> int:
     number = value_of(params, "num_class")
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 2:
         raise InvalidParameterError(
-            "The 'num_class' parameter must be an integer of at least 2 for multiclass. "
-            f"Got {number!r} instead."
+            "Number of classes should be specified and greater than 1 for multiclass training: "
+            f"the 'num_class' parameter must be an integer of at least 2. Got {number!r} instead."
         )
     return int(number)
 
 
-def check_dataset(value: Any, name: str) -> None:
+def check_dataset(value: Any, name: str, place: int = 0) -> None:
     """Raise for what is no Dataset."""
     if not isinstance(value, lightgbm.Dataset):
         raise InvalidParameterError(
-            f"The {name!r} argument must hold a Dataset. Got {type(value).__name__} instead."
+            f"Every item in {name} must be a Dataset object. Item {place} has type "
+            f"{type(value).__name__!r}."
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lightgbm
+import lightgbm.plotting
 import numpy as np
 from lightgbm.plotting import (
     create_tree_digraph,
@@ -17,6 +18,7 @@ from lightgbm.plotting import (
     plot_tree,
 )
 
+from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.validation import check_integer, check_real, refuse
 
 __all__ = [
@@ -32,6 +34,11 @@ __all__ = [
 
 _COLOURS = ("#2b6cb0", "#c05621")
 _MOST_LABELS = 20
+
+
+def __getattr__(name: str) -> Any:
+    """Return what else users import from ``lightgbm.plotting``: LightGBM's own."""
+    return name_of(lightgbm.plotting, name)
 
 
 def plot_importance(booster: Any, *args: Any, with_error: bool = False, **kwargs: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import lightgbm
+import lightgbm.sklearn
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import RefusedError
 from dpboost.estimators import docs
@@ -334,6 +336,11 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
     def decision_function(self, X: Any, **options: Any) -> NDArray[np.float64]:
         """Return raw scores: of two classes one a row, positive means the second class."""
         return self.predict_proba(X, raw_score=True, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """Return what else users import from ``lightgbm.sklearn``: LightGBM's own."""
+    return name_of(lightgbm.sklearn, name)
 
 
 LGBMRegressor = DPBoostRegressor

@@ -16,6 +16,11 @@ except ImportError as error:
         "pip install 'dpboost[dask]'."
     ) from error
 
+from typing import Any
+
+import lightgbm.dask
+
+from dpboost._utils.lightgbm_names import name_of
 from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.estimators import (
     DaskDPBoostClassifier,
@@ -42,3 +47,8 @@ DaskLGBMRegressor = DaskDPBoostRegressor
 
 class DaskLGBMRanker(LGBMRanker):
     """A name of LightGBM that refuses, as ``dpboost.LGBMRanker``."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return what else users import from ``lightgbm.dask``: LightGBM's own."""
+    return name_of(lightgbm.dask, name)

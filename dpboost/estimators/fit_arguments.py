@@ -233,14 +233,18 @@ def _same(left: Any, right: Any) -> bool:
 def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
     """Return the evaluation sets of either way to give them."""
     if (eval_X is None) != (eval_y is None):
-        raise InvalidParameterError("Give both 'eval_X' and 'eval_y', or none of them.")
+        raise InvalidParameterError("You must specify eval_X and eval_y, not just one of them.")
     if eval_X is not None:
         if eval_set is not None:
-            raise InvalidParameterError("Give 'eval_set', or 'eval_X' and 'eval_y', not all three.")
+            raise InvalidParameterError(
+                "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
+            )
         if not isinstance(eval_X, tuple):
             eval_X, eval_y = (eval_X,), (eval_y,)
         if len(eval_X) != len(eval_y):
-            raise InvalidParameterError("The tuples 'eval_X' and 'eval_y' must be equally long.")
+            raise InvalidParameterError(
+                "If eval_X is a tuple, y_val must be a tuple of same length, and vice versa."
+            )
         return list(zip(eval_X, eval_y, strict=True))
     if eval_set is None:
         return []
@@ -261,7 +265,7 @@ def _item(collection: Any, name: str, position: int) -> Any:
     if isinstance(collection, Mapping):
         return collection.get(position)
     if not isinstance(collection, (list, tuple)):
-        raise InvalidParameterError(f"The {name!r} argument must be a list or a dict.")
+        raise InvalidParameterError(f"{name} should be dict or list")
     return collection[position] if position < len(collection) else None
 
 
@@ -270,11 +274,15 @@ def _early_stopping(
 ) -> list[Callable[..., Any]]:
     """Return LightGBM's callback where parameters ask for it."""
     rounds = fit.get("early_stopping_round") or 0
-    if check_integer("early_stopping_round", owner, rounds) <= 0:
+    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)):
+        raise InvalidParameterError(
+            f"early_stopping_round should be an integer. Got {type(rounds).__name__!r}"
+        )
+    if rounds <= 0:
         return []
     return [
         lightgbm.early_stopping(
-            stopping_rounds=rounds,
+            stopping_rounds=int(rounds),
             first_metric_only=bool(fit.get("first_metric_only", False)),
             min_delta=fit.get("early_stopping_min_delta", 0.0),
             verbose=(parameters.get("verbosity") or 0) > 0,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import lightgbm
 
 from dpboost._utils.files import write_atomically
-from dpboost._utils.validation import RefusedError
+from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import (
     REPORT_KEY,
@@ -106,6 +106,10 @@ class Booster(LoadedBooster):
         model_file: str | Path | None = None,
         model_str: str | None = None,
     ) -> None:
+        if train_set is not None and not isinstance(train_set, lightgbm.Dataset):
+            raise InvalidParameterError(
+                f"Training data should be Dataset instance, met {type(train_set).__name__}"
+            )
         if train_set is not None:
             raise RefusedError(
                 "dpboost.Booster holds a released model and does not train. Use dpboost.train."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpboost._utils.validation import RefusedError, refuse
+from dpboost._utils.validation import InvalidParameterError, RefusedError
 
 ALIASES = {
     "regression": "regression regression_l2 l2 mean_squared_error mse l2_root "
@@ -82,9 +82,9 @@ def objective_name(objective: Any, task: str, owner: str) -> str:
         name = CANONICAL.get(objective, "")
         if name in allowed:
             return name
-    raise refuse(
-        "objective",
-        owner,
-        f"None, a function, or one of {', '.join(allowed)} or their aliases in LightGBM",
-        objective,
+    of_other_task = isinstance(objective, str) and objective in CANONICAL
+    unknown = "" if of_other_task else f"Unknown objective type name: {objective}. "
+    raise InvalidParameterError(
+        f"{unknown}The 'objective' parameter of {owner} must be None, a function, or one of "
+        f"{', '.join(allowed)} or their aliases in LightGBM. Got {objective!r} instead."
     )

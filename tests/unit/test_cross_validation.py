@@ -286,7 +286,7 @@ def test_callbacks_before_a_round_run_in_every_fit():
         ({"feval": lambda p, d: ("x", 0.0, True)}, "'feval'"),
         ({"callbacks": [lightgbm.early_stopping(3)]}, "public_sets"),
         ({"params": {"early_stopping_round": 3}}, "public_sets"),
-        ({"public_sets": X}, "'public_sets'"),
+        ({"public_sets": X}, "public_sets must be"),
         ({"params": {"epsilon": -1}}, "epsilon"),
         ({"params": {"recipe": "none"}}, "recipe"),
     ],

@@ -103,9 +103,12 @@ def constructed():
     ("call", "message"),
     [
         (lambda: dpboost.train("epsilon", Dataset(X, Y)), "'params'.*dict"),
-        (lambda: dpboost.train(FAST, X), "'train_set'.*ndarray"),
+        (lambda: dpboost.train(FAST, X), "only accepts Dataset.*ndarray"),
         (lambda: dpboost.train(FAST, Dataset(X)), "no labels"),
-        (lambda: dpboost.train(FAST, Dataset(X, Y), valid_sets=[X]), "'valid_sets'.*ndarray"),
+        (
+            lambda: dpboost.train(FAST, Dataset(X, Y), valid_sets=[X]),
+            "valid_sets must be.*Item 0 .*ndarray",
+        ),
         (lambda: dpboost.train({"epsilom": 1}, Dataset(X, Y)), "'epsilom'.*'epsilon'"),
         (lambda: dpboost.train({"objective": "lambdarank"}, Dataset(X, Y)), "objective"),
         (lambda: dpboost.train(FAST, constructed()), "raw data"),

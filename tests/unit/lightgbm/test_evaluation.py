@@ -226,10 +226,10 @@ REFUSED = {
     "training rows": (lambda: {"eval_set": (X, Y_PUBLIC)}, "training rows are among"),
     "a view of the training rows": (lambda: {"eval_set": (X[:], Y_PUBLIC)}, "training rows are"),
     "training labels": (lambda: {"eval_set": (X_PUBLIC, Y)}, "training rows are among"),
-    "half of a set": (lambda: {"eval_X": X_PUBLIC}, "both 'eval_X' and 'eval_y'"),
+    "half of a set": (lambda: {"eval_X": X_PUBLIC}, "specify eval_X and eval_y"),
     "sets of two kinds": (
         lambda: {"eval_X": X_PUBLIC, "eval_y": Y_PUBLIC, "eval_set": [(X_PUBLIC, Y_PUBLIC)]},
-        "not all three",
+        "but not both",
     ),
     "missing labels": (lambda: {"eval_set": (X_PUBLIC, np.full(100, np.nan))}, "NaN"),
 }

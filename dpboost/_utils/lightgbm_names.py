@@ -1,0 +1,33 @@
+"""Names of LightGBM's modules that ours do not define."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+def name_of(module: ModuleType, name: str) -> Any:
+    """Return what a name of a module of LightGBM stands for here.
+
+    Parameters
+    ----------
+    module : module
+        Of LightGBM.
+    name : str
+
+    Returns
+    -------
+    object
+        Ours where this package has the name, so that nothing trains without privacy by an import
+        that was changed; else LightGBM's own.
+
+    Raises
+    ------
+    AttributeError
+        If neither has it.
+    """
+    theirs = getattr(module, name)
+    if name.startswith("__"):
+        return theirs
+    return vars(sys.modules["dpboost"]).get(name, theirs)
