@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,9 +19,10 @@ from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
-from dpboost.estimators.fit_arguments import Feval
+from dpboost.estimators.fit_arguments import Feval, metric_parameters, named_metrics
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.cv_callbacks import CVBooster
+from dpboost.lightgbm.kept_booster import Judge, KeptBooster
 from dpboost.lightgbm.parameters import canonical_names, read_text, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
@@ -71,7 +73,9 @@ def train(
     init_model : str, Path or Booster, optional
         Model to go on from.
     keep_training_booster : bool
-        No effect: the returned model holds no rows.
+        Whether the Booster keeps the evaluation sets, for its ``eval_valid``, ``add_valid`` and
+        ``eval``: they judge rows that are taken as public. The training rows are never kept, and
+        training cannot go on: give the model as ``init_model`` to another call.
     callbacks : list of callable, optional
         LightGBM's callbacks: see :mod:`dpboost.callback`.
     budget, fraction : optional
@@ -148,11 +152,36 @@ def train(
         **{name: value for name, value in given.items() if value is not None},
     )
     booster: Booster = estimator.booster_
+    if keep_training_booster:
+        booster = _kept(estimator, train_set, params, sets, names)
     asked = {**(train_set.params or {}), **params}
     booster.params.update({name: each for name, each in asked.items() if not callable(each)})
     if callable(value_of(asked, "objective")):
         booster.params["objective"] = "none"  # as LightGBM calls it
     return booster
+
+
+def _kept(
+    estimator: Any,
+    train_set: lightgbm.Dataset,
+    params: Mapping[str, Any],
+    sets: Sequence[lightgbm.Dataset],
+    names: Sequence[str],
+) -> KeptBooster:
+    """Return the Booster of an estimator with its evaluation sets."""
+    asked = {**(train_set.params or {}), **params}
+    constants = {name: value_of(asked, name) for name in ("multi_error_top_k", "auc_mu_weights")}
+    scores = getattr(estimator, "predict_proba", estimator.predict)
+    judge = Judge(
+        objective=estimator.ensemble_.objective,
+        metrics=named_metrics(None, value_of(asked, "metric"))[0],
+        parameters=metric_parameters(constants, estimator.get_params()),
+        raw=lambda data: scores(unpack(data), raw_score=True),
+        labels=lambda data: labels_for(estimator, data.label),
+        trained_on=weakref.ref(train_set),
+    )
+    known = [*names, *(f"valid_{position}" for position in range(len(names), len(sets)))]
+    return KeptBooster.of(estimator.booster_, judge, list(zip(known, sets, strict=False)))
 
 
 def __getattr__(name: str) -> Any:

@@ -132,7 +132,7 @@ class FitOptions:
             callbacks = [each for each in callbacks if not isinstance(each, _STOPPING)]
         if not sets and not callbacks:
             return None
-        metrics, functions = _metrics(self.eval_metric, fit.get("metric"))
+        metrics, functions = named_metrics(self.eval_metric, fit.get("metric"))
         return Evaluator(
             owner=owner,
             task=task,
@@ -142,7 +142,7 @@ class FitOptions:
             functions=functions,
             callbacks=callbacks,
             parameters=dict(parameters),
-            metric_parameters=_metric_parameters(fit, parameters),
+            metric_parameters=metric_parameters(fit, parameters),
             zero_as_missing=bool(fit.get("zero_as_missing", False)),
         )
 
@@ -290,14 +290,14 @@ def _early_stopping(
     ]
 
 
-def _metric_parameters(fit: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def metric_parameters(fit: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the constants that LightGBM's metrics read, where they are given."""
     values = {name: fit.get(name) for name in ("multi_error_top_k", "auc_mu_weights")}
     values |= {name: parameters.get(name) for name in ("alpha", "fair_c", "tweedie_variance_power")}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..., Any]]]:
+def named_metrics(eval_metric: Any, metric: Any) -> tuple[list[str], list[Callable[..., Any]]]:
     """Divide metrics into LightGBM's names and functions; those of ``fit`` come first."""
     asked = list(eval_metric) if isinstance(eval_metric, (list, tuple)) else [eval_metric]
     if isinstance(metric, str):

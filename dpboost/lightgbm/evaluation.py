@@ -284,7 +284,7 @@ class Evaluator:
         self._booster = TrainingBooster(self._ensemble, self.owner)
         given = self.parameters
         self._parameters = {**given, "learning_rate": setting.hyper.learning_rate}
-        names = _of_classes(self.metrics, loss.objective)
+        names = metrics_of_classes(self.metrics, loss.objective)
         if names and self.and_default:
             names += [name for name in loss.objective.split(" ")[:1] if name not in ("", "custom")]
         self._metrics = Metrics(
@@ -388,7 +388,7 @@ class Evaluator:
         )
 
 
-def _of_classes(names: Sequence[str], objective: str) -> list[str]:
+def metrics_of_classes(names: Sequence[str], objective: str) -> list[str]:
     """Return metrics of classes by the names for so many classes, as LightGBM's classifier does."""
     kind = "binary" if objective.startswith("binary") else "multi"
     if not objective.startswith(("binary", "multiclass")):

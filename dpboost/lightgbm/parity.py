@@ -55,7 +55,7 @@ SURFACE = (
     Row("train(valid_sets=...)", "public", "one warning, one line of the report"),
     Row("train(valid_sets=[train_set])", "refused", "a metric of private rows is a query"),
     Row("train(feval=...)", "public", "gets predictions and labels of evaluation sets"),
-    Row("train(keep_training_booster=True)", "same", "the model holds no rows in any case"),
+    Row("train(keep_training_booster=True)", "public", "keeps evaluation sets, never private rows"),
     Row("cv", "private", "secret folds; metrics are paid, or of public_sets"),
     Row("cv(folds=...)", "refused", "folds are drawn by secret coins"),
     Row("cv(fpreproc=...)", "refused", "a function of all rows is covered by no bound"),

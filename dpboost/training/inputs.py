@@ -141,12 +141,8 @@ def check_labels(
     extras: RowExtras,
 ) -> None:
     """Raise where labels, of which every class is there once at least, do not suit the fit."""
-    objective.check_labels(privacy.schema, extras)
-    if task == "regression":
-        return
-    classes = privacy.schema.classes
-    if classes is None and "classes" in privacy.assume_public:
-        classes = tuple(np.unique(labels))
+    classes = known_classes(labels, task, privacy)
+    objective.check_labels(privacy.schema, extras, classes)
     if classes is None:
         return
     check_number_of_classes(len(classes), recipe)

@@ -225,12 +225,16 @@ class ObjectiveRequest:
             return None
         return LABEL_MARGINS.get(self.name)
 
-    def check_labels(self, schema: Schema, extras: RowExtras) -> None:
+    def check_labels(
+        self, schema: Schema, extras: RowExtras, classes: Sequence[Any] | None
+    ) -> None:
         """Refuse what cannot work before anything is charged: bounds, or the user's function."""
         if self.task == "regression":
             self._check_earlier(self.planned_loss(schema))
             extras.scores_for(1)
         elif self.name == "custom":
+            # Before the function is called: one that wants several scores has no use for one.
+            self._check_two(len(classes or ()))
             self._class_loss(2)
 
     def _check_earlier(self, loss: Loss) -> None:
@@ -304,8 +308,11 @@ class ObjectiveRequest:
 
     def _check_two(self, n_classes: int) -> None:
         if n_classes > 2:
+            why = ""
+            if self.name == "custom":
+                why = ": a gradient of several scores is no table that can be made before training"
             raise RefusedError(
-                f"The objective {self.name!r} is for two classes. Use 'multiclass' or "
+                f"The objective {self.name!r} is for two classes{why}. Use 'multiclass' or "
                 "'multiclassova', or declare two classes with Schema(classes=...)."
             )
 

@@ -34,6 +34,7 @@ RAW = {
         "dpboost.federated.training.pooled_rows",
         # Metrics of rows that are public: another method of this name.
         "dpboost.lightgbm.evaluation",
+        "dpboost.lightgbm.kept_booster",
         "dpboost.rows.class_queries",
         "dpboost.rows.raw_rows",
     },

@@ -121,7 +121,7 @@ def test_the_page_has_all_rows_or_those_of_a_kind():
         assert any(row.name in line and row.kind in line for line in whole.splitlines())
     refused = page("refused").splitlines()
     assert {line.split("  ")[0] for line in refused} >= {"cv(folds=...)", "linear_tree"}
-    assert "learning_rate" not in page("refused")
+    assert "num_leaves" not in page("refused")
     assert page("holds").splitlines()[0] == "Parameters"
 
 
@@ -177,7 +177,11 @@ def a_feval():
 
 
 def a_kept_booster():
-    is_refused(lambda: train(keep_training_booster=True).update(), "accounting")
+    booster = is_public(lambda: train(keep_training_booster=True, valid_sets=public()))
+    ((name, metric, value, higher),) = booster.eval_valid()
+    assert (name, metric, higher) == ("valid_0", "l2", False)
+    assert value == pytest.approx(booster.best_score["valid_0"]["l2"])
+    is_refused(booster.update, "accounting")
 
 
 def a_cv():
