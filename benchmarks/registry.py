@@ -17,6 +17,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
+    from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
@@ -34,5 +35,6 @@ def runs() -> dict[str, Run]:
         *TIMED_RUNS,
         LABELS,
         MEMORY,
+        GLASS_BOX,
     ]
     return {run.name: run for run in found}

@@ -22,6 +22,7 @@ _GROUPS = (
     ("Local privacy: the LPDT paper", ("lpdt",)),
     ("Rows at several parties", ("federated",)),
     ("Rows on several machines", ("cluster", "dask", "rows")),
+    ("What a model says of itself", ("glass-box",)),
     ("The engine", ("parity", "kernels", "busy")),
 )
 _OTHERS = "Others"

@@ -213,6 +213,11 @@ class _Run:
         rows, self.weight = rows_of(train_set), train_set.weight
         self.rows = rows
         own = self.estimator.get_params()
+        if np.ndim(own.get("alpha")):
+            raise InvalidParameterError(
+                "The 'alpha' parameter of cv must be one number: metrics are of one prediction a "
+                "row. Cross-validate each quantile by itself."
+            )
         # Batches are looked at first: their labels are kept, and not read a second time.
         self.table = read(rows, Schema.coerce(own["schema"]), Reading())
         if self.labels is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import lightgbm
@@ -84,7 +85,8 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     * ``regression_l1``, ``huber``, ``fair``, ``quantile``: 1, ``alpha``, ``fair_c`` and the larger
       of ``alpha`` and ``1 - alpha`` by their own formulas (``losses.RobustLoss``). The first and
       the last also release where labels lie inside their bounds, for 1 to 5 % of the budget;
-      ``schema_`` then has that range;
+      ``schema_`` then has that range. Several quantiles are learned at once on trees of one
+      structure and from one budget: the bound of a row is that of all of them together;
     * ``cross_entropy``, ``binary``: 1, as label and prediction are between 0 and 1;
     * ``poisson``, ``gamma``, ``tweedie``: raw scores are clipped for gradients as well, to the
       logarithms of the label bounds; the bounds and their reasons are in ``losses.LogLinkLoss``.
@@ -130,7 +132,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         importance_type: str = "split",
         verbosity: int = 1,
         objective: Any = None,
-        alpha: float | None = None,
+        alpha: float | Sequence[float] | None = None,
         fair_c: float | None = None,
         tweedie_variance_power: float | None = None,
         poisson_max_delta_step: float | None = None,
@@ -160,6 +162,8 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         Returns
         -------
         ndarray of shape (n_rows,), or (n_rows, ...) for ``pred_leaf`` and ``pred_contrib``
+            A column for each of several quantiles, in ascending order in every row. Raw scores of
+            several quantiles, and what ``booster_`` predicts, are not sorted and may cross.
         """
         table = self._large_table(X, options)
         if table is not None:
@@ -167,9 +171,13 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             ensemble = self.ensemble_
             predict = ensemble.predict_raw if raw_score else ensemble.predict
             return predict(table, n_threads)
-        return np.asarray(
+        found = np.asarray(
             lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
         )
+        shown = raw_score or options.get("pred_leaf") or options.get("pred_contrib")
+        if found.ndim == 2 and not shown:
+            found.sort(axis=1)
+        return found
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
         """Predict intervals that cover labels of new rows at the level of ``fit(conformal=...)``.

@@ -192,6 +192,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "regression-best-replace": lambda: regression(neighbours="replace"),
     "regression-dpboost-replace": lambda: regression("dpboost", neighbours="replace"),
     **{f"objective-{name}": lambda name=name: objective(name) for name in OBJECTIVES},
+    "objective-quantiles": lambda: objective("quantile", alpha=[0.1, 0.5, 0.9]),
     **{f"binary-{r}": lambda r=r: classification(r) for r in ("best", "dpboost", "para", "seq")},
     "classes-best": lambda: classification(n_classes=4),
     "classes-best-ova": lambda: classification(n_classes=3, objective="multiclassova"),

@@ -38,6 +38,7 @@ def _squared(y: Any, s: Any) -> tuple[Any, Any]:
 _TOP, _MIDDLE = [MANY_ROWS, MANY_ROWS], [0, MANY_ROWS]
 OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
     "quantile": ({"objective": "quantile", "alpha": 0.8}, (-1.0, 1.0), _MIDDLE),
+    "quantiles": ({"objective": "quantile", "alpha": [0.2, 0.8]}, (-1.0, 1.0), _MIDDLE),
     "regression_l1": ({"objective": "l1"}, (-1.0, 1.0), _MIDDLE),
     "huber": ({"objective": "huber"}, (-1.0, 1.0), _MIDDLE),
     "fair": ({"objective": "fair", "fair_c": 0.05}, (-1.0, 1.0), _MIDDLE),

@@ -141,6 +141,8 @@ def release_leaves(
     released = ledger.release(noise, sums, label="leaf sums")
     gradients = released[0] * scale.gradient_unit_value
     hessians = released[1] * scale.hessian_unit_value
+    if scale.one_hessian:
+        hessians[:] = hessians.mean(axis=0)
     if rules is None:
         steps = leaf.steps(gradients, hessians, noise_stddev)
     else:

@@ -352,6 +352,8 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
             scores = self._earlier_scores(earlier, X, privacy.schema, reading)
             objective = replace(objective, init_score=scores)
             options = options.continued(earlier.predict)
+        if objective.alphas:
+            _refuse_for_several(options, owner)
         evaluator = options.evaluator(
             X,
             y,
@@ -474,6 +476,20 @@ class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them: declared categories, no integers cut to float32."""
         return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
+
+
+def _refuse_for_several(options: FitOptions, owner: str) -> None:
+    """Raise for what needs one number a row where several quantiles are learned."""
+    asked = {
+        "conformal": options.conformal is not None,
+        "eval_set": options.eval_set is not None or options.eval_X is not None,
+    }
+    for name, there in asked.items():
+        if there:
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {owner}.fit needs one prediction a row, and several "
+                "quantiles are asked for: give one alpha, or leave it out."
+            )
 
 
 def assign(estimator: Any, parameters: dict[str, Any]) -> None:

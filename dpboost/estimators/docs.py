@@ -112,9 +112,10 @@ OBJECTIVE = """    objective : str or callable, default=None
         bound far above most weights costs accuracy.
 """
 
-REGRESSION_OBJECTIVES = """    alpha : float, default=None
+REGRESSION_OBJECTIVES = """    alpha : float or list of float, default=None
         Quantile of ``quantile``, in (0, 1), or residual from which ``huber`` is linear; 0.9 unless
-        given.
+        given. A list of several quantiles in ascending order is learned at once, on trees of one
+        structure and from one budget; predictions have a column for each, and do not cross.
     fair_c : float, default=None
         Scale of ``fair``; 1 unless given.
     tweedie_variance_power : float, default=None

@@ -112,6 +112,7 @@ def evaluate(
     True
     """
     classifier = is_classifier(model)
+    _check_one_number(model)
     taken = claim(budget, fraction, what="evaluate", call="evaluate")
     if taken is None:
         raise InvalidParameterError(
@@ -181,6 +182,16 @@ def quantile_level(model: Any) -> float | None:
         return None
     level = getattr(model, "alpha", None)
     return 0.9 if level is None else float(level)
+
+
+def _check_one_number(model: Any) -> None:
+    """Raise for a model of several quantiles."""
+    ensemble = getattr(model, "ensemble_", None)
+    if ensemble is not None and ensemble.n_outputs > 1 and not is_classifier(model):
+        raise InvalidParameterError(
+            "The 'model' parameter of evaluate must predict one number, and this one predicts "
+            "several quantiles: fit with one alpha to evaluate it."
+        )
 
 
 def _names(metrics: Any, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -68,7 +68,8 @@ class ExplainedModel:
         Returns
         -------
         ndarray of shape (n_rows,), or (n_rows, n_classes) of a classifier
-            Of what ``predict`` returns, of a classifier of what ``predict_proba`` returns.
+            Or (n_rows, n_quantiles), where several are predicted. Of what ``predict`` returns,
+            of a classifier of what ``predict_proba`` returns.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class ExplainedModel:
         spread = np.concatenate(spreads)
         if hasattr(self, "classes_"):
             return np.repeat(spread, 2, axis=1) if spread.shape[1] == 1 else spread
-        return spread[:, 0]
+        return spread[:, 0] if spread.shape[1] == 1 else spread
 
     def reason_codes(self, X: Any, *, k: int = 3, output: int = 0) -> list[tuple[Reason, ...]]:
         """Return the largest contributions to each prediction, with their standard errors.

@@ -14,6 +14,7 @@ from dpboost.losses.link_table import exponential_table, logistic_table
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.loglink import LogLinkLoss
 from dpboost.losses.one_vs_rest import OneVsRestLoss
+from dpboost.losses.quantiles import QuantilesLoss
 from dpboost.losses.robust import RobustLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
@@ -27,17 +28,26 @@ OneOutputLoss = SplitLoss | TabulatedLoss
 ClassLoss = SoftmaxLoss | OneVsRestLoss
 """Losses with one output for each class."""
 
-Loss = OneOutputLoss | ClassLoss
+MeanLoss = OneOutputLoss | QuantilesLoss
+"""Losses whose scores start at a mean of labels."""
+
+LabelRangeLoss = SquaredLoss | RobustLoss | QuantilesLoss
+"""Losses whose scores are on the scale of the labels."""
+
+Loss = OneOutputLoss | ClassLoss | QuantilesLoss
 
 __all__ = [
     "GRADIENT_ONE",
     "GRADIENT_UNIT",
     "ClassLoss",
     "CustomLoss",
+    "LabelRangeLoss",
     "LogLinkLoss",
+    "MeanLoss",
     "LogisticLoss",
     "Loss",
     "OneOutputLoss",
+    "QuantilesLoss",
     "RobustLoss",
     "OneVsRestLoss",
     "FractionalLabelLoss",

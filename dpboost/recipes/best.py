@@ -34,7 +34,14 @@ from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential,
 from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
-from dpboost.losses import LogisticLoss, LogLinkLoss, Loss, RobustLoss, SquaredLoss
+from dpboost.losses import (
+    LabelRangeLoss,
+    LogisticLoss,
+    LogLinkLoss,
+    Loss,
+    QuantilesLoss,
+    SquaredLoss,
+)
 from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.accounting import (
     Accountant,
@@ -120,7 +127,7 @@ def accountant(epsilon: float, delta: float) -> Accountant:
 
 def start_share(loss: Loss, delta: float) -> float:
     """Return the part of the budget that the start value and the row count get."""
-    if not isinstance(loss, SquaredLoss | RobustLoss):
+    if not isinstance(loss, LabelRangeLoss):
         return 0.01
     return 0.03 if delta > 0 else 0.05
 
@@ -143,7 +150,9 @@ def defaults(facts: PublicFacts) -> BestParameters:
 def _hessian_noise(hyper: BestParameters, facts: PublicFacts) -> float:
     """Return the standard deviation of the noise of a leaf's hessian sum; a public number."""
     noise, bound, _ = _leaf_releases(hyper, facts)
-    return noise.noise_stddev(bound) * _sum_scale(hyper, facts).hessian_unit_value
+    scale = _sum_scale(hyper, facts)
+    measured = facts.loss.n_outputs if scale.one_hessian else 1
+    return noise.noise_stddev(bound) * scale.hessian_unit_value / math.sqrt(measured)
 
 
 def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
@@ -168,6 +177,7 @@ def _sum_scale(hyper: BestParameters, facts: PublicFacts) -> SumScale:
         hessian_unit=facts.loss.hessian_unit,
         hessian_share=hyper.hessian_share,
         norm="l2" if facts.delta > 0 else "l1",
+        one_hessian=isinstance(facts.loss, QuantilesLoss),
     )
 
 
@@ -187,7 +197,7 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
     """Return the rules for all, or for all but the regularisation, which their noise decides."""
     assert facts.n_rows is not None
     information = facts.n_rows * facts.epsilon
-    squared = isinstance(facts.loss, SquaredLoss | RobustLoss)
+    squared = isinstance(facts.loss, LabelRangeLoss)
     if facts.delta == 0:
         return _for_labels(_pure_rule(information, squared), facts)
     rules = _for_labels(_gaussian_rule(information, squared), facts)

@@ -41,6 +41,9 @@ class SumScale:
         Part of the release's budget that goes to hessians.
     norm : {"l1", "l2"}
         Norm of the noise: discrete Laplace or discrete Gaussian.
+    one_hessian : bool, default=False
+        Whether a row has the same hessian for every output, so that the released hessian sums of a
+        leaf are as many measurements of one number.
     """
 
     gradient_limit: float
@@ -49,6 +52,7 @@ class SumScale:
     hessian_unit: float
     hessian_share: float
     norm: str
+    one_hessian: bool = False
 
     @cached_property
     def hessian_factor(self) -> int:

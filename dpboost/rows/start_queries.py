@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses import OneOutputLoss
+from dpboost.losses import MeanLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -131,7 +131,7 @@ class MeanAndRows:
 
     Parameters
     ----------
-    loss : OneOutputLoss
+    loss : MeanLoss
         Scales labels to [-1, 1].
     weighting : Weighting, optional
         A row's part is multiplied by its weight, in units of the largest one, then rounded.
@@ -139,7 +139,7 @@ class MeanAndRows:
         Whether the rows that take no part are counted as well, at the end.
     """
 
-    loss: OneOutputLoss
+    loss: MeanLoss
     weighting: Weighting | None = None
     others: bool = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpboost.losses import (
     LogLinkLoss,
     Loss,
     OneVsRestLoss,
+    QuantilesLoss,
     RobustLoss,
     SoftmaxLoss,
     SquaredLoss,
@@ -32,6 +34,10 @@ from dpboost.training.objective_names import SHARES, objective_name
 
 # Of losses whose constants are parts of the range of labels.
 LABEL_MARGINS = {"": 1.0, "regression": 1.0, "quantile": 0.25, "regression_l1": 0.25}
+
+
+# Quantiles that are learned at once.
+MOST_QUANTILES = 99
 
 
 class UnboundedWeightsWarning(PrivacyWarning):
@@ -52,6 +58,8 @@ class ObjectiveRequest:
         ``function(y_true, y_pred) -> grad, hess``.
     alpha, fair_c, tweedie_variance_power, poisson_max_delta_step : float
         As in LightGBM.
+    alphas : tuple of float
+        Levels in ascending order where several quantiles are learned at once.
     gradient_bound, hessian_bound : float
         Of a custom objective.
     score_bounds : (float, float) or None
@@ -80,6 +88,7 @@ class ObjectiveRequest:
     name: str = ""
     function: Callable[..., Any] | None = None
     alpha: float = 0.9
+    alphas: tuple[float, ...] = ()
     fair_c: float = 1.0
     tweedie_variance_power: float = 1.5
     poisson_max_delta_step: float = 0.7
@@ -133,8 +142,9 @@ class ObjectiveRequest:
         )
         if positive != 1.0 and task == "regression":
             raise refuse("scale_pos_weight", owner, "1 in a regression", scale_pos_weight)
+        alphas = _alphas(alpha, name, owner)
         given = {
-            "alpha": (alpha, 0.9, 1.0 if name == "quantile" else math.inf),
+            "alpha": (None if alphas else alpha, 0.9, 1.0 if name == "quantile" else math.inf),
             "fair_c": (fair_c, 1.0, math.inf),
             "gradient_bound": (gradient_bound, 1.0, 1e12),
             "hessian_bound": (hessian_bound, 1.0, 1e12),
@@ -163,6 +173,7 @@ class ObjectiveRequest:
         return cls(
             task=task,
             name=name,
+            alphas=alphas,
             function=objective if name == "custom" else None,
             tweedie_variance_power=check_real(
                 "tweedie_variance_power",
@@ -230,8 +241,9 @@ class ObjectiveRequest:
     ) -> None:
         """Refuse what cannot work before anything is charged: bounds, or the user's function."""
         if self.task == "regression":
-            self._check_earlier(self.planned_loss(schema))
-            extras.scores_for(1)
+            loss = self.planned_loss(schema)
+            self._check_earlier(loss)
+            extras.scores_for(loss.n_outputs)
         elif self.name == "custom":
             # Before the function is called: one that wants several scores has no use for one.
             self._check_two(len(classes or ()))
@@ -336,6 +348,8 @@ class ObjectiveRequest:
             return RobustLoss.huber(labels, self.alpha)
         if self.name == "fair":
             return RobustLoss.fair(labels, self.fair_c)
+        if self.alphas:
+            return QuantilesLoss.of(labels, self.alphas)
         if self.name == "quantile":
             return RobustLoss.quantile(labels, self.alpha)
         return labels
@@ -364,7 +378,9 @@ class ObjectiveRequest:
         facts: dict[str, bool | int | float | str] = {}
         if self.name:
             facts["objective"] = self.name
-        if self.name in ("quantile", "huber"):
+        if self.alphas:
+            facts["alpha"] = ", ".join(f"{alpha:g}" for alpha in self.alphas)
+        elif self.name in ("quantile", "huber"):
             facts["alpha"] = self.alpha
         if self.name == "custom":
             facts |= {"gradient_bound": self.gradient_bound, "hessian_bound": self.hessian_bound}
@@ -378,6 +394,24 @@ class ObjectiveRequest:
         if self.init_score is not None and not self.continues:
             facts["initial scores"] = "an attribute of each row, or a public function of it"
         return facts
+
+
+def _alphas(alpha: Any, name: str, owner: str) -> tuple[float, ...]:
+    """Return the levels of several quantiles in ascending order, nothing where there is one."""
+    if not isinstance(alpha, (list, tuple, np.ndarray)) or np.ndim(alpha) == 0:
+        return ()
+    must = "one number, or a list of 2 to 99 different levels in (0, 1) in ascending order"
+    if name != "quantile":
+        raise refuse("alpha", owner, "one number unless objective='quantile'", alpha)
+    if np.ndim(alpha) != 1 or not 2 <= len(alpha) <= MOST_QUANTILES:
+        raise refuse("alpha", owner, must, alpha)
+    levels = tuple(
+        check_real("alpha", owner, level, low=0.0, high=1.0, low_open=True, high_open=True)
+        for level in alpha
+    )
+    if any(first >= second for first, second in pairwise(levels)):
+        raise refuse("alpha", owner, must, alpha)
+    return levels
 
 
 def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:

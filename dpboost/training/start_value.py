@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dpboost.losses import (
     ClassLoss,
     FractionalLabelLoss,
+    LabelRangeLoss,
     LogisticLoss,
     Loss,
-    RobustLoss,
-    SquaredLoss,
 )
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -174,7 +173,7 @@ def release_start(
             noise_stddevs=(math.sqrt(2) * noise_stddev, noise_stddev),
         )
     mean = total / max(n_rows, LEAST_ROWS)
-    if cautious and isinstance(loss, SquaredLoss | RobustLoss):
+    if cautious and isinstance(loss, LabelRangeLoss):
         mean *= _weight(TYPICAL_MEAN, noise_stddev / n_rows)
     elif cautious and isinstance(loss, LogisticLoss | FractionalLabelLoss):
         mean = 0.5 + (mean - 0.5) * _weight(TYPICAL_SHARE, noise_stddev / n_rows)

@@ -107,6 +107,8 @@ class Ensemble:
     def link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw scores into values, means or probabilities, in place.
 
+        Several quantiles of a row are sorted: they may cross as scores.
+
         Parameters
         ----------
         raw : ndarray of shape (n_rows,) or (n_rows, n_outputs), contiguous
@@ -120,6 +122,8 @@ class Ensemble:
             return raw
         if name == "multiclass":
             predict.softmax(raw)
+        if name == "quantile" and raw.ndim == 2:
+            raw.sort(axis=1)
         return raw
 
 

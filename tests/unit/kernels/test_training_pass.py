@@ -7,10 +7,12 @@ import pytest
 
 from dpboost._kernels import lookup_trees, newton
 from dpboost.losses import (
+    ClassLoss,
     FractionalLabelLoss,
     LogisticLoss,
     LogLinkLoss,
     OneVsRestLoss,
+    QuantilesLoss,
     RobustLoss,
     SoftmaxLoss,
     SquaredLoss,
@@ -31,6 +33,7 @@ LOSSES = {
     "three classes": SoftmaxLoss(n_outputs=3),
     "forty classes": many_classes(),
     "quantile": RobustLoss.quantile(SquaredLoss.from_label_bounds(-3.0, 5.0), 0.8),
+    "quantiles": QuantilesLoss.of(SquaredLoss.from_label_bounds(-3.0, 5.0), (0.1, 0.5, 0.8)),
     "tweedie": LogLinkLoss.tweedie(0.0, 4.0),
     "shares": FractionalLabelLoss.of(),
     "classes one by one": OneVsRestLoss(n_outputs=3),
@@ -44,7 +47,7 @@ class Rows:
         random = np.random.default_rng(seed)
         self.loss, self.n_leaves = loss, n_leaves
         self.bins = np.array([random.integers(0, size, n_rows) for size in SIZES], dtype=np.uint8)
-        if loss.n_outputs > 1 or isinstance(loss, LogisticLoss):
+        if isinstance(loss, ClassLoss | LogisticLoss):
             self.labels = random.integers(0, max(2, loss.n_outputs), n_rows)
         else:
             self.labels = loss.encode_labels(random.uniform(-4, 6, n_rows))

@@ -14,6 +14,7 @@ from dpboost.losses import (
     LogisticLoss,
     LogLinkLoss,
     OneVsRestLoss,
+    QuantilesLoss,
     RobustLoss,
     SoftmaxLoss,
     SquaredLoss,
@@ -40,6 +41,7 @@ LOSSES = {
     "huber": RobustLoss.huber(LABELS, 0.3),
     "fair": RobustLoss.fair(LABELS, 0.3),
     "quantile": RobustLoss.quantile(LABELS, 0.9),
+    "three quantiles": QuantilesLoss.of(LABELS, (0.1, 0.5, 0.8)),
     "poisson": LogLinkLoss.poisson(0.0, 8.0),
     "gamma": LogLinkLoss.gamma(0.01, 8.0),
     "tweedie": LogLinkLoss.tweedie(0.0, 8.0),
@@ -58,7 +60,7 @@ LOSSES = {
 SHARE = 0.05
 # The largest gradients of the others have small hessians, so that the bound of both together is
 # loose by the share of the hessians; that of either part alone is not.
-BOTH_AT_ONCE = {"regression", "regression_l1", "huber", "poisson", "custom"}
+BOTH_AT_ONCE = {"regression", "regression_l1", "huber", "poisson", "custom", "three quantiles"}
 WEIGHTS = np.array([0, 1, 20_000, 65_535, 65_536], dtype=np.int32)
 
 
@@ -68,6 +70,8 @@ def every_row(loss):
         levels = [-(40 << 20), -(1 << 20), 0, 40 << 20]
         scores = np.array(list(itertools.product(levels, repeat=loss.n_outputs))).T
         labels = np.arange(loss.n_outputs)
+        if isinstance(loss, QuantilesLoss):
+            labels = loss.encode_labels([-9.0, -0.5, 0.5, 9.0])
     else:
         around = np.append(np.arange(-30, 31) << 20, np.linspace(-2, 2, 65) * loss.units_per_one)
         scores = np.rint(around).astype(np.int64)[np.newaxis] + loss.start_units
