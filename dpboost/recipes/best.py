@@ -170,11 +170,9 @@ def _leaf_releases(hyper: BestParameters, facts: PublicFacts) -> tuple[Noise, Se
 
 def _sum_scale(hyper: BestParameters, facts: PublicFacts) -> SumScale:
     """Return how one release is divided between gradient and hessian sums."""
-    return SumScale(
+    return SumScale.of(
+        facts.loss,
         gradient_limit=hyper.gradient_clip,
-        gradient_reach=facts.loss.gradient_reach(hyper.gradient_clip),
-        hessian_reach=facts.loss.hessian_reach,
-        hessian_unit=facts.loss.hessian_unit,
         hessian_share=hyper.hessian_share,
         norm="l2" if facts.delta > 0 else "l1",
         one_hessian=isinstance(facts.loss, QuantilesLoss),

@@ -196,6 +196,10 @@ class BoostingState:
             columns, packed, layout, self.n_threads, self._workspace
         )
 
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of every node of the level on, by a split of each."""
+        self.nodes.split(feature, split_bin)
+
     def leaf_sums(self, partition: Partition, gradient_limit: float) -> NDArray[np.int64]:
         """Return gradient and hessian sums of the leaves of a public partition.
 

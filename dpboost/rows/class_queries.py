@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Query
 from dpboost.privacy.sensitivity import constants
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.class_node_rows import ClassRows
@@ -274,8 +273,8 @@ class GroupedCells:
         return weighted_histograms(asked.sum(axis=1), self.unit_value, neighbours)
 
 
-def branch_of(query: Query) -> tuple[str, ...]:
-    """Return the path of nodes that a question is about; () for the whole tree."""
+def branch_of(query: Any) -> tuple[str, ...]:
+    """Return the part of the rows that a question or a state is about; () for all of them."""
     return tuple(getattr(query, "branch", ()))
 
 

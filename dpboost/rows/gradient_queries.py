@@ -100,5 +100,5 @@ class SplitNodes:
 
     def execute(self, rows: HasNodes) -> HasNodes:
         """Send the rows of one site on."""
-        rows.nodes.split(self.feature, self.split_bin)
+        rows.split(self.feature, self.split_bin)
         return rows

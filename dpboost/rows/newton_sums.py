@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.losses import Loss
 from dpboost.losses.grid import GRADIENT_ONE
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
@@ -53,6 +54,18 @@ class SumScale:
     hessian_share: float
     norm: str
     one_hessian: bool = False
+
+    @classmethod
+    def of(cls, loss: Loss, *, gradient_limit: float, hessian_share: float, norm: str) -> SumScale:
+        """Return the scale of sums of a loss, whose rows reach as far as its proof says."""
+        return cls(
+            gradient_limit=gradient_limit,
+            gradient_reach=loss.gradient_reach(gradient_limit),
+            hessian_reach=loss.hessian_reach,
+            hessian_unit=loss.hessian_unit,
+            hessian_share=hessian_share,
+            norm=norm,
+        )
 
     @cached_property
     def hessian_factor(self) -> int:

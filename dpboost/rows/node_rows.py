@@ -177,4 +177,9 @@ class HasNodes(Protocol):
     Rows of several sites are `NodeRows` in each of them: histograms add up, scores do not.
     """
 
-    nodes: NodeRows | FewRows
+    @property
+    def nodes(self) -> NodeRows | FewRows:
+        """The rows in the nodes of the level."""
+
+    def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
+        """Send the rows of every node on to its children."""

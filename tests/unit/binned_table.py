@@ -70,7 +70,8 @@ def rows():
 def statistics(layout):
     def build(bins, gradients, kept, neighbours=Neighbours.ADD_REMOVE, n_threads=1, kind=NodeRows):
         words = np.where(kept, (gradients << 32) + 1, 0).astype(np.int64)
-        position = SimpleNamespace(nodes=kind(bins, words, layout, n_threads))
+        nodes = kind(bins, words, layout, n_threads)
+        position = SimpleNamespace(nodes=nodes, split=nodes.split)
         return NodeStatistics(
             LocalRows(position),
             layout,

@@ -29,7 +29,6 @@ RAW = {
     "evaluate": {
         "dpboost.privacy.queries",
         "dpboost.dask.worker_state",
-        "dpboost.federated.party.boosting_state",
         "dpboost.federated.party.party",
         "dpboost.federated.training.pooled_rows",
         # Metrics of rows that are public: another method of this name.

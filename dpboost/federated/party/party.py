@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.data.labels import check_same_length
+from dpboost.federated.party.admission import admitted
 from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
@@ -33,7 +34,6 @@ from dpboost.federated.secagg.keys import (
     check_signature,
     signed_content,
 )
-from dpboost.federated.training.party_query import branch_of
 from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -44,6 +44,7 @@ from dpboost.privacy.mechanisms import (
 )
 from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
 from dpboost.privacy.sensitive import Sensitive
+from dpboost.rows.class_queries import branch_of
 
 _MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
 _MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Present, Unmask)
@@ -303,7 +304,7 @@ class Party:
         self._chain = hashlib.sha256(self._chain + told).digest()
         try:
             for order in ask.orders:
-                self._rows = order.execute(self._rows)
+                self._rows = admitted(order, self._rows).execute(self._rows)
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
 
@@ -332,11 +333,9 @@ class Party:
 
     def _prepare(self, asked: m.Asked, nonce: bytes, position: int) -> _Prepared:
         """Check a question and answer it, on the private side."""
-        query = asked.query
         if not isinstance(asked.mechanism, _MECHANISMS):
             raise ScopeError("A question says how it is answered.")
-        if hasattr(query, "at"):
-            query = query.at(self._rows)
+        query = admitted(asked.query, self._rows)
         bounds = query.bounds(self._agreement.relation)
         if asked.mechanism.needs != "range":
             self._check_size(query.shape)

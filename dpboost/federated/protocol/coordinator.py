@@ -23,12 +23,12 @@ from dpboost.federated.secagg.dropout_recovery import (
     check_seeds,
     remaining_masks,
 )
-from dpboost.federated.training.party_query import branch_of
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
 from dpboost.privacy.remote import RemoteSensitive
+from dpboost.rows.class_queries import branch_of
 
 T = TypeVar("T")
 
@@ -126,9 +126,7 @@ class Coordinator:
         """Variance of the noise of a sum, in parts of what is charged for."""
         return self._agreement.noise_variance_ratio
 
-    def sensitive(
-        self, query: Any, neighbours: Neighbours | None = None, *, sent: Any = None
-    ) -> RemoteSensitive:
+    def sensitive(self, query: Any, neighbours: Neighbours | None = None) -> RemoteSensitive:
         """Return the sum of the parties' answers, which only the gate can obtain, with noise.
 
         Parameters
@@ -136,15 +134,12 @@ class Coordinator:
         query : Query
         neighbours : Neighbours, optional
             That of the agreement by default.
-        sent : object, optional
-            A known object that means the same question to a party, where the question itself is
-            not sent.
         """
         return RemoteSensitive(
             tuple(query.shape),
             query.bounds(neighbours or self._agreement.relation),
             holder=self._sums,
-            query=query if sent is None else sent,
+            query=query,
             unit=query.unit,
             noise_variance_ratio=self.noise_variance_ratio,
         )

@@ -16,7 +16,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training.histogram_learner import HistogramLearner
-from dpboost.federated.training.party_queries import PartyRowStore
+from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.threat_model import facts
 from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.losses import GRADIENT_UNIT

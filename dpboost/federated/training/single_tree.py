@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
 
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
-from dpboost.federated.party.boosting_state import check
-from dpboost.federated.party.party import HeldRows
+from dpboost.federated.party.admission import admit
+from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training import threat_model
+from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.exact_arithmetic import NO_COST
@@ -55,7 +55,6 @@ class PlantTree:
 
     def execute(self, rows: HeldRows) -> SortedRows:
         """Return the rows as a tree looks at them, by the terms that the party has approved."""
-        check(isinstance(rows, HeldRows))
         inputs = agreed_inputs(rows.agreement)
         request = agreed_request(rows.agreement, "PlantTree").on_columns(inputs)
         schema = inputs.schema
@@ -96,7 +95,7 @@ def setting_of(
     )
 
 
-class PartyTree:
+class PartyTree(PartyRowStore):
     """The rows of parties as the store of a single tree.
 
     Parameters
@@ -105,34 +104,26 @@ class PartyTree:
 
     Privacy
     -------
-    It has no exact sums to give. What parties do with labels and bins they do by the terms.
+    As `PartyRowStore`. What parties do with labels and bins they do by the terms.
     """
 
     def __init__(self, coordinator: Coordinator) -> None:
-        self.sensitive = coordinator.sensitive
+        super().__init__(coordinator)
         self.each = coordinator.each
         self.release = coordinator.release
         self.noise_variance_ratio = coordinator.noise_variance_ratio
-        self._coordinator = coordinator
 
     def apply(self, order: Command) -> None:
         """Tell all parties, with the next question."""
         if isinstance(order, EncodeLabels):
             return  # a part of PlantTree
-        self._coordinator.apply(PlantTree() if isinstance(order, BinRows) else order)
-
-    def exact(self, query: Any) -> NoReturn:
-        """Raise: parties show no sums without noise."""
-        raise TypeError("Parties answer through the gate alone: there are no exact sums of theirs.")
-
-    def tally(self, query: Any) -> NoReturn:
-        """Raise: parties show no counts without noise."""
-        raise TypeError("Parties answer through the gate alone: declare classes and categories.")
+        super().apply(PlantTree() if isinstance(order, BinRows) else order)
 
 
+wire.known("splits of a tree", Splits)
+admit("plant tree", PlantTree, HeldRows)
+# These check themselves, with the rows.
 for _name, _kind in {
-    "plant tree": PlantTree,
-    "splits of a tree": Splits,
     "split rows of a tree": SplitRows,
     "node sizes of a tree": NodeSizes,
     "class counts of a tree": ClassCounts,
@@ -143,7 +134,7 @@ for _name, _kind in {
     "split scores of a tree": SplitScores,
     "impurity bounds of a tree": ImpurityBounds,
 }.items():
-    wire.known(_name, _kind)
+    admit(_name, _kind, SortedRows)
 
 
 def agreed_request(agreement: Agreement, owner: str) -> FitRequest:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpboost.federated.protocol import wire
+from dpboost.federated.party.admission import admit
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -66,4 +66,4 @@ class Keep:
 
 
 for name, kind in {"test counts": ClassCounts, "test scores": OwnScores, "test keep": Keep}.items():
-    wire.known(name, kind)
+    admit(name, kind, object)

@@ -1,5 +1,6 @@
 """What a party checks by itself before a kernel sees it."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,12 +8,28 @@ import pytest
 
 from dpboost.data.binner import Binner
 from dpboost.federated import Party
-from dpboost.federated.party.boosting_state import UnusableMessageError
-from dpboost.federated.protocol import boosting_messages as b
-from dpboost.federated.protocol.partition_message import Nodes
+from dpboost.federated.party.admission import UnusableMessageError, admitted
+from dpboost.federated.party.boosting_admission import sent
+from dpboost.federated.party.partition_table import without_table
+from dpboost.federated.training.level_queries import LeafTotals, LevelSums
+from dpboost.losses import LogisticLoss, SoftmaxLoss
+from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
+from dpboost.privacy.randomness import RowCoins
+from dpboost.rows.boosting_commands import (
+    AddValues,
+    AppendTrees,
+    EnterNodes,
+    SelectRound,
+)
+from dpboost.rows.encoded_rows import EncodeLabels
+from dpboost.rows.gradient_queries import NodeTotals, SplitNodes
+from dpboost.rows.row_attributes import Weighting
+from dpboost.rows.start_queries import ClassSizes, MeanAndRows
+from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import PartitionGrid
-from dpboost.trees.tree import Tree
+from tests.unit.federated import engine_messages as e
 from tests.unit.federated.channels import SCHEMA, agreement, tables
 
 TERMS = agreement(schema=SCHEMA | {"classes": [0, 1]}, recipe="dpboost")
@@ -25,7 +42,7 @@ def held():
 
 
 def begun():
-    return b.Begin().execute(held())
+    return e.told(e.encode(TERMS), held())
 
 
 REGRESSION = agreement(schema=SCHEMA | {"label_bounds": [-4, 4]}, task="regression")
@@ -38,69 +55,89 @@ def measured():
 
 
 def asked(low=-1.0, high=2.0, units=1, n_cells=64, rows=measured):
-    return b.AskRange(low=low, high=high, units=units, n_cells=n_cells).at(rows())
+    return admitted(RangeCounts(low=low, high=high, units=units, n_cells=n_cells), rows())
 
 
 def binned(start=(0,)):
-    return b.Bin(binner=BINNER.to_dict(), start_units=start).execute(begun())
+    return e.told(e.bins(TERMS, BINNER, start), begun())
 
 
-def with_cells(n_cells):
+def bins(**wrong):
+    """The command that puts rows into bins, with something else in it."""
+    return replace(e.bins(TERMS, BINNER), **wrong)
+
+
+def features(change):
+    """The written bins, with another map of the first column."""
     plain = BINNER.to_dict()
-    plain["features"][0]["n_cells"] = n_cells
+    plain["features"][0] |= change
     return plain
 
 
+def ranged(bounds):
+    """Labels of a regression on the grid of a range, honest or not."""
+    command = e.encode(REGRESSION)
+    numbers = bounds if len(bounds) == 2 else (None, None)
+    return replace(command, loss=replace(command.loss, lower=numbers[0], upper=numbers[1]))
+
+
 def dealt(shares=(Fraction(1, 2), Fraction(1, 2))):
-    return b.AssignRows(shares=shares).execute(binned())
+    return e.told(e.assign(shares), binned())
+
+
+def taken(index=0):
+    return e.told(SelectRound(index=index), dealt())
 
 
 def entered():
-    return b.Enter(gradient_bound=1.0).execute(b.Take(index=0).execute(dealt()))
+    return e.told(e.ENTER, taken())
 
 
 def nodes(depth=2):
     grid = PartitionGrid(n_bins=BINNER.n_bins, is_nominal=np.zeros(2, dtype=np.uint8))
     both = np.arange(2, dtype=np.int32)
-    return Nodes.of(grid.random(both, depth, np.random.default_rng(0)))
+    return without_table(grid.random(both, depth, np.random.default_rng(0)))
 
 
 def tree(**wrong):
-    own = nodes()
-    parts = {
-        "feature": own.feature,
-        "left_bins": own.left_bins,
-        "left": own.left,
-        "right": own.right,
-        "leaf_value": np.zeros(len(own.feature) + 1, dtype=np.int64),
-    }
-    return Tree(**(parts | wrong))
+    return replace(e.tree_of(nodes(), np.zeros(4, dtype=np.int64)), **wrong)
+
+
+def sums(partition=None, limit=0.5, share=0.1, **wrong):
+    """A question about the leaves of a partition."""
+    own = nodes() if partition is None else partition
+    return e.leaf_sums(TERMS, own, limit, share, **wrong)
+
+
+def level(**wrong):
+    own = LevelSums(n_nodes=1, layout=Layout.of(BINNER), gradient_bound=1.0)
+    return replace(own, **wrong)
 
 
 def test_rounds_of_one_deal_are_parts_and_deals_are_stages():
     rows = dealt()
     assert (rows.stage, rows.branch) == ("ensemble 0", ())
-    b.Take(index=1).execute(rows)
+    e.told(SelectRound(index=1), rows)
     assert (rows.stage, rows.branch) == ("ensemble 0", ("tree 1",))
-    b.AssignRows(shares=(Fraction(1),)).execute(rows)
+    e.told(e.assign((Fraction(1),)), rows)
     assert (rows.stage, rows.branch) == ("ensemble 1", ())
-    b.AssignRows(shares=None).execute(rows)
-    b.Take(index=5).execute(rows)
+    e.told(e.assign(None), rows)
+    e.told(SelectRound(index=5), rows)
     assert (rows.stage, rows.branch) == ("ensemble 2", ())
 
 
 def test_parties_deal_by_coins_of_their_own():
-    first, second = (dealt().boosting._order for _ in range(2))
+    first, second = (dealt().state._order for _ in range(2))
     assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize(
     "order",
     [
-        lambda: b.Begin().execute(begun()),
-        lambda: b.Begin(label_bounds=(0.0, 1.0)).execute(held()),
+        lambda: e.told(e.encode(TERMS), begun()),
+        lambda: e.told(ranged((0.0, 1.0)), held()),
         *(
-            lambda bounds=bounds: b.Begin(label_bounds=bounds).execute(measured())
+            lambda bounds=bounds: e.told(ranged(bounds), measured())
             for bounds in (
                 (-5.0, 1.0),
                 (0.0, 4.5),
@@ -108,43 +145,63 @@ def test_parties_deal_by_coins_of_their_own():
                 (1.0, 1.0),
                 (3.0, 3.0 + 2.0**-40),
                 (0, 1),
-                [0.0, 1.0],
                 (0.0, np.nan),
-                (0.0, 1.0, 2.0),
+                (),
+                # The grid is not that of the range.
+                (-1.0, 2.0),
             )
         ),
-        lambda: b.Bin(binner={}, start_units=(0,)).execute(begun()),
-        lambda: b.Bin(binner=with_cells(2**40), start_units=(0,)).execute(begun()),
-        lambda: b.Bin(binner=with_cells(0), start_units=(0,)).execute(begun()),
-        lambda: binned(start=(0, 0)),
-        lambda: binned(start=(2**60,)),
-        lambda: binned(start=(0.5,)),
-        lambda: b.Bin(
-            binner=Binner(features=BINNER.features, feature_names=("other", "names")).to_dict(),
-            start_units=(0,),
-        ).execute(begun()),
-        lambda: b.AssignRows(shares=None).execute(begun()),
+        lambda: e.told(e.encode(TERMS), measured()),
+        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(1, 0)), held()),
+        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(0, 2)), held()),
+        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(False, True)), held()),
+        lambda: e.told(EncodeLabels(loss=LogisticLoss(start_units=1), classes=(0, 1)), held()),
+        lambda: e.told(EncodeLabels(loss=SoftmaxLoss(n_outputs=2), classes=(0, 1)), held()),
+        lambda: e.told(EncodeLabels(loss=None, classes=(0, 1)), held()),
+        lambda: e.told(bins(binner={}), begun()),
+        lambda: e.told(bins(binner=features({"n_cells": 2**40})), begun()),
+        lambda: e.told(bins(binner=features({"n_cells": 0})), begun()),
+        lambda: e.told(bins(binner=BINNER.to_dict() | {"features": []}), begun()),
+        lambda: e.told(bins(loss=LogisticLoss(start_units=2**60)), begun()),
+        lambda: e.told(bins(loss=LogisticLoss(start_units=0.5)), begun()),
+        lambda: e.told(bins(loss=LogisticLoss(start_units=True)), begun()),
+        lambda: e.told(bins(loss=SoftmaxLoss(n_outputs=2)), begun()),
+        lambda: e.told(bins(loss=LogisticLoss(objective="another")), begun()),
+        lambda: e.told(bins(weighting=Weighting(max_weight=1.0)), begun()),
+        lambda: e.told(bins(), held()),
+        lambda: e.told(bins(), binned()),
+        lambda: e.told(
+            e.bins(TERMS, Binner(features=BINNER.features, feature_names=("other", "names"))),
+            begun(),
+        ),
+        lambda: e.told(e.assign(None), begun()),
+        lambda: e.told(replace(e.assign((Fraction(1),)), coins=RowCoins(bytes(32))), binned()),
         lambda: dealt(shares=(Fraction(2, 3), Fraction(2, 3))),
-        lambda: b.Take(index=0).execute(binned()),
-        lambda: b.Take(index=2).execute(dealt()),
-        lambda: b.Take(index=-1).execute(dealt()),
+        lambda: e.told(e.TAKE, binned()),
+        lambda: taken(2),
+        lambda: taken(-1),
+        lambda: taken(True),
         lambda: dealt(shares=()),
         lambda: dealt(shares=(0.5, 0.5)),
         lambda: dealt(shares=[Fraction(1)]),
         lambda: dealt(shares=(Fraction(1, 2**20),) * (2**16 + 1)),
         lambda: dealt(shares=tuple(Fraction(1, 3**9000 - k) for k in range(1, 9))),
-        lambda: b.Enter(gradient_bound=0.5).execute(b.Take(index=0).execute(dealt())),
-        lambda: b.Enter(gradient_bound=np.ones(1)).execute(b.Take(index=0).execute(dealt())),
-        lambda: b.Enter(gradient_bound=1.0).execute(dealt()),
-        lambda: b.Enter(gradient_bound=1.0).execute(dealt_again()),
+        lambda: e.told(EnterNodes(gradient_bound=0.5), taken()),
+        lambda: e.told(EnterNodes(gradient_bound=np.ones(1)), taken()),
+        lambda: e.told(EnterNodes(gradient_bound=1.0, whole=True), taken()),
+        lambda: e.told(
+            EnterNodes(gradient_bound=1.0, features=np.zeros(1, dtype=np.int32)), taken()
+        ),
+        lambda: e.told(e.ENTER, dealt()),
+        lambda: e.told(e.ENTER, dealt_again()),
         lambda: split([0, 0]),
         lambda: split([7]),
         lambda: split([-1]),
         lambda: split([0.0], dtype=np.float64),
         lambda: split([0], dtype=np.uint64),
         lambda: split([0], bins=np.int64),
-        lambda: b.Split(feature=np.zeros(1, np.int32), split_bin=np.zeros(1, np.uint8)).execute(
-            dealt()
+        lambda: e.told(
+            SplitNodes(feature=np.zeros(1, np.int32), split_bin=np.zeros(1, np.uint8)), dealt()
         ),
         lambda: add(np.zeros((1, 3), dtype=np.int64)),
         lambda: add(np.zeros((2, 4), dtype=np.int64)),
@@ -153,7 +210,7 @@ def test_parties_deal_by_coins_of_their_own():
         lambda: add(np.full((1, 4), -(2**63))),
         lambda: append(tree(leaf_value=np.full(4, -(2**63)))),
         lambda: add(np.zeros((1, 4))),
-        lambda: b.Add(values=np.zeros((1, 4), dtype=np.int64)).execute(dealt()),
+        lambda: e.told(AddValues(values=np.zeros((1, 4), dtype=np.int64)), dealt()),
         lambda: append(),
         lambda: append(tree(), tree()),
         lambda: append(tree(feature=np.full(3, 9, dtype=np.int32))),
@@ -161,6 +218,9 @@ def test_parties_deal_by_coins_of_their_own():
         lambda: append(tree(leaf_value=np.zeros(9, dtype=np.int64))),
         lambda: append(tree(leaf_value=np.full(4, 2**50))),
         lambda: append("tree"),
+        # A question, and an object that is no message.
+        lambda: e.told(ClassSizes(n_classes=3), begun()),
+        lambda: e.told(held(), held()),
     ],
 )
 def test_orders_that_do_not_fit_are_refused(order):
@@ -170,127 +230,201 @@ def test_orders_that_do_not_fit_are_refused(order):
 
 def split(features, dtype=np.int32, bins=np.uint8):
     feature = np.array(features, dtype=dtype)
-    return b.Split(feature=feature, split_bin=np.zeros(len(features), bins)).execute(entered())
+    return e.told(SplitNodes(feature=feature, split_bin=np.zeros(len(features), bins)), entered())
 
 
 def dealt_again():
     """Rows at hand are those of a round of the first deal."""
-    rows = b.Take(index=0).execute(dealt(shares=(Fraction(1, 10),)))
-    return b.AssignRows(shares=None).execute(rows)
+    rows = e.told(e.TAKE, dealt(shares=(Fraction(1, 10),)))
+    return e.told(e.assign(None), rows)
 
 
 def add(values):
-    rows = b.Take(index=0).execute(dealt())
-    b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows).evaluate(rows)
-    return b.Add(values=values).execute(rows)
+    rows = taken()
+    admitted(sums(), rows).evaluate(rows)
+    return e.told(AddValues(values=values), rows)
 
 
 def append(*trees):
-    return b.Append(trees=trees).execute(dealt())
+    return e.told(AppendTrees(trees=trees), dealt())
 
 
-def test_labels_are_counted_and_taught_inside_a_released_range():
+def test_labels_are_counted_and_encoded_inside_a_released_range():
     for n_cells in (64, 1, None):
         query = asked(n_cells=n_cells, units=7)
         assert query.evaluate(measured()).sum() == 30 * 7
-    taught = b.Begin(label_bounds=(-1.0, 2.0)).execute(measured())
-    assert (taught.loss.lower, taught.loss.upper) == (-1.0, 2.0)
+    loss, classes = e.loss_of(REGRESSION, (-1.0, 2.0))
+    # The released spread is for rules of the coordinator.
+    for spread in (None, 0.25):
+        command = EncodeLabels(loss=replace(loss, spread=spread), classes=classes)
+        rows = e.told(command, measured())
+        assert (rows.loss.lower, rows.loss.upper) == (-1.0, 2.0)
 
 
 def test_orders_that_fit_are_carried_out():
     assert split([1]).n_nodes == 2
     add(np.zeros((1, 4), dtype=np.int64))
-    assert append(tree()).boosting.n_trees == 1
+    assert append(tree()).state.n_trees == 1
+
+
+def test_what_a_party_uses_is_its_own():
+    command = admitted(e.encode(TERMS), held())
+    assert command.loss is not e.encode(TERMS).loss
+    rows = taken()
+    given = sums()
+    own = admitted(given, rows)
+    assert own.scale is not given.scale
+    assert len(given.partition.table) == 0 < len(own.partition.table)
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "rows"),
     [
-        lambda: b.AskMagnitudes(columns=2, units=1).at(held()),
-        lambda: b.AskMagnitudes(columns=-1, units=1).at(held()),
-        lambda: b.AskMagnitudes(columns="age", units=1).at(held()),
-        lambda: b.AskMagnitudes(columns=0, units=0).at(held()),
-        lambda: b.AskMagnitudes(columns=(0, 1.5), units=1).at(held()),
-        lambda: b.AskMagnitudes(columns=(), units=1).at(held()),
-        lambda: b.AskMagnitudes(columns=(0, 0), units=1).at(held()),
-        lambda: b.AskMagnitudes(columns=0, units=2.0).at(held()),
-        lambda: asked(low=-5.0),
-        lambda: asked(low=2.0),
-        lambda: asked(high=np.inf),
-        lambda: asked(units=0),
-        lambda: asked(units=2**40),
-        lambda: asked(n_cells=65),
-        lambda: asked(n_cells=True),
-        lambda: asked(rows=held),
-        lambda: asked(rows=lambda: b.Begin().execute(measured())),
-        lambda: b.AskFineCounts(bounds=((0, (0.0, 1.0)),), units=1).at(begun()),
-        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=1, hessian_share=0.1).at(dealt()),
-        lambda: b.AskLeafSums(
-            nodes=nodes(), gradient_limit=np.ones(1), hessian_share=np.full(1, 0.1)
-        ).at(dealt()),
-        lambda: b.AskLeafSums(nodes=tree(), gradient_limit=0.5, hessian_share=0.1).at(dealt()),
-        lambda: b.AskStart().at(binned()),
-        lambda: b.AskFineCounts(bounds={}, units=1).at(begun()),
-        lambda: b.AskFineCounts(bounds={1: (0.0, 1.0), 0: (0.0, 1.0)}, units=1).at(begun()),
-        lambda: b.AskFineCounts(bounds={0: (0.0, 0.0)}, units=1).at(begun()),
-        lambda: b.AskFineCounts(bounds={5: (0.0, 1.0)}, units=1).at(begun()),
-        lambda: b.AskFineCounts(bounds={0: (0.0, 1.0)}, units=2**40).at(begun()),
-        lambda: b.AskFineCounts(bounds={0: (0.0, 1.0)}, units=1).at(binned()),
-        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=9.0, hessian_share=0.1).at(dealt()),
-        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=1.0).at(dealt()),
-        lambda: b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(binned()),
-        lambda: b.AskLevelSums().at(dealt()),
-        lambda: b.AskLeafTotals().at(binned()),
+        (lambda: Magnitudes(columns=2, units=1), held),
+        (lambda: Magnitudes(columns=-1, units=1), held),
+        (lambda: Magnitudes(columns="age", units=1), held),
+        (lambda: Magnitudes(columns=True, units=1), held),
+        (lambda: Magnitudes(columns=0, units=0), held),
+        (lambda: Magnitudes(columns=(0, 1.5), units=1), held),
+        (lambda: Magnitudes(columns=(), units=1), held),
+        (lambda: Magnitudes(columns=(0, 0), units=1), held),
+        (lambda: Magnitudes(columns=0, units=2.0), held),
+        (lambda: Magnitudes(columns=0, units=1), binned),
+        (lambda: e.fine_counts({0: (0.0, 1.0)}, 1), held),
+        (lambda: replace(e.fine_counts({0: (0.0, 1.0)}, 1), fine=((0, (0.0, 1.0)),)), begun),
+        (lambda: replace(e.fine_counts({0: (0.0, 1.0)}, 1), fine={0: (0.0, 1.0)}), begun),
+        (lambda: replace(e.fine_counts({0: (0.0, 1.0)}, 1), zero_as_missing=True), begun),
+        (lambda: replace(e.fine_counts({0: (0.0, 1.0)}, 1), zero_as_missing=0), begun),
+        (lambda: replace(e.fine_counts({}, 1), fine=dict(enumerate(BINNER.features))), begun),
+        (lambda: e.fine_counts({}, 1), begun),
+        (lambda: e.fine_counts({1: (0.0, 1.0), 0: (0.0, 1.0)}, 1), begun),
+        (lambda: e.fine_counts({0: (0.0, 0.0)}, 1), begun),
+        (lambda: e.fine_counts({5: (0.0, 1.0)}, 1), begun),
+        (lambda: e.fine_counts({0: (0.0, 1.0)}, 2**40), begun),
+        (lambda: e.fine_counts({0: (0.0, 1.0)}, 1), binned),
+        (lambda: mean(), binned),
+        (lambda: mean(), held),
+        (lambda: mean(others=False), begun),
+        (lambda: mean(others=1), begun),
+        (lambda: mean(loss=LogisticLoss(start_units=2**60)), begun),
+        (lambda: mean(loss=LogisticLoss(objective="another")), begun),
+        (lambda: mean(loss=SoftmaxLoss(n_outputs=2)), begun),
+        (lambda: ClassSizes(n_classes=1), begun),
+        (lambda: ClassSizes(n_classes=2), begun),
+        (lambda: sums(limit=1), dealt),
+        (lambda: sums(gradient_limit=np.ones(1), hessian_share=np.full(1, 0.1)), dealt),
+        (lambda: sums(limit=9.0), dealt),
+        (lambda: sums(share=0.1, hessian_share=1.0), dealt),
+        (lambda: sums(gradient_reach=ContributionBound.single(1)), dealt),
+        (lambda: sums(hessian_reach=ContributionBound.single(1)), dealt),
+        (lambda: sums(hessian_reach=2), dealt),
+        (lambda: sums(hessian_unit=1.0), dealt),
+        (lambda: sums(norm="l2"), dealt),
+        # The reach is that of another clip.
+        (lambda: sums(gradient_limit=1.0), dealt),
+        (lambda: replace(sums(), n_outputs=2), dealt),
+        (lambda: replace(sums(), n_outputs=True), dealt),
+        (lambda: replace(sums(), partition=tree()), dealt),
+        (lambda: replace(sums(), scale=None), dealt),
+        (lambda: sums(), binned),
+        (lambda: sums(), begun),
+        (lambda: level(), dealt),
+        (lambda: level(n_nodes=2), entered),
+        (lambda: level(gradient_bound=2.0**-16), entered),
+        (lambda: level(gradient_bound=1), entered),
+        (lambda: level(layout=Layout.of(BINNER).of_features(np.zeros(1, np.int32))), entered),
+        (lambda: LeafTotals(n_nodes=1, gradient_bound=1.0), binned),
+        (lambda: LeafTotals(n_nodes=1, gradient_bound=0.5), entered),
+        (lambda: LeafTotals(n_nodes=2, gradient_bound=1.0), entered),
+        # Exact totals of the engine are for one process alone.
+        (lambda: NodeTotals(n_nodes=1), entered),
     ],
 )
-def test_questions_that_do_not_fit_are_refused(query):
+def test_questions_that_do_not_fit_are_refused(query, rows):
     with pytest.raises((UnusableMessageError, ValueError)):
-        query()
+        admitted(query(), rows())
 
 
-def chain(n_leaves):
-    """A partition by one feature with a leaf at every node."""
-    right = np.arange(1, n_leaves, dtype=np.int32)
-    right[-1] = ~(n_leaves - 1)
-    return Nodes(
-        features=np.zeros(1, dtype=np.int32),
-        feature=np.zeros(n_leaves - 1, dtype=np.int32),
-        left_bins=np.zeros((n_leaves - 1, 4), dtype=np.uint64),
-        left=~np.arange(n_leaves - 1, dtype=np.int32),
-        right=right,
-    )
+def mean(**wrong):
+    return replace(MeanAndRows(loss=LogisticLoss(), others=True), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (lambda: Magnitudes(columns=0, units=1), held),
+        (lambda: e.fine_counts({0: (0.0, 1.0)}, 1), begun),
+        (mean, begun),
+        # It is asked once more where there are few rows.
+        (lambda: mean(loss=LogisticLoss(start_units=1)), begun),
+        (sums, taken),
+        (level, entered),
+        (lambda: LeafTotals(n_nodes=1, gradient_bound=1.0), entered),
+    ],
+)
+def test_questions_that_fit_are_answered(query, rows):
+    state = rows()
+    own = admitted(e.over_the_wire(query()), state)
+    assert own.evaluate(state).shape == own.shape == query().shape
+    assert own.bounds(Neighbours.ADD_REMOVE) == query().bounds(Neighbours.ADD_REMOVE)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"low": -5.0},
+        {"low": 2.0},
+        {"high": np.inf},
+        {"units": 0},
+        {"units": 2**40},
+        {"n_cells": 65},
+        {"n_cells": True},
+        {"rows": held},
+        {"rows": lambda: e.told(e.encode(REGRESSION), measured())},
+    ],
+)
+def test_ranges_that_do_not_fit_are_refused(wrong):
+    with pytest.raises(UnusableMessageError):
+        asked(**wrong)
+
+
+def test_what_parties_do_not_know_is_not_sent():
+    with pytest.raises(TypeError, match="neither asked nor told NodeTotals"):
+        sent(NodeTotals(n_nodes=1))
+    coins = replace(e.assign((Fraction(1),)), coins=RowCoins(bytes(32)))
+    assert sent(coins).coins is None
 
 
 def test_a_partition_has_as_many_leaves_as_the_kernels_have_room_for():
-    rows = b.Take(index=0).execute(dealt())
-    most = b.AskLeafSums(nodes=chain(4096), gradient_limit=1.0, hessian_share=0.1)
-    assert most.at(rows).evaluate(rows).shape == (2, 1, 4096)
+    rows = taken()
+    most = admitted(sums(e.chain(4096), 1.0), rows)
+    assert most.evaluate(rows).shape == (2, 1, 4096)
     with pytest.raises(UnusableMessageError):
-        b.AskLeafSums(nodes=chain(4097), gradient_limit=1.0, hessian_share=0.1).at(rows)
+        admitted(sums(e.chain(4097), 1.0), rows)
 
 
 @pytest.mark.parametrize("again", [lambda: dealt(), lambda: dealt_again()])
 def test_leaves_are_asked_of_rows_that_were_taken(again):
     rows = again()
-    query = b.AskLeafSums(nodes=nodes(), gradient_limit=0.5, hessian_share=0.1).at(rows)
+    query = admitted(sums(), rows)
     with pytest.raises(UnusableMessageError):
         query.evaluate(rows)
 
 
 def test_values_are_added_to_the_leaves_that_rows_are_in():
-    rows = b.Take(index=0).execute(b.AssignRows(shares=None).execute(binned()))
-    b.AskLeafSums(nodes=nodes(4), gradient_limit=0.5, hessian_share=0.1).at(rows).evaluate(rows)
+    rows = e.told(e.TAKE, e.told(e.assign(None), binned()))
+    admitted(sums(nodes(4)), rows).evaluate(rows)
     # Of a question that was meant and never answered the rows know no leaves.
-    b.AskLeafSums(nodes=nodes(1), gradient_limit=0.5, hessian_share=0.1).at(rows)
+    admitted(sums(nodes(1)), rows)
     with pytest.raises(UnusableMessageError):
-        b.Add(values=np.zeros((1, 2), dtype=np.int64)).execute(rows)
-    b.Add(values=np.zeros((1, 16), dtype=np.int64)).execute(rows)
+        e.told(AddValues(values=np.zeros((1, 2), dtype=np.int64)), rows)
+    e.told(AddValues(values=np.zeros((1, 16), dtype=np.int64)), rows)
 
 
 def test_bounds_are_those_of_the_partys_own_loss():
-    rows = b.Take(index=0).execute(dealt())
+    rows = taken()
     for limit in (0.25, 1.0):
-        ask = b.AskLeafSums(nodes=nodes(), gradient_limit=limit, hessian_share=0.1).at(rows)
-        assert ask.query.scale.gradient_reach == rows.loss.gradient_reach(limit)
-    level = b.AskLevelSums().at(entered())
-    assert level.bounds(Neighbours.ADD_REMOVE)[0].constant == 2 * 2 * 2**16
+        own = admitted(sums(limit=limit), rows)
+        assert own.scale.gradient_reach == rows.loss.gradient_reach(limit)
+    own = admitted(level(), entered())
+    assert own.bounds(Neighbours.ADD_REMOVE)[0].constant == 2 * 2 * 2**16

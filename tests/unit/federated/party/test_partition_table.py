@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpboost.federated.party.boosting_state import UnusableMessageError
-from dpboost.federated.protocol.partition_message import Nodes
+from dpboost.federated.party.admission import UnusableMessageError
+from dpboost.federated.party.partition_table import with_table, without_table
 from dpboost.trees.random_partition import PartitionGrid
 
 N_BINS = np.array([5, 63, 1, 12], dtype=np.int32)
@@ -27,7 +27,7 @@ def leaves(own, bins):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_parties_find_the_leaves_of_the_partition(features, depth, seed):
     public = partition(features, depth, seed)
-    own = Nodes.of(public).partition(N_BINS)
+    own = with_table(without_table(public), N_BINS)
     rng = np.random.default_rng(seed)
     bins = rng.integers(0, N_BINS[:, np.newaxis] + 1, size=(len(N_BINS), 2000))
     assert own.n_leaves == public.n_leaves
@@ -37,12 +37,12 @@ def test_parties_find_the_leaves_of_the_partition(features, depth, seed):
 def test_a_leaf_for_every_category():
     grid = PartitionGrid(n_bins=N_BINS, is_nominal=np.zeros(4, dtype=np.uint8))
     public = grid.by_category(3)
-    own = Nodes.of(public).partition(N_BINS)
+    own = with_table(without_table(public), N_BINS)
     bins = np.tile(np.arange(13), (4, 1))
     assert np.array_equal(leaves(own, bins), leaves(public, bins))
 
 
-GOOD = Nodes.of(partition([0, 1], 3))
+GOOD = without_table(partition([0, 1], 3))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,19 @@ GOOD = Nodes.of(partition([0, 1], 3))
         {"right": np.full_like(GOOD.right, 10**6)},
         {"left_bins": GOOD.left_bins[:, :2]},
         {"left_bins": GOOD.left_bins.astype(np.int64)},
+        {"n_leaves": GOOD.n_leaves + 1},
+        {"n_leaves": float(GOOD.n_leaves)},
+        {"n_leaves": 2**70},
     ],
 )
 def test_nodes_that_are_no_tree_are_refused(wrong):
-    GOOD.partition(N_BINS)
+    with_table(GOOD, N_BINS)
     with pytest.raises(UnusableMessageError):
-        replace(GOOD, **wrong).partition(N_BINS)
+        with_table(replace(GOOD, **wrong), N_BINS)
+
+
+def test_a_table_that_is_sent_is_not_looked_at():
+    wrong = replace(partition([0, 1], 3), steps=np.ones(1, np.int32), table=np.zeros(1, np.uint16))
+    own, good = with_table(wrong, N_BINS), with_table(GOOD, N_BINS)
+    assert np.array_equal(own.steps, good.steps)
+    assert np.array_equal(own.table, good.table)
