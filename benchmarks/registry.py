@@ -13,6 +13,7 @@ def runs() -> dict[str, Run]:
 
     They are imported when they are asked for: some need built kernels and optional packages.
     """
+    from benchmarks.attacks import ATTACKS
     from benchmarks.catalogue import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
@@ -28,6 +29,7 @@ def runs() -> dict[str, Run]:
     found = [
         *map(as_run, EXPERIMENTS.values()),
         AUDIT,
+        ATTACKS,
         *PAPER_RUNS,
         FEDERATED_ACCURACY,
         FEDERATED_TRAFFIC,

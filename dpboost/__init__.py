@@ -11,7 +11,14 @@ from dpboost import basic
 from dpboost import compat as compat
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning
-from dpboost.budgeting import Budget, BudgetWarning, EpsilonExplanation, explain_epsilon
+from dpboost.budgeting import (
+    Budget,
+    BudgetWarning,
+    EpsilonExplanation,
+    explain_epsilon,
+    plot_accuracy_vs_epsilon,
+    plot_privacy_budget,
+)
 from dpboost.callback import (
     EarlyStopException,
     early_stopping,
@@ -138,9 +145,11 @@ __all__ = [
     "explain_epsilon",
     "forecast",
     "log_evaluation",
+    "plot_accuracy_vs_epsilon",
     "plot_importance",
     "plot_interactions",
     "plot_metric",
+    "plot_privacy_budget",
     "plot_shape_compare",
     "plot_shapes",
     "plot_split_value_histogram",

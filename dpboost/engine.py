@@ -95,7 +95,7 @@ def train(
 
     Privacy
     -------
-        Spends ``epsilon`` once, 1 by default, or its fraction of a budget; see
+    Spends ``epsilon`` once, 1 by default, or its fraction of a budget; see
     ``booster.privacy_report``.
 
     Examples

@@ -24,6 +24,7 @@ TIERS = {
     "benchmarks": ("benchmarks/",),
     "fuzz": ("fuzz/",),
     "install": ("install/",),
+    "nightly": (),
 }
 # Their first test takes half a minute or more.
 NO_SMOKE = ("unit/federated/protocol/test_flower.py", "install/")

@@ -4,5 +4,13 @@ from __future__ import annotations
 
 from dpboost.budgeting.budget import Budget, BudgetWarning
 from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
+from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
 
-__all__ = ["Budget", "BudgetWarning", "EpsilonExplanation", "explain_epsilon"]
+__all__ = [
+    "Budget",
+    "BudgetWarning",
+    "EpsilonExplanation",
+    "explain_epsilon",
+    "plot_accuracy_vs_epsilon",
+    "plot_privacy_budget",
+]

@@ -1,0 +1,76 @@
+"""How the site is made: ``make -C docs html``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent)]
+
+import dpboost  # noqa: E402
+
+project = "DPBoost"
+author = copyright = "DPBoost developers"
+version = release = dpboost.__version__
+
+extensions = [
+    "outside_pages",
+    "privacy_sections",
+    "mathml",
+    "command_help",
+    "parameter_table",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.ipynb"]
+templates_path = ["_templates"]
+nitpicky = False
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+suppress_warnings = ["config.cache"]
+math_renderer = html_math_renderer = "mathml"
+
+autosummary_generate = True
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
+autodoc_default_options = {"show-inheritance": True}
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Pictures may be drawn where nobody looks; a gallery page that fails ends the build.
+warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples/gallery"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "min_reported_time": 0,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "DPBoost"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "tutorial/hospital": []}

@@ -1,0 +1,75 @@
+"""Files that an earlier version wrote are read with the meaning that they had."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from fractions import Fraction
+
+import lightgbm
+import numpy as np
+import pytest
+
+import dpboost
+from dpboost.reporting.certificate import schema as certificate_schema
+from dpboost.schema import DataDictionary
+from tests.stored.__main__ import FOLDER, schema, table
+from tests.unit.reporting.test_certificate import valid
+
+VERSIONS = sorted(path for path in FOLDER.iterdir() if path.name[0].isdigit())
+
+each = pytest.mark.parametrize("folder", VERSIONS, ids=lambda path: path.name)
+
+
+def test_there_are_stored_files():
+    assert "0.1.0" in {path.name for path in VERSIONS}
+
+
+@each
+@pytest.mark.parametrize("name", ["regressor", "classifier"])
+def test_a_model_text_predicts_the_same_doubles(folder, name):
+    X, _ = table()
+    stored = json.loads((folder / "predictions.json").read_text())[name]
+    expected = [float.fromhex(value) for value in stored]
+    for booster in (dpboost.Booster, lightgbm.Booster):
+        found = booster(model_file=str(folder / f"{name}.txt")).predict(X)
+        assert np.array_equal(found, expected)
+
+
+@each
+def test_a_report_has_its_meaning(folder):
+    stored = json.loads((folder / "report.json").read_text())
+    report = dpboost.PrivacyReport.from_dict(stored)
+    assert (report.total, report.private) == ((4.0, 1e-6), False)  # drawn from a seed
+    again = json.loads(report.to_json())
+    assert {key: again[key] for key in stored} == stored
+    text = dpboost.Booster(model_file=str(folder / "regressor.txt")).privacy_report
+    assert text.to_dict() == report.to_dict()
+
+
+@each
+def test_a_schema_and_a_dictionary_declare_the_same(folder):
+    known = dpboost.Schema.from_json(folder / "schema.json")
+    assert known == schema(label_bounds=(0, 6), max_rows=1000)
+    dictionary = DataDictionary.from_file(folder / "dictionary.csv")
+    assert (dictionary.target, dictionary.user_column) == ("level", "who")
+    found = dpboost.Schema.from_data_dictionary(folder / "dictionary.csv", max_rows=1000)
+    assert found == known
+
+
+@each
+def test_a_budget_goes_on_where_it_was(folder, tmp_path):
+    path = tmp_path / "stored.budget"
+    shutil.copy(folder / "stored.budget", path)
+    budget = dpboost.Budget.load(path)
+    assert (float(budget.epsilon), float(budget.delta), budget.table) == (2.0, 1e-6, "stored")
+    assert budget.left == {"Gaussian": Fraction(3, 4)}
+    X, y = table()
+    model = dpboost.DPBoostRegressor(schema=schema(label_bounds=(0, 6)), n_estimators=2)
+    with pytest.raises(dpboost.BudgetExceededError):
+        model.fit(X, y, budget=budget, fraction=0.8, feature_name=["share", "count", "kind"])
+
+
+@each
+def test_a_certificate_is_still_one(folder):
+    assert valid(json.loads((folder / "certificate.json").read_text()), certificate_schema())
