@@ -39,7 +39,6 @@ from dpboost.losses import (
     LogisticLoss,
     LogLinkLoss,
     Loss,
-    QuantilesLoss,
     SquaredLoss,
 )
 from dpboost.losses.softmax import MOST_CLASSES
@@ -175,7 +174,6 @@ def _sum_scale(hyper: BestParameters, facts: PublicFacts) -> SumScale:
         gradient_limit=hyper.gradient_clip,
         hessian_share=hyper.hessian_share,
         norm="l2" if facts.delta > 0 else "l1",
-        one_hessian=isinstance(facts.loss, QuantilesLoss),
     )
 
 

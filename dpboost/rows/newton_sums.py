@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.losses import Loss
+from dpboost.losses import Loss, QuantilesLoss
 from dpboost.losses.grid import GRADIENT_ONE
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
@@ -65,6 +65,7 @@ class SumScale:
             hessian_unit=loss.hessian_unit,
             hessian_share=hessian_share,
             norm=norm,
+            one_hessian=isinstance(loss, QuantilesLoss),
         )
 
     @cached_property
