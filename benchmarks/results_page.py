@@ -16,7 +16,7 @@ from benchmarks.summary import table
 
 NAME = "README.md"
 _GROUPS = (
-    ("The recipe `best` and its peers", ("best", "curve", "peers", "smoke")),
+    ("The recipe `best` and its peers", ("attacks", "best", "curve", "peers", "smoke")),
     ("The DPBoost paper", ("figure", "table")),
     ("Single trees: DP-TopDown, Friedman and Schuster", ("dp-topdown", "friedman", "trees")),
     ("Local privacy: the LPDT paper", ("lpdt",)),

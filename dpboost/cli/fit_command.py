@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", metavar="COLUMN", help="whose row it is: protects users")
     parser.add_argument("--rows-per-user", type=int, metavar="N", help="at most so many take part")
     parser.add_argument("--holdout", type=float, metavar="PART", help="part of the rows, to judge")
+    parser.add_argument("--html", metavar="FILE", help="page of the model: guarantee and shapes")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
 
 
@@ -56,17 +57,22 @@ def run(options: argparse.Namespace) -> None:
     more: dict[str, Any] = {} if users is None else {"user_ids": users.to_numpy()}
     if options.holdout is None:
         model.fit(X, labels, **more)
-        model.booster_.save_model(options.output)
-        print(model.privacy_report_)
+        _save(model, options)
         return
     budget = Budget(
         epsilon=options.epsilon, delta=options.delta, rows_per_user=options.rows_per_user
     )
     model.fit(X, labels, budget=budget, fraction=1, holdout=options.holdout, **more)
-    model.booster_.save_model(options.output)
-    print(model.privacy_report_)
+    _save(model, options)
     print()
     print(evaluate(model, budget=budget, fraction=1))
+
+
+def _save(model: Any, options: argparse.Namespace) -> None:
+    model.booster_.save_model(options.output)
+    if options.html is not None:
+        model.to_html(options.html)
+    print(model.privacy_report_)
 
 
 def _model(options: argparse.Namespace, task: str, schema: Schema) -> Any:

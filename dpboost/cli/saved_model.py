@@ -76,9 +76,12 @@ class SavedRegressor:
 
     @property
     def ensemble_(self) -> SimpleNamespace:
-        """The objective, and names of features."""
-        names = SimpleNamespace(feature_names=self.booster_.feature_name())
-        return SimpleNamespace(objective=objective_of(self.booster_), binner=names)
+        """The objective, the number of outputs, and names of features."""
+        return SimpleNamespace(
+            objective=objective_of(self.booster_),
+            n_outputs=self.booster_.num_model_per_iteration(),
+            binner=SimpleNamespace(feature_names=self.booster_.feature_name()),
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict with the model."""

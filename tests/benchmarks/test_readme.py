@@ -137,6 +137,24 @@ def test_several_classes_are_what_was_measured():
             assert cell == f"{statistics.fmean(found):.3f}", (line[0], column)
 
 
+ATTACKS = ROOT / "docs" / "explanation" / "attacks.md"
+
+
+def test_the_attacks_won_what_was_measured():
+    rows = read(RESULTS / "attacks.csv").measured()
+    for part, (head, _, *lines) in zip(("membership", "attribute"), tables(ATTACKS), strict=True):
+        assert len(lines) == 4
+        for line in lines:
+            name, _, epsilon = line[0].partition(", epsilon ")
+            own = {"method": name.strip("`"), "epsilon": float(epsilon) if epsilon else None}
+            for kind, cell in zip(head[1:3], line[1:3], strict=True):
+                found = values(rows, part=part, data=kind, measure="advantage", **own)
+                assert cell == with_error(found, digits=3)
+            if part == "membership" and epsilon:
+                bounds = values(rows, measure="bound of the advantage", data=head[1], **own)
+                assert line[3] == f"{max(bounds):.3f}"
+
+
 def test_the_readme_is_short():
     text = re.sub(r"```.*?```", "", README.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(text.split()) <= 900

@@ -97,8 +97,10 @@ def test_parquet_gives_the_same_kind_of_model(folder):
 
 
 def test_a_holdout_is_judged_under_the_same_budget(folder, capsys):
-    code, _ = fit(folder, "--holdout", "0.3")
+    page = folder / "model.html"
+    code, _ = fit(folder, "--holdout", "0.3", "--html", str(page))
     assert code == 0
+    assert "<svg" in page.read_text()
     assert "auc" in capsys.readouterr().out
 
 
