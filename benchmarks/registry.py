@@ -17,6 +17,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.catalogue import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
+    from benchmarks.federated.chaos import FEDERATED_CHAOS
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
@@ -33,6 +34,7 @@ def runs() -> dict[str, Run]:
         *PAPER_RUNS,
         FEDERATED_ACCURACY,
         FEDERATED_TRAFFIC,
+        FEDERATED_CHAOS,
         *CLUSTER_RUNS,
         *TIMED_RUNS,
         LABELS,

@@ -11,14 +11,17 @@ from types import ModuleType
 import dpboost
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import (
+    coordinate_command,
     evaluate_command,
     fit_command,
     forecast_command,
     parity_command,
+    party_command,
     predict_command,
     report_command,
     schema_command,
 )
+from dpboost.federated.protocol.transport import PartyLostError, RefusedError
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from dpboost.privacy.ledger import BudgetExceededError
 
@@ -31,6 +34,8 @@ COMMANDS: dict[str, ModuleType] = {
     "report": report_command,
     "evaluate": evaluate_command,
     "parity": parity_command,
+    "party": party_command,
+    "coordinate": coordinate_command,
 }
 
 #: What a user can mend; anything else is a fault of the library and shows its traceback.
@@ -49,6 +54,8 @@ Before and after it:
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
 
+Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".
+
 "dpboost parity" tells what becomes of LightGBM's parameters and functions; "dpboost audit" checks
 the guarantee of the installed version.
 """
@@ -66,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0 after success, 1 where an audit refutes a claim, 2 for arguments and files that are
-        refused; nothing was drawn or charged then.
+        refused; nothing was drawn or charged then. 3 where a party is lost or refuses: what was
+        charged stays charged, and the same command goes on once the party is there again.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["audit"]:
@@ -82,6 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except REFUSALS as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
         return 2
+    except (PartyLostError, RefusedError) as error:
+        print(f"dpboost {options.command}: {error}", file=sys.stderr)
+        return 3
     return 0
 
 

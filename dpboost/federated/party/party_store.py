@@ -1,14 +1,15 @@
-"""A party on its holder's disk, for engines that start a process for every message."""
+"""A party on its holder's disk, so that another process goes on where one was stopped."""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.validation import refuse
 from dpboost.data.table import Table
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
@@ -61,6 +62,37 @@ class PartyStore:
             self._save(party)
         return reply
 
+    @contextmanager
+    def attached(self, party: Party) -> Iterator[Callable[[bytes], bytes]]:
+        """Hold the folder for a process that answers many messages.
+
+        Parameters
+        ----------
+        party : Party
+            Fresh, with the same rows and agreement as ever.
+
+        Yields
+        ------
+        callable
+            Takes a message and returns the reply, as `answer`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If another process holds the folder.
+        """
+        with self._locked(wait=False):
+            state = self._load(party)
+            if state is not None:
+                party.resume(state)
+
+            def receive(message: bytes) -> bytes:
+                reply = party.receive(message)
+                self._save(party)
+                return reply
+
+            yield receive
+
     def _load(self, party: Party) -> dict[str, Any] | None:
         path = self._folder / _STATE
         if not path.exists():
@@ -86,7 +118,7 @@ class PartyStore:
                 os.close(folder)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, *, wait: bool = True) -> Iterator[None]:
         """Let one process at a time be the party: a message may come again while it is handled."""
         with (self._folder / "lock").open("w") as file:
             try:
@@ -94,7 +126,11 @@ class PartyStore:
             except ImportError:  # only there on Unix
                 yield
                 return
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                must = "a folder that no other process holds"
+                raise refuse("folder", "PartyStore", must, str(self._folder)) from None
             yield
 
 

@@ -14,6 +14,7 @@ from dpboost._utils.validation import check_integer
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.journal import JournalChannel
 from dpboost.federated.protocol.transport import Channel, PartyLostError, RefusedError
 from dpboost.federated.secagg.dropout_recovery import (
     Endorsed,
@@ -43,7 +44,7 @@ class Coordinator:
     agreement : Agreement
         The terms.
     channel : Channel
-        Reaches the parties.
+        Reaches the parties. A `JournalChannel` goes on with the session of an earlier process.
     resends : int, default=2
         How often a message is sent again, with the same bytes, before a party counts as lost.
     max_message_bytes : int, default=64 MiB
@@ -92,6 +93,8 @@ class Coordinator:
         self._resends = resends
         self._ledger = agreement.ledger()
         self._session = secrets.token_bytes(16)
+        if isinstance(channel, JournalChannel):
+            self._session = channel.session
         self._number = 0
         self._attempt = 0
         self._orders: list[Any] = []

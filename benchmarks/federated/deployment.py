@@ -1,0 +1,200 @@
+"""Three parties and a coordinator as processes of this machine, started by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.certificates import write_certificates
+from dpboost.cli.configuration import read_configuration
+from dpboost.cli.party_command import party_of
+from dpboost.federated import FederatedBoostingClassifier, Identity
+from dpboost.federated.party.party_store import PartyStore
+
+N_PARTIES = 3
+SIZES = (300, 500, 200)
+N_FEATURES = 3
+NOISE_SEED = 11
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Deployment:
+    """Files of a fit, and its processes.
+
+    Parameters
+    ----------
+    folder : Path
+        New; everything is written there.
+    n_trees : int
+    """
+
+    def __init__(self, folder: Path, n_trees: int) -> None:
+        self.folder = folder
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        folder.mkdir(parents=True)
+        names = [f"party{index}" for index in range(N_PARTIES)]
+        write_certificates(folder, [*names, "coordinator"])
+        identities = [Identity() for _ in names]
+        features = [f"x{column}" for column in range(N_FEATURES)]
+        terms = FederatedBoostingClassifier(
+            epsilon=4.0,
+            delta=1e-6,
+            schema={"bounds": dict.fromkeys(features, (0, 1)), "classes": ["no", "yes"]},
+            n_estimators=n_trees,
+            random_state=0,
+            noise_seed=NOISE_SEED,
+        ).agreement(N_PARTIES, features, [each.public for each in identities])
+        (folder / "agreement.json").write_text(terms.to_json(), "utf-8")
+        rng = np.random.default_rng(0)
+        ports = _free_ports(N_PARTIES)
+        for index, name in enumerate(names):
+            (folder / f"identity{index}").write_bytes(identities[index].secret)
+            X = rng.uniform(size=(SIZES[index], N_FEATURES))
+            y = np.where(X[:, 0] + rng.normal(0, 0.2, len(X)) > 0.5, "yes", "no")
+            rows = [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
+            (folder / f"rows{index}.csv").write_text("\n".join([",".join([*features, "y"]), *rows]))
+            self._write(
+                name,
+                {
+                    "party": index,
+                    "agreement": "agreement.json",
+                    "data": f"rows{index}.csv",
+                    "target": "y",
+                    "folder": f"state{index}",
+                    "identity": f"identity{index}",
+                    "listen": f"127.0.0.1:{ports[index]}",
+                    "certificate": f"{name}.pem",
+                    "key": f"{name}.key",
+                    "authority": "authority.pem",
+                },
+            )
+        self._write(
+            "coordinator",
+            {
+                "agreement": "agreement.json",
+                "parties": [f"127.0.0.1:{port}" for port in ports],
+                "journal": "session.journal",
+                "certificate": "coordinator.pem",
+                "key": "coordinator.key",
+                "authority": "authority.pem",
+                "timeout": 120,
+            },
+        )
+        self.names = (*names, "coordinator")
+
+    def start(self, name: str) -> None:
+        """Start a process, or start it again."""
+        config = str(self.folder / f"{name}.json")
+        command = ["party", "--config", config]
+        if name == "coordinator":
+            command = ["coordinate", "--config", config, "-o", str(self.folder / "model.txt")]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, "-m", "dpboost", *command],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            )
+
+    def kill(self, name: str) -> bool:
+        """Kill a process at once (SIGKILL); say whether it was still running."""
+        process = self._processes[name]
+        if process.poll() is not None:
+            return False
+        process.kill()
+        process.wait()
+        return True
+
+    def code(self, name: str, *, seconds: float | None = None) -> int | None:
+        """Return the exit code of a process; nothing while it runs, for so long at most."""
+        try:
+            return self._processes[name].wait(seconds or 0.001)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def stop(self) -> None:
+        """Kill whatever is left."""
+        for name in self._processes:
+            self.kill(name)
+
+    def train(self, seconds: float = 600.0) -> None:
+        """Start everything and wait for the model.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        """
+        for name in self.names:
+            self.start(name)
+        if self.code("coordinator", seconds=seconds) != 0:
+            raise RuntimeError(self.log("coordinator"))
+
+    @property
+    def model(self) -> str:
+        """The model text."""
+        return (self.folder / "model.txt").read_text("utf-8")
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges in the coordinator's journal."""
+        path = self.folder / "session.journal"
+        return max(path.read_bytes().count(b"\n") - 1, 0) if path.exists() else 0
+
+    def log(self, name: str) -> str:
+        """Return what a process has printed."""
+        return (self.folder / f"{name}.log").read_text("utf-8")
+
+    def charged(self) -> list[Fraction | float]:
+        """Return the total of each party's own records, which are on its disk."""
+        found = []
+        for index in range(N_PARTIES):
+            paths = ("agreement", "data", "folder", "identity")
+            names = json.loads((self.folder / f"party{index}.json").read_text())
+            settings = read_configuration(
+                str(self.folder / f"party{index}.json"),
+                needed=tuple(names),
+                optional=(),
+                paths=paths,
+            )
+            party = party_of(settings)
+            with PartyStore(settings["folder"]).attached(party):
+                found.append(party.ledger.root.total)
+        return found
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> None:
+        (self.folder / f"{name}.json").write_text(json.dumps(content), "utf-8")
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    """Wait until a condition holds.
+
+    Raises
+    ------
+    TimeoutError
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.01)
+
+
+def _free_ports(n: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(n)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports

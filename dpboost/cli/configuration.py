@@ -1,0 +1,53 @@
+"""Configuration files of commands: one JSON object, paths relative to the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpboost._utils.validation import InvalidParameterError
+
+
+def read_configuration(
+    path: str, *, needed: Sequence[str], optional: Sequence[str], paths: Sequence[str]
+) -> dict[str, Any]:
+    """Read a configuration.
+
+    Parameters
+    ----------
+    path : str
+        A JSON file with one object.
+    needed, optional : sequence of str
+        Names that it must and may have.
+    paths : sequence of str
+        Names of paths, which are relative to the folder of the file.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InvalidParameterError
+        For another form, and for names that are missing or unknown.
+    """
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidParameterError(f"The file {path!r} must hold one JSON object.")
+    missing = [name for name in needed if name not in found]
+    unknown = sorted(set(found) - {*needed, *optional})
+    if missing or unknown:
+        said = [f"lacks {', '.join(missing)}"] if missing else []
+        said += [f"has unknown names {', '.join(unknown)}"] if unknown else []
+        raise InvalidParameterError(
+            f"The configuration {path!r} {' and '.join(said)}. It takes "
+            f"{', '.join((*needed, *optional))}."
+        )
+    folder = Path(path).absolute().parent
+    own = {name: str(folder / str(found[name])) for name in paths if found.get(name) is not None}
+    return {**found, **own}
