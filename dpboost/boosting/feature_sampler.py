@@ -115,6 +115,8 @@ class FeatureQueue:
         that it is in, each as likely, and the others from that group with the chances of a list.
     paired : ndarray of shape (n_features,), bool, optional
         Features whose partitions have one other at most, and come into no other.
+    alone : bool, default=False
+        Whether their partitions have no other at all.
     fraction : float, default=1.0
         Part of the features, drawn anew each time, from which the next ones are taken.
     factors : sequence of float, optional
@@ -133,6 +135,7 @@ class FeatureQueue:
         *,
         groups: tuple[tuple[int, ...], ...] | None = None,
         paired: NDArray[np.bool_] | None = None,
+        alone: bool = False,
         fraction: float = 1.0,
         factors: Sequence[float] | None = None,
     ) -> None:
@@ -140,6 +143,7 @@ class FeatureQueue:
         self._public = public
         self._groups = groups
         self._paired = paired
+        self._alone = alone
         self._fraction = fraction
         self._factors = None if factors is None else np.array(factors, dtype=np.float64)
         self._allowed = np.arange(n_features)
@@ -230,7 +234,7 @@ class FeatureQueue:
             group = np.array(self._groups[own[int(self._public.integers(len(own)))]])
         rest = group[(group != first) & np.isin(group, allowed)]
         if self._paired is not None and self._paired[first]:
-            k = min(k, 2)
+            k = 1 if self._alone else min(k, 2)
         elif self._paired is not None:
             rest = rest[~self._paired[rest]]
         n_more = min(k - 1, len(rest))

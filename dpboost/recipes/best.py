@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.partition_learner import PartitionLearner
+from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.boosting.refit_learner import RefitLearner, partitions_of
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
 from dpboost.growing.leaf_rules import LeafRules
@@ -314,6 +314,8 @@ def build(setting: Setting) -> BoostingLoop:
             setting.public,
             groups=constraints.groups,
             paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
+            # Of few rows, what such a feature does together with another is mostly noise.
+            alone=facts.n_rows * facts.epsilon < ROWS_TO_TRUST,
             fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
             factors=factors,
         ),
@@ -332,7 +334,9 @@ def build(setting: Setting) -> BoostingLoop:
         n_rounds=hyper.n_estimators,
         schedule=_schedule(hyper),
         learner=learner,
-        finish=PooledShapes.of(constraints.monotone, binner),
+        finish=PooledShapes.of(
+            constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
+        ),
     )
 
 

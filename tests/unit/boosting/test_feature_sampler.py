@@ -143,6 +143,14 @@ def test_some_features_meet_one_other_at_most():
     assert len(constrained(paired=(1, 4)).take(1)) == 1
 
 
+def test_a_feature_may_be_alone_in_its_partitions():
+    flags = np.isin(np.arange(6), (1, 4))
+    waiting = FeatureQueue(6, PLAIN, np.random.default_rng(0), paired=flags, alone=True)
+    for taken in (waiting.take(3).tolist() for _ in range(60)):
+        assert len(taken) == (1 if taken[0] in (1, 4) else 3)
+        assert len(taken) == 1 or not {1, 4} & set(taken)
+
+
 def test_pairs_are_of_one_group():
     waiting = constrained(((0, 1, 2), (3, 4), (5,)), paired=(1, 5))
     for _ in range(200):

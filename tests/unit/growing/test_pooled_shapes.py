@@ -65,7 +65,7 @@ def in_order(trees, direction):
 
 
 def pooled(direction):
-    return PooledShapes(direction=np.array(direction, np.int8), binner=BINNER)
+    return PooledShapes(direction=np.array(direction, np.int8), binner=BINNER, weight_stddev=0.0)
 
 
 def test_adjacent_blocks_are_pooled_as_elsewhere():
