@@ -40,7 +40,7 @@ SCHEMA = Schema(bounds=dict.fromkeys(range(N_FEATURES), (0.0, 1.0)), classes=[0,
 MODELS: dict[str, Callable[[], Any]] = {
     "best, delta 1e-5": lambda: DPBoostClassifier(epsilon=1.0, delta=1e-5, schema=SCHEMA, n_jobs=1),
     "dpboost, pure": lambda: DPBoostClassifier(
-        recipe="dpboost", epsilon=1.0, delta=0, schema=SCHEMA, n_jobs=1
+        recipe="dpboost", preset="paper", epsilon=1.0, delta=0, schema=SCHEMA, n_jobs=1
     ),
     "single tree": lambda: DPTreeClassifier(epsilon=1.0, schema=SCHEMA, n_jobs=1),
 }

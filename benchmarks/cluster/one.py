@@ -234,6 +234,7 @@ def _fit_private(run: Run, client: Any, X: Any, y: Any, watcher: Watcher) -> dic
     schema = {"bounds": dict.fromkeys(range(run.features), (-1, 1)), "label_bounds": (-2.5, 2.5)}
     model = DaskDPBoostRegressor(
         recipe=run.method,
+        preset="paper" if run.method == "dpboost" else None,
         schema=schema,
         n_estimators=run.rounds,
         random_state=0,

@@ -45,6 +45,7 @@ def answer(
             epsilon=settings["epsilon"],
             delta=settings["delta"],
             recipe=settings["recipe"],
+            preset="paper" if settings["recipe"] == "dpboost" else None,
             neighbours=settings["neighbours"],
             schema=schema,
             n_jobs=1,

@@ -56,8 +56,9 @@ def page(figures: Sequence[Figure]) -> list[str]:
     return [
         "## Seconds of a fit of Adult",
         "",
-        "Each library with its own defaults, `n_jobs` left out and `n_jobs=1`; medians. Every fit "
-        "is the second one of a process of its own, in turn. The busy processes are endless loops.",
+        "Each library with its own defaults (`dpboost`: those of its paper), `n_jobs` left out and "
+        "`n_jobs=1`; medians. Every fit is the second one of a process of its own, in turn. The "
+        "busy processes are endless loops.",
         "",
         *table(header, lines),
     ]

@@ -12,6 +12,8 @@ from dpboost.audit.disjoint_scopes import CHECK as DISJOINT
 from dpboost.audit.disjoint_scopes import disjoint_scopes
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.output_distributions import CallLoss, call_loss
+from dpboost.audit.public_numbers import CHECK as PUBLIC_NUMBERS
+from dpboost.audit.public_numbers import first_difference
 from dpboost.audit.transcript import DivergenceError, Line, Recorder, Transcript, Violation
 from dpboost.privacy.ledger import Ledger, Scope
 from dpboost.privacy.randomness import Entropy
@@ -166,6 +168,7 @@ def replay_pair(
             weigh(run, other, ledger, violations) for run, other in zip(runs, others, strict=True)
         ]
         violations += compare_runs(seen, other_seen, error, other_error) if compare_visible else []
+        violations += compare_public_calls(first.transcript, second.transcript)
     for run, part in zip(runs, parts, strict=True):
         assert run.ledger is not None
         violations += _check_scopes(part, run.ledger, group)
@@ -301,6 +304,15 @@ def _over(check: str, where: str, measured: float, allowed: float) -> Violation:
 
 def _scopes(scope: Scope) -> list[Scope]:
     return [scope, *(inner for child in scope.children.values() for inner in _scopes(child))]
+
+
+def compare_public_calls(first: Transcript, second: Transcript) -> list[Violation]:
+    """Compare what public functions were handed, whether or not it shows in the end."""
+    where = first_difference(first.public_calls, second.public_calls)
+    if where is None:
+        return []
+    message = "handed other numbers on the other table"
+    return [Violation(check=PUBLIC_NUMBERS, where=where, message=message)]
 
 
 def compare_runs(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.entry_matching import Alignment, align
+from dpboost.audit.public_numbers import Call, listening
 from dpboost.budgeting.budget import Budget, Claim
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy import mechanisms
@@ -148,6 +149,8 @@ class Transcript:
         All of them, in the order in which they were opened.
     children : list of Transcript
         Of further ledgers, where a run opens several.
+    public_calls : list of (str, int)
+        What public functions were handed.
     """
 
     ids: NDArray[np.int64]
@@ -157,6 +160,7 @@ class Transcript:
     ledger: Ledger | None = None
     ledgers: list[Ledger] = field(default_factory=list)
     children: list[Transcript] = field(default_factory=list)
+    public_calls: list[Call] = field(default_factory=list)
 
 
 class _AlignedCoins(RowCoins):
@@ -316,6 +320,7 @@ class Recorder:
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
+            self.transcript.public_calls = stack.enter_context(listening())
             yield self.transcript
 
     def attach(self, ledger: Ledger) -> Ledger:

@@ -65,6 +65,8 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
             lone_row(recipe, neighbours, 0, delta=DELTA), name="lone row, Gaussian counts"
         )
     if recipe == "diffp_c45":
+        lone = lone_row(recipe, neighbours, 0)
+        yield replace(lone, name="lone row, pruned", settings={**lone.settings, "prune": True})
         for level in range(_DEPTH):
             yield numeric_row(neighbours, level)
     for witness in witnesses("binary", neighbours):
@@ -75,6 +77,8 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
 def _other_criteria(recipe: str) -> tuple[str, ...]:
     if recipe == "best":
         return ("max", "entropy", "root_gini")
+    if recipe == "diffp_c45":
+        return ("max", "entropy")
     if recipe in ("noisy_counts", "histograms", "histograms_saving"):
         # Nothing is released that depends on the criterion.
         return ()

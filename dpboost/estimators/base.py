@@ -47,6 +47,7 @@ from dpboost.training.request import FitRequest
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
 # same name with an underscore after ``fit``.
 DECIDED_BY_RECIPE = (
+    "preset",
     "learning_rate",
     "max_depth",
     "reg_lambda",

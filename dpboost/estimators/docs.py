@@ -12,6 +12,9 @@ PARAMETERS = """    Parameters
         ``seq`` spend none of it on training; stability histograms (see ``assume_public``) do.
     recipe : {"best", "dpboost", "para", "seq"}, default="best"
         Algorithm: the most accurate one, DPBoost, or one of the two baselines of its paper.
+    preset : {"paper"}, default=None
+        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
+        the place of the recipe's own rule (``dpboost``; the two baselines have no other values).
     schema : Schema, dict, JSON text or path, default=None
         Public knowledge: bounds, categories, classes, label bounds. What is not declared is
         assumed public or learned with a tenth of the budget.
@@ -145,8 +148,8 @@ ATTRIBUTES = """    Attributes
         The released trees, for prediction without LightGBM.
     schema_ : Schema
         The public knowledge used: declared, assumed and learned.
-    n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, trees_per_ensemble_, \
-selection_
+    preset_, n_estimators_, learning_rate_, max_depth_, reg_lambda_, max_bin_, \
+trees_per_ensemble_, selection_
         The values used.
 
     Privacy

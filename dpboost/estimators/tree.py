@@ -224,6 +224,10 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         (``dpboost.federated.FederatedTreeClassifier``). A
         ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
         ``examples/12_own_recipe.py``.
+    preset : {"paper"}, default=None
+        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
+        the place of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees
+        have no other values).
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
@@ -298,7 +302,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
-    max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
+    preset_, max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
 target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         The values used; None where they have no meaning for the recipe.
 
@@ -329,6 +333,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         epsilon: float = 1.0,
         delta: float = 0.0,
         recipe: str = "best",
+        preset: str | None = None,
         max_depth: int | None = None,
         criterion: str | None = None,
         schema: Any = None,
@@ -354,6 +359,7 @@ target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
         self.epsilon = epsilon
         self.delta = delta
         self.recipe = recipe
+        self.preset = preset
         self.max_depth = max_depth
         self.criterion = criterion
         self.schema = schema

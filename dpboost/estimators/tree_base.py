@@ -23,6 +23,7 @@ from dpboost.trees.exported_tree import ReleasedTree
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
 # same name with an underscore after ``fit``.
 DECIDED_BY_RECIPE = (
+    "preset",
     "max_depth",
     "criterion",
     "max_bin",

@@ -39,7 +39,7 @@ _DOCUMENTATION = """    Parameters
     colluding : int, default=1
         Parties that may show one another and the coordinator all they know: the guarantee for the
         rows of the rest holds against them. 1 is a party on its own; the noise grows with it.
-    n_estimators, learning_rate, max_depth, reg_lambda, max_bin, trees_per_ensemble, \
+    preset, n_estimators, learning_rate, max_depth, reg_lambda, max_bin, trees_per_ensemble, \
 features_per_tree, gradient_clip, step_prior, hessian_share, max_interaction, \
 monotone_constraints, interaction_constraints : optional
         As of the estimators for one table; None means the rule of the recipe. Only recipe ``best``
@@ -80,6 +80,7 @@ class _FederatedEstimator(BaseEstimator):
         schema: Any = None,
         neighbours: str = "add_remove",
         colluding: int = 1,
+        preset: str | None = None,
         n_estimators: int | None = None,
         learning_rate: float | None = None,
         max_depth: int | None = None,

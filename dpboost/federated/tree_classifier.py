@@ -28,7 +28,7 @@ from dpboost.trees.constraints import Constraints
 __all__ = ["FederatedTreeClassifier"]
 
 # Decided by recipes that need a trusted holder of all rows.
-_CENTRAL_ALONE = ("threshold_draws",)
+_CENTRAL_ALONE = ("preset", "threshold_draws")
 _DECIDED = tuple(name for name in DECIDED_BY_RECIPE if name not in _CENTRAL_ALONE)
 
 

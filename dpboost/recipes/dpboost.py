@@ -12,6 +12,11 @@ Deviations, each of which makes the stated guarantee true or tighter:
 * the ``replace`` relation doubles every constant;
 * logistic loss uses the constant 1/4 that bounds its hessian, so that gains and leaves have
   the bounded sensitivity that real hessians would not give.
+
+What the user leaves open follows a rule of public numbers: one ensemble of a few shallow trees,
+and a regularisation so large that the noise of a leaf is a tenth of what its rows can say. With the
+values of the paper's experiments, which ``preset="paper"`` brings back, that noise is larger than
+any leaf at the budgets that people use.
 """
 
 from __future__ import annotations
@@ -36,8 +41,18 @@ from dpboost.privacy.budget import PREPARATION_SHARE, split_tree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import constants
 from dpboost.recipes.parameters import BoostingParameters, Given
-from dpboost.recipes.recipe import Recipe, Setting, Terms
+from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
+
+#: What the recipe sets itself: trees, their depth, and the shrinkage, which deals the rows too.
+N_TREES, DEPTH, LEARNING_RATE = 20, 3, 0.2
+
+#: Regularisation times epsilon. A leaf's noise then has a deviation of about a tenth of the
+#: gradient's bound, whatever the budget.
+LAMBDA_TIMES_EPSILON = 30.0
+
+#: The least regularisation, where the budget buys leaves without such noise, and the largest.
+LEAST_LAMBDA, LARGEST_LAMBDA = 0.1, 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +71,7 @@ class SplitParameters(BoostingParameters):
 class DPBoostParameters(SplitParameters):
     """What DPBoost works with."""
 
+    preset: str | None = None
     trees_per_ensemble: int = 50
 
 
@@ -203,11 +219,13 @@ def gradient_recipe(
     parameters: type[SplitParameters],
     build: Callable[[Setting], BoostingLoop],
     n_ensembles: Callable[[Any], int],
+    without_facts: Callable[[Given], SplitParameters],
+    defaults: Callable[[PublicFacts], SplitParameters],
 ) -> Recipe:
     """Return DPBoost or one of its baselines, which differ in how trees share rows."""
 
     def least_epsilon(given: Given, terms: Terms) -> float:
-        hyper = replace(parameters(), **given)
+        hyper = without_facts(given)
         return least_budget(hyper, n_ensembles(hyper), terms.task, terms.neighbours)
 
     def useful_budget(hyper: SplitParameters, loss: Loss, neighbours: Neighbours) -> float:
@@ -218,12 +236,62 @@ def gradient_recipe(
         parameters=parameters,
         max_bin=255,
         accountant=pure_accountant,
-        defaults=lambda facts: parameters(),
+        defaults=defaults,
         build=build,
         least_epsilon=least_epsilon,
         useful_budget=useful_budget,
+        without_facts=without_facts,
         n_ensembles=n_ensembles,
     )
 
 
-DPBOOST = gradient_recipe("dpboost", DPBoostParameters, build, n_ensembles_of)
+def baseline(
+    name: str, build: Callable[[Setting], BoostingLoop], n_ensembles: Callable[[Any], int]
+) -> Recipe:
+    """Return a baseline of the paper, at the values of its experiments."""
+
+    def of_paper(given: Given) -> SplitParameters:
+        return replace(SplitParameters(), **given)
+
+    return gradient_recipe(
+        name,
+        SplitParameters,
+        build,
+        n_ensembles,
+        without_facts=of_paper,
+        defaults=lambda facts: of_paper(facts.given),
+    )
+
+
+def own_values(given: Given) -> DPBoostParameters:
+    """Return what the user has set and the recipe's values, of which the least regularisation."""
+    if "preset" in given:
+        return replace(DPBoostParameters(), **given)
+    n_trees: int = given.get("n_estimators", N_TREES)
+    own = DPBoostParameters(
+        n_estimators=n_trees,
+        learning_rate=LEARNING_RATE,
+        max_depth=DEPTH,
+        reg_lambda=LEAST_LAMBDA,
+        trees_per_ensemble=n_trees,
+    )
+    return replace(own, **given)
+
+
+def own_defaults(facts: PublicFacts) -> DPBoostParameters:
+    """Return the recipe's values, or those of the paper where the user asks for them."""
+    own = own_values(facts.given)
+    if own.preset is not None:
+        return own
+    strength = LAMBDA_TIMES_EPSILON * facts.neighbours.rows / facts.epsilon
+    return replace(own, reg_lambda=min(max(LEAST_LAMBDA, strength), LARGEST_LAMBDA))
+
+
+DPBOOST = gradient_recipe(
+    "dpboost",
+    DPBoostParameters,
+    build,
+    n_ensembles_of,
+    without_facts=own_values,
+    defaults=own_defaults,
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import HalfOfTheUnused, bagged
-from dpboost.recipes.dpboost import SplitParameters, gradient_boosting, gradient_recipe
+from dpboost.recipes.dpboost import baseline, gradient_boosting
 from dpboost.recipes.recipe import Setting
 
 
@@ -19,4 +19,4 @@ def build(setting: Setting) -> BoostingLoop:
     return gradient_boosting(setting, schedule=schedule, clip_decay=0.0)
 
 
-PARA = gradient_recipe("para", SplitParameters, build, lambda hyper: 1)
+PARA = baseline("para", build, lambda hyper: 1)

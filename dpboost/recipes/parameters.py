@@ -79,8 +79,12 @@ def _choice(*names: str) -> Callable[[str, str, Any], Any]:
     return partial(check_choice, choices=names)
 
 
+#: The settings of a paper's experiments, by the name that asks for them.
+PAPER = "paper"
+
 #: Checks by parameter, in the order in which reports list the values.
 DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
+    "preset": _choice(PAPER),
     "n_estimators": _whole(1, 100_000),
     "learning_rate": _real(0.0, 1.0, low_open=True),
     "max_depth": _whole(0, 12),

@@ -173,6 +173,10 @@ class Recipe:
     useful_budget : callable, optional
         ``useful_budget(hyper, loss, neighbours)``: the training budget below which the noise of a
         leaf is larger than all that a leaf can say, however many rows there are; a fit then warns.
+    without_facts : callable, optional
+        ``without_facts(given)``: what ``defaults`` begins with before anything is released, with
+        what the user has set. Values that divide the budget stay as they are there. Where a
+        recipe of boosting needs exact sums.
     n_ensembles : callable, optional
         ``n_ensembles(hyper)``: ensembles in sequence, among which the budget is divided.
     most_classes : int, default=2
@@ -202,6 +206,7 @@ class Recipe:
     bins_share: Callable[[float], float] | None = None
     planned: Callable[[PublicFacts], tuple[Noise, Sensitivity, int]] | None = None
     useful_budget: Callable[[Any, Loss, Neighbours], float] | None = None
+    without_facts: Callable[[Given], Parameters] | None = None
     n_ensembles: Callable[[Any], int] = _one_ensemble
     most_classes: int = 2
     objectives: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.schedule import Sequential, bagged
-from dpboost.recipes.dpboost import SplitParameters, gradient_boosting, gradient_recipe
+from dpboost.recipes.dpboost import baseline, gradient_boosting
 from dpboost.recipes.recipe import Setting
 
 
@@ -19,4 +19,4 @@ def build(setting: Setting) -> BoostingLoop:
     return gradient_boosting(setting, schedule=schedule, clip_decay=0.0)
 
 
-SEQ = gradient_recipe("seq", SplitParameters, build, lambda hyper: hyper.n_estimators)
+SEQ = baseline("seq", build, lambda hyper: hyper.n_estimators)

@@ -560,7 +560,7 @@ TREE_MUTATIONS = [
         name="pruning by exact counts",
         recipe="diffp_c45",
         patches=pruned_by_exact_counts,
-        witness=LONE,
+        witness="lone row, pruned",
         check="visible output",
     ),
     TreeMutation(

@@ -143,12 +143,14 @@ def test_values_the_recipe_decides_appear_after_fit(estimator, load):
     X, y, schema = load()
     model = estimator(recipe="dpboost", schema=schema, n_jobs=1).fit(X, y)
     assert model.n_estimators is None
-    assert model.n_estimators_ == 50
-    assert model.learning_rate_ == 0.1
-    assert model.max_depth_ == 6
-    assert model.reg_lambda_ == 0.1
-    assert model.trees_per_ensemble_ == 50
-    assert model.booster_.num_trees() == 50
+    assert model.n_estimators_ == 20
+    assert model.learning_rate_ == 0.2
+    assert model.max_depth_ == 3
+    assert model.reg_lambda_ == 30
+    assert model.trees_per_ensemble_ == 20
+    assert model.booster_.num_trees() == 20
+    paper = estimator(recipe="dpboost", preset="paper", schema=schema, n_jobs=1).fit(X, y)
+    assert (paper.n_estimators_, paper.max_depth_, paper.reg_lambda_) == (50, 6, 0.1)
     chosen = estimator(schema=schema, learning_rate=0.5, **FAST).fit(X, y)
     assert chosen.learning_rate_ == 0.5
     assert chosen.max_depth_ == 3

@@ -197,13 +197,17 @@ def privacy_curves(name: str, repeat: int, size: Size) -> Iterator[Result]:
     """Figure 2: accuracy against alpha, for rows that are divided evenly and unevenly."""
     table = load(name)
     own = {**table.settings, "schema": table.schema}
+    # The recipes of data holders have the values of the paper and no other ones.
+    pooled_counts = {name: value for name, value in own.items() if name != "preset"}
     train, test = table.parts(repeat)
     bare = accuracy(train, test, epsilon=INFINITE, **own)
     for alpha in size.alphas:
         pooled = {
             SINGLE: accuracy(train, test, epsilon=alpha, **own),
-            BY_SPLIT: accuracy(train, test, epsilon=alpha, **{**own, "recipe": AS_PRINTED}),
-            PRINTED: accuracy(train, test, epsilon=alpha, **{**own, "recipe": LITERAL}),
+            BY_SPLIT: accuracy(
+                train, test, epsilon=alpha, **{**pooled_counts, "recipe": AS_PRINTED}
+            ),
+            PRINTED: accuracy(train, test, epsilon=alpha, **{**pooled_counts, "recipe": LITERAL}),
             BARE: bare,
         }
         for split, parts in (("even", EVEN), ("uneven", UNEVEN)):

@@ -99,6 +99,7 @@ class Table:
         """The setting of the paper's experiments."""
         return {
             "recipe": "dp_topdown",
+            "preset": "paper",
             "max_bin": _THRESHOLDS[self.name] + 1,
             "schema": self.schema,
         }

@@ -311,6 +311,7 @@ def _private(
     name = method.settings["recipe"]
     settings |= {"delta": 0, "n_estimators": n_trees, "max_bin": data.set.max_bin, **PAPER}
     if name not in ("seq", "para"):
+        settings["preset"] = "paper"
         settings["trees_per_ensemble"] = min(trees_per_ensemble, n_trees)
     return kind(recipe=RECIPES.get(name, name), **settings)
 

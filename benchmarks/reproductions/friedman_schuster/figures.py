@@ -185,8 +185,9 @@ def _c45_methods(n_rows: int, **more: Any) -> Methods:
     paper = with_the_papers_constants(ours.DIFFP_C45, n_rows)
     methods: Methods = {}
     for name, criterion in SCORES.items():
-        methods[name] = {"recipe": "diffp_c45", "criterion": criterion}
-        draws = {"criterion": criterion, "threshold_draws": "per_feature"}
+        own = {"preset": "paper", "criterion": criterion}
+        draws = {**own, "threshold_draws": "per_feature"}
+        methods[name] = {"recipe": "diffp_c45", **own}
         methods[f"{name}{DRAWS}"] = {"recipe": "diffp_c45", **draws}
         methods[f"{name}{PAPER}"] = {"recipe": paper, **draws}
         methods[f"{name}{PRUNED}"] = {"recipe": paper, **draws, "prune": True}
@@ -233,8 +234,9 @@ def single_nodes(n_rows: int, run: int) -> Iterator[Result]:
     papers = [with_the_papers_constants(r, 5000) for r in (ours.DIFFP_C45, ours.DIFFP_ID3)]
     for name, criterion in SCORES.items():
         common = {"criterion": criterion, "max_depth": 1, "epsilon": 0.2}
-        draws = {**common, "threshold_draws": "per_feature"}
-        both[f"{name}, numeric"] = {"recipe": "diffp_c45", **common}
+        c45 = {**common, "preset": "paper"}
+        draws = {**c45, "threshold_draws": "per_feature"}
+        both[f"{name}, numeric"] = {"recipe": "diffp_c45", **c45}
         both[f"{name}, 10 bins"] = {"recipe": "diffp_id3", **common}
         both[f"{name}, numeric{PAPER}"] = {"recipe": papers[0], **draws}
         both[f"{name}, 10 bins{PAPER}"] = {"recipe": papers[1], **common}
@@ -311,8 +313,8 @@ def adult(repeat: int, fold: int, size: Size) -> Iterator[Result]:
     train, test = list(folds.split(X))[fold]
     parts = (X.iloc[train], y[train]), (X.iloc[test], y[test])
     bare = accuracy(
-        *parts, schema=schema, recipe="diffp_c45", criterion="entropy", max_depth=5,
-        epsilon=INFINITE,
+        *parts, schema=schema, recipe="diffp_c45", preset="paper", criterion="entropy",
+        max_depth=5, epsilon=INFINITE,
     )  # fmt: skip
     for epsilon in size.budgets:
         found = {

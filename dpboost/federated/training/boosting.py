@@ -198,8 +198,8 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
 
 def _least_of_histograms(recipe: Recipe, given: Given, agreement: Agreement) -> float:
     """Return the least epsilon at which the noise of level histograms can be drawn exactly."""
-    # The papers' values, which depend on no fact.
-    hyper: Any = replace(recipe.parameters(), **given)
+    assert recipe.without_facts is not None, "recipes of exact sums know how they divide"
+    hyper: Any = recipe.without_facts(given)
     limit = round(1 / GRADIENT_UNIT)
     bound = level_sums(len(agreement.features), limit, agreement.relation)
     parts = 2 * max(hyper.max_depth, 1) * recipe.n_ensembles(hyper)

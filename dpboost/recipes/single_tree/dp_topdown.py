@@ -16,6 +16,10 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * root-Gini has the sensitivity 2 sqrt(N) that holds (``privacy.impurities``);
 * leaves release noisy class counts instead of the noisy maximum of the class counts;
 * the uniform budget divides by the public depth instead of by the number of splits.
+
+What the user leaves open: a shallow tree whose depths share the budget equally, a quarter of it in
+the leaves. ``preset="paper"`` brings back the values of the paper's experiments: a budget that
+halves with each depth leaves next to nothing for the lower ones of a deep tree.
 """
 
 from __future__ import annotations
@@ -51,6 +55,9 @@ from dpboost.trees.split_candidates import Candidates
 #: here is a choice and a gain.
 SIZE, CHOICE, GAIN = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
 
+#: What the recipe sets itself.
+DEPTH, LEAF_SHARE = 4, 0.25
+
 
 @dataclass(frozen=True, kw_only=True)
 class TopDownParameters(Parameters):
@@ -71,6 +78,13 @@ class ChosenTopDownParameters(TopDownParameters):
     """The same where splits are chosen rather than read off released counts."""
 
     selection: str = "exponential"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneMachineParameters(ChosenTopDownParameters):
+    """What the algorithm works with where one process holds all rows."""
+
+    preset: str | None = None
 
 
 def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
@@ -226,21 +240,29 @@ def build(setting: Setting) -> SingleTree:
     return counted_tree(setting, learner, Candidates.of(setting.binner))
 
 
-def defaults(facts: PublicFacts) -> ChosenTopDownParameters:
-    """Return the values of the paper's experiments."""
-    return ChosenTopDownParameters()
+def own_values(given: Given) -> OneMachineParameters:
+    """Return what the user has set, and the recipe's own values or those of the paper."""
+    if "preset" in given:
+        return replace(OneMachineParameters(), **given)
+    own = OneMachineParameters(max_depth=DEPTH, depth_budget="uniform", leaf_share=LEAF_SHARE)
+    return replace(own, **given)
+
+
+def defaults(facts: PublicFacts) -> OneMachineParameters:
+    """Return the recipe's own values, or those of the paper where the user asks for them."""
+    return own_values(facts.given)
 
 
 def parts(given: Given, n_features: int) -> float:
     """Return into how many parts the smallest release divides the budget."""
-    hyper = replace(ChosenTopDownParameters(), **given)
+    hyper = own_values(given)
     weights = level_weights(hyper.depth_budget, max(hyper.max_depth, 1))
     return float(1 / (min(weights) * min(CHOICE, GAIN))) / (1 - hyper.leaf_share)
 
 
 DP_TOPDOWN = Recipe(
     name="dp_topdown",
-    parameters=ChosenTopDownParameters,
+    parameters=OneMachineParameters,
     choices={"criterion": ("entropy", "gini", "root_gini")},
     max_bin=11,
     accountant=pure_accountant,

@@ -195,7 +195,7 @@ def test_bad_options_of_the_text_are_refused(frame, name, value):
 def test_what_is_used_is_an_attribute(frame):
     X, y = frame[0], labels(frame, 2)
     model = fit(X, y, recipe="dp_topdown", epsilon=1.0)
-    assert (model.criterion_, model.n_splits_, model.depth_budget_) == ("entropy", 512, "decay")
+    assert (model.criterion_, model.n_splits_, model.depth_budget_) == ("entropy", 512, "uniform")
     assert model.prune_ is None
     assert model.n_features_in_ == 3
     assert model.feature_names_in_.tolist() == ["age", "job", "hours"]

@@ -20,6 +20,7 @@ BAD = {
     "threshold_draws": ["both"],
     "criterion": ["mse", 0],
     "prune": [1, "yes"],
+    "preset": ["best", True],
 }
 
 
@@ -35,6 +36,8 @@ def test_the_gain_ratio_is_refused_with_its_reason():
 
 
 MEANINGLESS = [
+    ("best", "preset", "paper"),
+    ("diffp_id3", "preset", "paper"),
     ("best", "n_splits", 5),
     ("best", "prune", True),
     ("dp_topdown", "threshold_draws", "joint"),

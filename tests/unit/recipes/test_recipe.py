@@ -32,6 +32,7 @@ ENDS = {
 
 # None is what a recipe would choose for the facts below.
 VALUES = {
+    "preset": "paper",
     "n_estimators": 7,
     "learning_rate": 0.3,
     "max_depth": 2,
@@ -46,10 +47,10 @@ VALUES = {
 }
 OF_BEST = {"features_per_tree", "gradient_clip", "step_prior", "hessian_share"}
 UNUSED = {
-    "best": {"selection"},
+    "best": {"preset", "selection"},
     "dpboost": OF_BEST,
-    "para": OF_BEST | {"trees_per_ensemble"},
-    "seq": OF_BEST | {"trees_per_ensemble"},
+    "para": OF_BEST | {"preset", "trees_per_ensemble"},
+    "seq": OF_BEST | {"preset", "trees_per_ensemble"},
 }
 
 
@@ -86,7 +87,7 @@ def test_a_rule_fills_only_what_is_open():
     request = given({"n_estimators": 1, "max_depth": 0, "learning_rate": None})
     assert request == {"n_estimators": 1, "max_depth": 0}, "0 is given, None is not"
     filled = ALGORITHMS["dpboost"].settle(replace(public_facts(), given=request))
-    assert (filled.n_estimators, filled.max_depth, filled.learning_rate) == (1, 0, 0.1)
+    assert (filled.n_estimators, filled.max_depth, filled.learning_rate) == (1, 0, 0.2)
     with pytest.raises(FrozenInstanceError):
         filled.max_depth = 3
 
@@ -192,7 +193,8 @@ def test_rules_are_complete_and_valid(name, loss, delta):
             facts = public_facts(loss, epsilon=epsilon, delta=delta, n_rows=n_rows)
             rule = recipe.defaults(facts)
             check_given(rule.values(), "X")
-            assert recipe.parameters.names() == set(rule.values())
+            # A preset is there where the user has asked for one.
+            assert recipe.parameters.names() - {"preset"} == set(rule.values())
             assert rule.max_bin == recipe.max_bin
 
 

@@ -134,7 +134,8 @@ def test_it_is_the_released_number_that_decides(monkeypatch):
 
 
 def paper(recipe, epsilon, **options):
-    return regressor(recipe=recipe, epsilon=epsilon, **{"n_estimators": 3, **options})
+    own = {"preset": "paper"} if recipe == "dpboost" else {}
+    return regressor(recipe=recipe, epsilon=epsilon, **{"n_estimators": 3, **own, **options})
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
@@ -166,7 +167,8 @@ def test_the_named_epsilon_is_that_of_the_noise_that_is_drawn():
 
 def test_learning_users_and_classes_count_too():
     assert told(paper("dpboost", 1.3).fit, X, Y) == []
-    (message,) = told(DPBoostRegressor(recipe="dpboost", epsilon=1.3, **FAST).fit, X, Y)
+    as_in_the_paper = {"recipe": "dpboost", "preset": "paper", **FAST}
+    (message,) = told(DPBoostRegressor(epsilon=1.3, **as_in_the_paper).fit, X, Y)
     # A tenth goes into learning, less what is left of it once the labels are found.
     assert "epsilon=1.4 on" in message
     users = np.arange(N_ROWS) // 2
@@ -177,6 +179,11 @@ def test_learning_users_and_classes_count_too():
     assert told(DPBoostClassifier(epsilon=1.1, **options).fit, X, LABELS) == []
     (message,) = told(DPBoostClassifier(epsilon=1.0, **options).fit, X, LABELS)
     assert "epsilon=1.1 on" in message
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.25, 4.0])
+def test_what_dpboost_sets_itself_is_never_all_noise(epsilon):
+    assert told(paper("dpboost", epsilon, preset=None).fit, X, Y) == []
 
 
 def test_noise_that_shrinks_with_the_rows_does_not_warn():

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpboost.recipes.single_tree.dp_topdown import level_weights
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.recipe import Terms
+from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
 
-RECIPE = {"recipe": "dp_topdown", "max_bin": 6}
+RECIPE = {"recipe": "dp_topdown", "preset": "paper", "max_bin": 6}
 NO_TESTS = {"target_error": 0.0, "least_gain": 0.0}
 
 
@@ -47,6 +49,23 @@ def test_the_first_split_by_root_gini_is_the_best_one(whole_numbers, fit):
     best = min((impurity(f, v), f, v) for f in range(X.shape[1]) for v in range(6))
     splits = model.tree_.splits
     assert [splits.feature[0], splits.split_bin[0]] == [best[1], best[2]]
+
+
+def test_what_is_left_open_is_the_recipes_own_or_the_papers(whole_numbers, fit):
+    X, y = whole_numbers(300)
+    own = fit(X, y, recipe="dp_topdown")
+    assert (own.max_depth_, own.depth_budget_, own.leaf_share_) == (4, "uniform", 0.25)
+    paper = fit(X, y, recipe="dp_topdown", preset="paper")
+    assert (paper.max_depth_, paper.depth_budget_, paper.leaf_share_) == (10, "decay", 0.5)
+    mixed = fit(X, y, recipe="dp_topdown", preset="paper", max_depth=2)
+    assert (mixed.max_depth_, mixed.depth_budget_) == (2, "decay")
+
+
+def test_its_own_values_bear_smaller_budgets_than_those_of_the_paper():
+    terms = Terms(delta=0.0, task="classification", neighbours=Neighbours.ADD_REMOVE, n_features=3)
+    least = DP_TOPDOWN.least_epsilon
+    assert least({}, terms) < least({"preset": "paper"}, terms)
+    assert least({"max_depth": 8}, terms) == pytest.approx(2 * least({}, terms))
 
 
 def test_weights_of_the_depths_add_up_to_at_most_one():

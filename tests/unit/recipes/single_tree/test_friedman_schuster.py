@@ -161,9 +161,9 @@ def test_pruning_is_a_matter_of_released_counts(whole_numbers, fit):
     X, y = whole_numbers()
     y = np.where(X[:, 0] > 2, 1, 0)  # one split says it all
     options = {"recipe": "diffp_c45", "max_bin": 6, "max_depth": 4}
-    whole = fit(X, y, prune=False, **options)
-    pruned = fit(X, y, **options)
-    assert pruned.prune_ is True
+    whole = fit(X, y, **options)
+    pruned = fit(X, y, prune=True, **options)
+    assert whole.prune_ is False
     assert pruned.get_n_leaves() < whole.get_n_leaves()
     assert (pruned.predict(X) == y).all()
 
@@ -183,6 +183,29 @@ def test_root_gini_belongs_to_another_paper(whole_numbers, fit, recipe):
 
 
 @pytest.mark.parametrize("recipe", NAMES)
-def test_max_is_the_default(whole_numbers, fit, recipe):
+def test_max_is_the_papers_score(whole_numbers, fit, recipe):
     X, y = whole_numbers(100)
-    assert fit(X, y, recipe=recipe).criterion_ == "max"
+    preset = {"preset": "paper"} if recipe == "diffp_c45" else {}
+    assert fit(X, y, recipe=recipe, **preset).criterion_ == "max"
+
+
+def test_c45_splits_by_gini_and_prunes_only_as_the_paper_does(whole_numbers, fit):
+    X, y = whole_numbers(100)
+    own = fit(X, y, recipe="diffp_c45")
+    assert (own.criterion_, own.prune_, own.preset_) == ("gini", False, None)
+    paper = fit(X, y, recipe="diffp_c45", preset="paper")
+    assert (paper.criterion_, paper.prune_, paper.preset_) == ("max", True, "paper")
+    mixed = fit(X, y, recipe="diffp_c45", preset="paper", criterion="entropy")
+    assert (mixed.criterion_, mixed.prune_) == ("entropy", True)
+
+
+def test_c45_finds_a_rule_that_the_majority_hides(fit):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 6, (4000, 3)).astype(float)
+    # No side of any split has more of the second class than of the first.
+    y = (random.random(4000) < np.where(X[:, 0] > 2, 0.45, 0.05)).astype(int)
+    found = {
+        preset: fit(X, y, recipe="diffp_c45", preset=preset, max_depth=1).tree_.depth
+        for preset in (None, "paper")
+    }
+    assert found == {None: 1, "paper": 0}

@@ -1,0 +1,111 @@
+"""Numbers that public code is handed: the same on both tables, once the outcomes are.
+
+What `boosting` and `growing` compute lies behind the gate, so nothing that is handed to one of
+their functions may depend on an exact sum. A rule that looks at one need not show in the model of
+this fit: how often a feature is drawn may move by a little, and the draw stay the same. What the
+rule was handed shows it every time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+#: Name of the check.
+CHECK = "public numbers"
+
+#: Packages whose functions are listened to.
+ROOMS = ("dpboost.boosting.", "dpboost.growing.")
+
+#: Packages that hold rows. They apply public formulas to private sums before a release.
+ROWS = ("dpboost.rows.", "dpboost.dask.", "dpboost.federated.party.")
+
+#: Packages whose records are looked into; of what others hold, the type counts alone.
+RECORDS = (*ROOMS, "dpboost.trees.")
+
+#: A function, and a fingerprint of the numbers it was handed. Comparable in one process only.
+Call = tuple[str, int]
+
+
+@contextmanager
+def listening() -> Iterator[list[Call]]:
+    """Note every call of a public function while the context lasts.
+
+    Yields
+    ------
+    list of (str, int)
+        Functions, by module and name, each with a fingerprint of its arguments.
+    """
+    calls: list[Call] = []
+    known: dict[CodeType, str] = {}
+
+    def listen(frame: FrameType, event: str, argument: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        name = known.get(code)
+        if name is None:
+            module = _module(frame)
+            public = module.startswith(ROOMS) and not code.co_name.startswith("<")
+            name = known[code] = f"{module}.{code.co_name}" if public else ""
+        if name and not _module(frame.f_back).startswith(ROWS):
+            calls.append((name, _fingerprint(_arguments(frame))))
+
+    earlier = sys.getprofile()
+    sys.setprofile(listen)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(earlier)
+
+
+def first_difference(calls: Sequence[Call], others: Sequence[Call]) -> str | None:
+    """Return the first function that two runs handed different numbers, None where none.
+
+    Parameters
+    ----------
+    calls, others : sequence of (str, int)
+        From `listening`.
+    """
+    for call, other in zip(calls, others, strict=False):
+        if call != other:
+            return call[0]
+    if len(calls) == len(others):
+        return None
+    return max(calls, others, key=len)[min(len(calls), len(others))][0]
+
+
+def _module(frame: FrameType | None) -> str:
+    return "" if frame is None else str(frame.f_globals.get("__name__", ""))
+
+
+def _arguments(frame: FrameType) -> tuple[Any, ...]:
+    code = frame.f_code
+    own = frame.f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(own.get(name) for name in names)
+
+
+def _fingerprint(value: Any) -> int:
+    """Return a number that differs where a number, a list of them, or a public record does."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            return hash(value.shape)
+        return hash((value.dtype.str, value.shape, value.tobytes()))
+    if isinstance(value, (bool, int, float, str, Fraction, np.generic)):
+        # The bits, so that a missing number is like itself.
+        return hash((type(value).__name__, repr(value)))
+    if isinstance(value, (tuple, list)):
+        return hash(tuple(map(_fingerprint, value)))
+    if is_dataclass(value) and type(value).__module__.startswith(RECORDS):
+        # A record that is being made has no fields yet.
+        held = (getattr(value, field.name, None) for field in fields(value))
+        return hash(tuple(map(_fingerprint, held)))
+    return hash(type(value).__qualname__)
