@@ -237,7 +237,8 @@ def test_a_clip_that_decays_to_nothing_is_still_charged():
 
 def test_a_limit_of_steps_is_a_smaller_clip_with_a_smaller_sensitivity():
     for name in ("dpboost", "para", "seq"):
-        usual, small = (build(name, own).learner for own in ({}, {"max_delta_step": 0.01}))
+        weak = {"reg_lambda": 0.1}
+        usual, small = (build(name, weak | own).learner for own in ({}, {"max_delta_step": 0.01}))
         bounds = [
             replace(learner.leaf, clip=learner.clip.at(0)).bound(Neighbours.ADD_REMOVE).constant
             for learner in (usual, small)
