@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks._compat import import_pandas
-from benchmarks.budgets import DESCRIPTION as BUDGET_DESCRIPTION
-from benchmarks.budgets import NAME as BUDGET
 from benchmarks.errors import BenchmarkError
 from benchmarks.files import DATA_VARIABLE, PublishedFile
 from benchmarks.harness.run import NOTES, QUICK, RESULTS, Request, carry_out, draw_again, write_page
@@ -28,7 +26,6 @@ def list_all(folder: Path) -> Iterator[str]:
     yield "runs:"
     for run in runs().values():
         yield f"  {run.name:25} {run.description}"
-    yield f"  {BUDGET:25} {BUDGET_DESCRIPTION}"
     yield "figures and tables of the papers:"
     yield from (f"  {line}" for line in papers(folder))
 
@@ -106,11 +103,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     only=options.only,
                 )
             )
-            return 0
-        if options.run == BUDGET:
-            from benchmarks.budgets.run import run_budget
-
-            print(run_budget(options.output, quick=options.quick, repeats=options.repeats))
             return 0
         known = runs()
         if options.run not in known:

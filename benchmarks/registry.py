@@ -14,6 +14,7 @@ def runs() -> dict[str, Run]:
     They are imported when they are asked for: some need built kernels and optional packages.
     """
     from benchmarks.attacks import ATTACKS
+    from benchmarks.budgets.run import BUDGET
     from benchmarks.catalogue import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
@@ -40,5 +41,6 @@ def runs() -> dict[str, Run]:
         LABELS,
         MEMORY,
         GLASS_BOX,
+        BUDGET,
     ]
     return {run.name: run for run in found}

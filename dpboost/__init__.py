@@ -29,8 +29,15 @@ from dpboost.callback import (
 from dpboost.cross_validation import CVBooster, CVResults, cv
 from dpboost.dataset import Dataset
 from dpboost.engine import train
+from dpboost.estimators.private_score import ScoreWarning
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
-from dpboost.evaluating import BinHistograms, Evaluation, bin_histograms, evaluate
+from dpboost.evaluating import (
+    BinHistograms,
+    Evaluation,
+    SecretKFold,
+    bin_histograms,
+    evaluate,
+)
 from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
@@ -132,6 +139,8 @@ __all__ = [
     "PublicRowsWarning",
     "PublicSizeWarning",
     "Schema",
+    "ScoreWarning",
+    "SecretKFold",
     "Sequence",
     "UnboundedWeightsWarning",
     "UndeclaredWarning",

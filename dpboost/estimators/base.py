@@ -22,6 +22,7 @@ from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
 from dpboost.estimators.batched_input import earlier_scores, open_batches
 from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.private_score import PrivateScore
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.stock import StockModel
 from dpboost.estimators.tree_controls import tree_controls
@@ -77,7 +78,9 @@ PRIVACY_PARAMETERS = (
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class PrivateEstimator(ModelPage, ExplainedModel, StockModel, LightGBMAttributes, BaseEstimator):
+class PrivateEstimator(
+    PrivateScore, ModelPage, ExplainedModel, StockModel, LightGBMAttributes, BaseEstimator
+):
     """What the two estimators share; comes before LightGBM's class in the bases."""
 
     _task: str

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform
+from dpboost.estimators.private_score import PrivateScore
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.model_page import ModelPage
@@ -51,7 +52,7 @@ DECIDED_OF_NUMBERS = (
 )
 
 
-class TreeEstimator(ModelPage):
+class TreeEstimator(PrivateScore, ModelPage):
     """What a released tree can do; comes before scikit-learn's classes in the bases.
 
     Privacy

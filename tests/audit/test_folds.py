@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold, cross_val_score
 
 import dpboost
-from dpboost import Budget
+from dpboost import Budget, DPTreeClassifier, SecretKFold
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.budget import Claim
 from dpboost.evaluating import folds
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import RowCoins
 from dpboost.training.privacy_params import PrivacyRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -108,3 +110,46 @@ def test_a_row_that_counts_in_two_folds_is_found(monkeypatch) -> None:
 
     monkeypatch.setattr(folds, "_scored", doubled)
     assert "entry cost" in found_in()
+
+
+# -- folds of scikit-learn ---------------------------------------------------------------------
+
+
+def selected(folds, scorer):
+    def run(X, y):
+        with Budget(epsilon=8, delta=0) as budget:
+            scores = cross_val_score(
+                DPTreeClassifier(schema={"bounds": {0: (-1, 1)}, "classes": [0, 1]}, max_depth=1),
+                X,
+                y,
+                cv=folds,
+                scoring=scorer,
+                params={"fraction": 0.1},
+                error_score="raise",
+            )
+        return {"scores": scores.tolist(), "left": str(budget.left)}
+
+    return run
+
+
+def found_in_folds(folds, scorer):
+    X = np.repeat([-0.5, 0.5], 6)[:, np.newaxis]
+    y = (X[:, 0] > 0).astype(int)
+    pair = pair_of(X, y, [0.5], 0, Neighbours.ADD_REMOVE)
+    audits = [replay_budget(selected(folds, scorer), each, seed=1) for each in (pair, pair.swapped)]
+    return {violation.check for audit in audits for violation in audit.violations}
+
+
+def test_secret_folds_keep_what_the_records_have(monkeypatch) -> None:
+    words = np.random.default_rng(0).integers(0, 2**64, 13, dtype=np.uint64)
+    monkeypatch.setattr(RowCoins, "words", lambda coins, first, n: words[first : first + n])
+    folds = SecretKFold(2)
+    assert found_in_folds(folds, folds.scorer("accuracy", fraction=0.1)) == set()
+
+
+def test_folds_by_position_are_found() -> None:
+    dealt = SecretKFold(2)
+    dealt.dealt = True  # the check of the scorer, taken out
+    by_position = KFold(2, shuffle=True, random_state=0)
+    scorer = dealt.scorer("accuracy", fraction=0.1)
+    assert "entry cost" in found_in_folds(by_position, scorer)

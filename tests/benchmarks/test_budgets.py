@@ -21,9 +21,11 @@ def test_intervals_are_counted_and_errors_measured() -> None:
 
 
 def test_what_counts_as_near() -> None:
-    case = {"table": "t", "n_rows": 1, "epsilon": 1.0, "low": 0.7, "high": 0.8}
+    case = {"table": "t", "n_rows": 1, "epsilon": 1.0, "low": 0.7, "high": 0.8, "on_public": 0.77}
     assert Case(metric="auc", forecast=0.764, fitted=0.75, **case).near
     assert not Case(metric="auc", forecast=0.766, fitted=0.75, **case).near
+    assert Case(metric="auc", forecast=0.766, fitted=0.76, **case).public_near
+    assert not Case(metric="auc", forecast=0.75, fitted=0.75, **case).public_near
     assert Case(metric="rmse", forecast=105.0, fitted=100.0, **case).near
     assert not Case(metric="rmse", forecast=107.0, fitted=100.0, **case).near
     assert not Case(metric="rmse", forecast=107.0, fitted=100.0, **case).inside

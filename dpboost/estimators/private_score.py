@@ -1,0 +1,91 @@
+"""The ``score`` of estimators: paid from a budget, or told to be a leak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.warnings import warn_user
+from dpboost.budgeting.budget import Budget, DisjointTable, is_open
+from dpboost.evaluating.evaluate import evaluate
+
+
+class ScoreWarning(UserWarning):
+    """A score of rows that nothing pays for: a leak where they are private."""
+
+
+class PrivateScore:
+    """What estimators answer to scikit-learn's question for a score; comes first in the bases."""
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        budget: Budget | DisjointTable | None = None,
+        fraction: Any = None,
+        user_ids: Any = None,
+    ) -> float:
+        """Return the accuracy of a classifier, or the R2 of a regressor.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+            Of public rows only.
+        budget : Budget, optional
+            That pays for a score of private rows. Inside ``with Budget(...)`` that budget by
+            default.
+        fraction : float or Fraction, optional
+            Part of the budget that the score takes, in (0, 1].
+        user_ids : array-like of shape (n_rows,), optional
+            Whose row each one is, where the budget protects users.
+
+        Returns
+        -------
+        float
+            Under a budget the figure that :func:`dpboost.evaluate` releases; else the exact one.
+
+        Raises
+        ------
+        InvalidParameterError
+            Where a budget is given or open, and no fraction.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
+
+        Warns
+        -----
+        ScoreWarning
+            Without a budget: the exact score of private rows is a leak.
+
+        Privacy
+        -------
+        Under a budget as :func:`dpboost.evaluate`. Without one it protects nobody.
+        """
+        model: Any = self
+        if budget is None and fraction is None and not is_open():
+            warn_user(
+                "This score is exact and nothing pays for it: where its rows are private, it is a "
+                "leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for them; for "
+                "rows that anybody may see, filter dpboost.ScoreWarning.",
+                ScoreWarning,
+            )
+            return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+        if fraction is None:
+            raise InvalidParameterError(
+                f"A budget is open, and {type(self).__name__}.score does not say what it may take "
+                "of it: give fraction=..., or to scikit-learn's functions cv=folds and "
+                "scoring=folds.scorer('auc', fraction=...), where folds = dpboost.SecretKFold(5). "
+                "Score public rows outside of `with Budget(...)`."
+            )
+        if sample_weight is not None:
+            raise refuse("sample_weight", "score", "None under a budget", "an array")
+        name = "accuracy" if is_classifier(model) else "r2"
+        found = evaluate(
+            model, X, y, budget=budget, fraction=fraction, metrics=[name], user_ids=user_ids
+        )
+        return found[name].value
