@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import is_classifier
+from sklearn.utils.metadata_routing import UNUSED
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import warn_user
@@ -18,6 +19,9 @@ class ScoreWarning(UserWarning):
 
 class PrivateScore:
     """What estimators answer to scikit-learn's question for a score; comes first in the bases."""
+
+    # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
+    __metadata_request__score = dict.fromkeys(("budget", "fraction", "user_ids"), UNUSED)
 
     def score(
         self,

@@ -56,6 +56,8 @@ def test_top_level_names():
         "PublicRowsWarning",
         "PublicSizeWarning",
         "Schema",
+        "ScoreWarning",
+        "SecretKFold",
         "Sequence",
         "UnboundedWeightsWarning",
         "UndeclaredWarning",
