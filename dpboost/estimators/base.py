@@ -39,9 +39,9 @@ from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import Schema
-from dpboost.training.fit import fit_local
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
+from dpboost.training.local_fit import fit_local
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest
 

@@ -22,8 +22,8 @@ from dpboost.recipes.dpboost import pure_accountant
 from dpboost.recipes.parameters import DIRECTIONS, given
 from dpboost.recipes.recipe import Registry
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
-from dpboost.training.fit import fit_local
 from dpboost.training.fitted_model import FittedModel
+from dpboost.training.local_fit import fit_local
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 from dpboost.training.request import FitRequest

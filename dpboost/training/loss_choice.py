@@ -12,6 +12,7 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import ClassLoss, CustomLoss, Loss
+from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
@@ -93,6 +94,53 @@ def start_loss(
     loss: Loss,
     classes: tuple[Any, ...],
     request: FitRequest,
+    schema: ResolvedSchema,
+    budgets: tuple[PrivacyCost, PrivacyCost],
+    ledger: Ledger,
+) -> tuple[Loss, Weighting | None, SeenRows | None, PrivacyCost]:
+    """Release what the recipe asks for before its trees, once more where trees say too little.
+
+    Parameters
+    ----------
+    source : RowStore
+        Of ``EncodedRows``.
+    loss : Loss
+    classes : tuple
+    request : FitRequest
+    schema : ResolvedSchema
+        Complete.
+    budgets : (Fraction or inf, Fraction or inf)
+        Of the start, 0 where the recipe releases nothing, and of the trees.
+    ledger : Ledger
+
+    Returns
+    -------
+    loss : Loss
+        With its start.
+    weighting : Weighting or None
+        How rows are weighted.
+    seen : SeenRows or None
+    budget : Fraction or inf
+        What is left for the trees.
+    """
+    for_start, budget = budgets
+    loss, weighting, seen = _start(source, loss, classes, request, for_start, ledger)
+    if seen is not None:
+        n_features = len(schema.feature_names)
+        share = share_to_start_again(request, loss, seen, schema.max_rows, n_features)
+        if share:
+            again, budget = divide(budget, [share, 1 - share])
+            loss, weighting, seen = _start(
+                source, loss, classes, request, again, ledger, cautious=True
+            )
+    return loss, weighting, seen, budget
+
+
+def _start(
+    source: RowStore,
+    loss: Loss,
+    classes: tuple[Any, ...],
+    request: FitRequest,
     budget: PrivacyCost,
     ledger: Ledger,
     *,
@@ -102,24 +150,12 @@ def start_loss(
 
     Parameters
     ----------
-    source : RowStore
-        Of ``EncodedRows``.
-    loss : Loss
-    classes : tuple
-    request : FitRequest
+    source, loss, classes, request, ledger
+        As in `start_loss`.
     budget : Fraction or inf
         0 where the recipe releases nothing.
-    ledger : Ledger
     cautious : bool, default=False
         As in `release_start`.
-
-    Returns
-    -------
-    loss : Loss
-        With its start.
-    weighting : Weighting or None
-        How rows are weighted.
-    seen : SeenRows or None
     """
     objective = request.objective
     if not budget:

@@ -56,6 +56,10 @@ class SeenRows:
     noise_stddev: float = 0.0
     weight: float = 1.0
 
+    def at_most(self, max_rows: int | None) -> float:
+        """Return the number of rows, or what is declared as the most where that is less."""
+        return min(self.n_rows, max_rows or math.inf)
+
     @property
     def some_take_no_part(self) -> bool:
         """Whether there are more rows of no class than noise explains."""

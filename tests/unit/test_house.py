@@ -13,6 +13,7 @@ MODULES = {
     for path in PACKAGE.rglob("*.py")
 }
 MOST_AT_THE_ROOT = 15
+MOST_LINES_OF_THE_STORY = 150
 
 # What returns raw private numbers, and the modules that may call it, with the reason.
 RAW = {
@@ -85,6 +86,11 @@ def test_a_planted_circle_is_found():
 
 def test_the_root_is_small():
     assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_ROOT
+
+
+def test_the_story_of_a_fit_is_one_page():
+    story = MODULES["dpboost.training.fit"].read_text()
+    assert len(story.splitlines()) <= MOST_LINES_OF_THE_STORY
 
 
 @pytest.mark.parametrize("name", sorted(RAW))

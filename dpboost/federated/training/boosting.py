@@ -12,9 +12,9 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.boosting.growth import Growth
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.split_learner import SplitLearner
-from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.training.agreed_terms import agreed_inputs, agreed_privacy
 from dpboost.federated.training.histogram_learner import HistogramLearner
 from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.threat_model import facts
@@ -27,13 +27,11 @@ from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import Given, constraints_of, on_columns
 from dpboost.recipes.recipe import Recipe, Setting, Terms
-from dpboost.schema import lightgbm_name
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.request import FitRequest, Inputs
+from dpboost.training.request import FitRequest
 from dpboost.trees.bin_layout import Layout
 
 # Bins of a numeric feature where splits are read off noisy histograms: a side of a split adds up
@@ -101,38 +99,19 @@ def train_agreed(
     FittedModel
     """
     recipe, given = check_agreement(agreement)
-    schema = agreement.declared
-    names = tuple(lightgbm_name(name) for name in agreement.features)
-    inputs = Inputs(
-        columns=ColumnFacts(feature_names=names, categorical=frozenset(agreement.listed)),
-        schema=schema.resolve(names),
-        classes=schema.classes if agreement.task != "regression" else None,
-    )
     request = FitRequest(
         task=agreement.task,
         # Leaves of parties are noisy sums, whose noise shrinks with the number of rows.
         recipe=replace(recipe, build=lambda own: _build(recipe, own, source), useful_budget=None),
         given=given,
-        privacy=privacy_request(agreement),
+        privacy=agreed_privacy(agreement),
         objective=ObjectiveRequest(task=agreement.task),
         public=agreement.public(),
         owner=OWNER,
         n_jobs=1,
         show_progress=show_progress,
     )
-    return fit(source, inputs, request, ledger)
-
-
-def privacy_request(agreement: Agreement) -> PrivacyRequest:
-    """Return what an agreement asks of the guarantee, as the engine has it."""
-    return PrivacyRequest(
-        epsilon=float(agreement.epsilon),
-        delta=float(agreement.delta),
-        neighbours=agreement.relation,
-        schema=agreement.declared,
-        assume_public=(),
-        noise_seed=agreement.noise_seed,
-    )
+    return fit(source, agreed_inputs(agreement), request, ledger)
 
 
 def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
@@ -188,7 +167,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
     check_noise(
         recipe,
         given,
-        privacy_request(agreement),
+        agreed_privacy(agreement),
         ObjectiveRequest(task=agreement.task),
         schema.classes,
         owner=OWNER,

@@ -8,13 +8,13 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.binner import Binner
-from dpboost.data.column_types import ColumnFacts
 from dpboost.federated.party.admission import admit
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.training import threat_model
+from dpboost.federated.training.agreed_terms import agreed_inputs, agreed_privacy
 from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import PureAccountant
@@ -34,12 +34,11 @@ from dpboost.rows.class_queries import (
 from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.site_queries import ImpurityBounds, SplitScores
 from dpboost.rows.sorted_rows import SortedRows
-from dpboost.schema import ResolvedSchema, lightgbm_name
+from dpboost.schema import ResolvedSchema
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
 from dpboost.training.loss_choice import choose_loss
 from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest, Inputs
 from dpboost.trees.growing_tree import Splits
 
@@ -154,27 +153,11 @@ def agreed_request(agreement: Agreement, owner: str) -> FitRequest:
         task=agreement.task,
         recipe=recipe,
         given=agreement.hyper,
-        privacy=privacy_of(agreement, owner),
+        privacy=agreed_privacy(agreement),
         objective=ObjectiveRequest(task=agreement.task),
         public=np.random.default_rng(0),
         owner=owner,
         n_jobs=1,
-    )
-
-
-def agreed_inputs(agreement: Agreement) -> Inputs:
-    """Return what is public of the tables that an agreement is about."""
-    names = tuple(lightgbm_name(name) for name in agreement.features)
-    schema = agreement.declared.resolve(agreement.features)
-    listed = {
-        position
-        for position, values in schema.categories.items()
-        if any(isinstance(value, str) for value in values)
-    }
-    return Inputs(
-        columns=ColumnFacts(feature_names=names, categorical=frozenset(listed)),
-        schema=schema,
-        classes=schema.classes,
     )
 
 
@@ -244,16 +227,3 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedModel:
     request = check_agreement(agreement, owner)
     fitted = fit(PartyTree(coordinator), agreed_inputs(agreement), request, ledger)
     return with_facts(fitted, threat_model.facts(agreement, ledger))
-
-
-def privacy_of(agreement: Agreement, owner: str) -> PrivacyRequest:
-    """Return the guarantee that an agreement asks for."""
-    return PrivacyRequest.validated(
-        owner,
-        epsilon=float(agreement.epsilon),
-        delta=float(agreement.delta),
-        neighbours=agreement.neighbours,
-        schema=agreement.declared,
-        assume_public=(),
-        noise_seed=agreement.noise_seed,
-    )

@@ -7,7 +7,8 @@ from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.federated import simulate
-from dpboost.federated.training.boosting import boost, privacy_request, train_agreed
+from dpboost.federated.training.agreed_terms import agreed_privacy
+from dpboost.federated.training.boosting import boost, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
@@ -29,7 +30,7 @@ def terms(n_parties=3, **more):
 def trained_in_one_place(agreed, X, y):
     table = read_table(X, schema=agreed.declared, feature_names=agreed.features)
     source = LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
-    ledger = privacy_request(agreed).ledger(PureAccountant())
+    ledger = agreed_privacy(agreed).ledger(PureAccountant())
     return train_agreed(source, agreed, ledger)
 
 

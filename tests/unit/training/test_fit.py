@@ -1,8 +1,12 @@
 """The steps of a fit: what is asked, what is refused before a draw, what is said."""
 
+import dataclasses
 import math
+import re
+import sys
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +16,7 @@ from dpboost import (
     AssumedPublicWarning,
     DPBoostClassifier,
     DPBoostRegressor,
+    DPTreeClassifier,
     InvalidParameterError,
     LargeDeltaWarning,
     LargeEpsilonWarning,
@@ -23,9 +28,16 @@ from dpboost import (
     UnboundedWeightsWarning,
     UndeclaredWarning,
 )
+from dpboost.boosting.loop import BoostingLoop
+from dpboost.boosting.single_tree import SingleTree
+from dpboost.data.binner import Binner
+from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.recipe import Recipe
+from dpboost.rows.row_attributes import Weighting
+from dpboost.training.fit import fit
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT, ASSUMPTIONS
 
@@ -312,3 +324,43 @@ def test_the_largest_learning_rates_work(learning_rate):
     model = DPBoostRegressor(schema=schema, learning_rate=learning_rate, **options).fit(X, y)
     assert model.privacy_report_.spent == 1
     assert np.isfinite(model.predict(X)).all()
+
+
+# Things that work, beside the bundles of values.
+WORKING = (Recipe, NewtonLoss, Weighting, Binner, BoostingLoop, SingleTree)
+ARCHITECTURE = Path(__file__).parents[3] / "docs" / "architecture.md"
+
+
+def bundles_of(train):
+    """Return the names of the bundles that a fit has held when it ends."""
+    story, found = fit.__wrapped__.__code__, set()
+
+    def look(frame, event, returned):
+        if event == "return" and frame.f_code is story:
+            held = [*frame.f_locals.values(), returned]
+            found.update(type(one) for one in held if not isinstance(one, WORKING))
+
+    sys.setprofile(look)
+    try:
+        train()
+    finally:
+        sys.setprofile(None)
+    made = (kind for kind in found if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+    return {kind.__name__ for kind in made}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.PrivacyWarning")
+def test_eight_bundles_travel_through_a_fit_as_the_documents_say():
+    X, y = rows()
+    schema = Schema(**BOUNDS, classes=[0, 1])
+    travelled = [
+        bundles_of(lambda: DPBoostClassifier(schema=schema, **FAST).fit(X, y)),
+        bundles_of(
+            lambda: DPBoostClassifier(schema=schema, class_weight={0: 1, 1: 2}, **FAST).fit(X, y)
+        ),
+        bundles_of(lambda: DPTreeClassifier(schema=schema).fit(X, y)),
+    ]
+    told = ARCHITECTURE.read_text().split("| bundle | what it is |")[1].split("\n\n")[0]
+    documented = set(re.findall(r"^\| `(\w+)` \|", told, flags=re.MULTILINE))
+    assert set.union(*travelled) == documented
+    assert len(documented) == 8

@@ -1,0 +1,120 @@
+"""Fits to rows of this process, where some rows may be held out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpboost._utils.threads import effective_n_threads
+from dpboost.budgeting.budget import STOPPING_SHARE
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import RowStore
+from dpboost.training.conformal import calibrated
+from dpboost.training.fit import fit
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.inputs import read
+from dpboost.training.local_rows import AsideRows, read_local
+from dpboost.training.private_stopping import (
+    DIVISION,
+    HELD,
+    TRAINED,
+    StoppingRows,
+    check_stopping,
+)
+from dpboost.training.request import FitRequest, Inputs
+
+
+# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+@np.errstate(all="ignore")
+def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
+    """Fit a model to rows of this process.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_features)
+        Anything that ``read_table`` understands, or batches.
+    y : array-like of shape (n_rows,)
+    request : FitRequest
+
+    Returns
+    -------
+    FittedModel
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters or input, before anything is drawn or charged.
+    BudgetExceededError
+        If less is left of the budget than the fit is to take; nothing is drawn or charged.
+
+    Privacy
+    -------
+    As `fit`.
+    """
+    request = request.checked()
+    if request.stopping is not None:
+        check_stopping(request)
+    rows, inputs, ledger, aside = read_local(X, y, request)
+    if aside is None:
+        return fit(rows, inputs, request, ledger)
+    if request.stopping is not None:
+        return fit_until_stopped(rows, inputs, request, ledger, aside)
+    assert request.conformal is not None
+    with ledger.parallel(DIVISION):
+        with ledger.sequential(TRAINED):
+            fitted = fit(rows, inputs, request, ledger)
+        with ledger.sequential(HELD):
+            return calibrated(
+                fitted,
+                read(aside.X, fitted.completed.schema, aside.reading),
+                aside.labels,
+                level=request.conformal,
+                ledger=ledger,
+                objective=request.objective,
+                rows_per_user=request.privacy.rows_per_user,
+                n_threads=effective_n_threads(request.n_jobs),
+            )
+
+
+def fit_until_stopped(
+    rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger, aside: AsideRows
+) -> FittedModel:
+    """Fit a model to rows of this process, and ask rows that were set aside when to stop.
+
+    Parameters
+    ----------
+    rows : RowStore
+        Those to train on.
+    inputs : Inputs
+    request : FitRequest
+        Checked, under a budget.
+    ledger : Ledger
+        The gate.
+    aside : AsideRows
+
+    Returns
+    -------
+    FittedModel
+
+    Privacy
+    -------
+    As `fit` and `StoppingRows`. What was reserved of the budget and never charged is free again.
+    """
+    claim = request.privacy.claim
+    assert request.stopping is not None
+    assert claim is not None
+    stopping = StoppingRows(
+        rows=aside,
+        patience=request.stopping,
+        request=request,
+        ledger=ledger,
+        n_threads=effective_n_threads(request.n_jobs),
+    )
+    with ledger.parallel(DIVISION), ledger.sequential(TRAINED):
+        fitted = fit(rows, inputs, replace(request, monitor=stopping), ledger)
+    with ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):
+        sides = ledger.root.children[DIVISION].children
+    claim.close(sides[TRAINED].total, sides[HELD].total, ledger.capacity)
+    return replace(fitted, best_iteration=stopping.best_iteration)

@@ -1,0 +1,232 @@
+"""Every recipe on every kind of input, in every mode: the same draws give the same model.
+
+What one recipe releases from one table is audited elsewhere. Here the same rows come in every form
+that a fit takes and lie wherever a fit finds them, and a model from the same seed has the same text
+and the same records: so each of these fits releases what was audited, at the same charge.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import dpboost
+from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.data.batches import is_batched
+from dpboost.federated import (
+    FederatedBoostingClassifier,
+    FederatedBoostingRegressor,
+    FederatedTreeClassifier,
+)
+from dpboost.recipes import ALGORITHMS
+from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
+
+N_ROWS = 240
+BOUNDS = {0: (-2, 2), 1: (0, 8), 2: (-1, 1)}
+SCHEMA = {"bounds": BOUNDS, "categories": {3: [0, 1, 2]}}
+LABELS = {"classification": {"classes": [0, 1]}, "regression": {"label_bounds": (-3, 4)}}
+FAST = {"epsilon": 20.0, "noise_seed": 5, "max_depth": 2}
+FEW = {"n_estimators": 2, "random_state": 1, "verbosity": -1}
+
+# Recipe, task, and the estimators of one process, of a cluster and of parties.
+BOOSTING = [(recipe, task) for recipe in ALGORITHMS.names for task in LABELS]
+TREES = [(recipe, "classification") for recipe in TREE_ALGORITHMS]
+NUMBER_TREES = [(recipe, "regression") for recipe in NUMBER_TREE_ALGORITHMS]
+EVERY = [
+    *(("boosting", *one) for one in BOOSTING),
+    *(("tree", *one) for one in TREES + NUMBER_TREES),
+]
+LOCAL = {
+    ("boosting", "classification"): DPBoostClassifier,
+    ("boosting", "regression"): DPBoostRegressor,
+    ("tree", "classification"): DPTreeClassifier,
+    ("tree", "regression"): DPTreeRegressor,
+}
+PARTIES = {
+    ("boosting", "classification"): FederatedBoostingClassifier,
+    ("boosting", "regression"): FederatedBoostingRegressor,
+    ("tree", "classification"): FederatedTreeClassifier,
+}
+
+
+def table():
+    """Rows that single precision holds as well, with zeros, missing cells and categories."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 9, (N_ROWS, 4)) / 4.0
+    X[:, 1] = np.where(rng.random(N_ROWS) < 0.7, 0.0, rng.integers(0, 9, N_ROWS))
+    X[rng.random(N_ROWS) < 0.1, 2] = np.nan
+    X[:, 3] = rng.integers(0, 3, N_ROWS)
+    return X, X[:, 0] + (X[:, 3] == 1)
+
+
+def labels(task):
+    y = table()[1]
+    return (y > 0).astype(int) if task == "classification" else y
+
+
+def options(kind, recipe, task):
+    few = FEW if kind == "boosting" else {}
+    return {"recipe": recipe, "schema": SCHEMA | LABELS[task], **FAST, **few}
+
+
+def outcome(model):
+    """Return what is released: the text, and the records of the ledger."""
+    report = model.privacy_report_
+    return model.booster_.model_to_string(), report.spent, report.releases
+
+
+def fitted(kind, recipe, task, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return LOCAL[kind, task](**options(kind, recipe, task)).fit(X, labels(task))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    found = {}
+
+    def of(kind, recipe, task):
+        if (kind, recipe, task) not in found:
+            found[kind, recipe, task] = outcome(fitted(kind, recipe, task, table()[0]))
+        return found[kind, recipe, task]
+
+    return of
+
+
+class Batches:
+    """Gives its rows in batches, as often as they are asked for."""
+
+    def __init__(self, X):
+        self.X = X
+
+    def __iter__(self):
+        return (self.X[start : start + 50] for start in range(0, N_ROWS, 50))
+
+
+def frame(module):
+    """Return how a library of data frames holds the columns, under LightGBM's names."""
+    library = pytest.importorskip(module)
+
+    def build(X):
+        columns = {f"Column_{position}": X[:, position] for position in range(X.shape[1])}
+        return library.table(columns) if module == "pyarrow" else library.DataFrame(columns)
+
+    return build
+
+
+FORMS = {
+    "single precision": lambda: lambda X: X.astype(np.float32),
+    "by column": lambda: np.asfortranarray,
+    "lists": lambda: lambda X: X.tolist(),
+    "pandas": lambda: frame("pandas"),
+    "polars": lambda: frame("polars"),
+    "arrow": lambda: frame("pyarrow"),
+    "sparse rows": lambda: sparse.csr_matrix,
+    "sparse columns": lambda: sparse.csc_matrix,
+    "batches": lambda: Batches,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("kind", "recipe", "task"), EVERY)
+def test_every_form_of_a_table_trains_the_same_model(kind, recipe, task, form, expected):
+    given = FORMS[form]()(table()[0])
+    assert is_batched(given) == (form == "batches")
+    assert outcome(fitted(kind, recipe, task, given)) == expected(kind, recipe, task)
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**options, processes=False) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+@pytest.mark.parametrize("form", ["array", "data frame"])
+@pytest.mark.parametrize(("kind", "recipe", "task"), EVERY)
+def test_workers_of_a_cluster_train_the_same_model(kind, recipe, task, form, client, expected):
+    import dask.array as da
+
+    import dpboost.dask
+
+    estimator = getattr(dpboost.dask, f"Dask{LOCAL[kind, task].__name__}")
+    X = da.from_array(table()[0], chunks=(90, -1))
+    y = da.from_array(labels(task), chunks=90)
+    if form == "data frame":
+        frames = pytest.importorskip("dask.dataframe")
+        names = [f"Column_{position}" for position in range(4)]
+        X, y = frames.from_dask_array(X, columns=names), frames.from_dask_array(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = estimator(**options(kind, recipe, task), client=client).fit(X, y)
+    assert outcome(model) == expected(kind, recipe, task)
+
+
+def by_parties(kind, recipe, task):
+    names = [f"Column_{position}" for position in range(4)]
+    X, y = table()[0], labels(task)
+    given = options(kind, recipe, task)
+    given["schema"] = {
+        "bounds": {names[position]: bounds for position, bounds in BOUNDS.items()},
+        "categories": {names[3]: [0, 1, 2]},
+        **LABELS[task],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PARTIES[kind, task](**given)
+        return model.fit([(X[part::3], y[part::3]) for part in range(3)])
+
+
+def without_report(text):
+    """Return a model text without what it says of the report, in which parties are named."""
+    return [line for line in text.splitlines() if not line.startswith("dpboost:")]
+
+
+def needs_exact_sums(kind, recipe):
+    return (ALGORITHMS if kind == "boosting" else TREE_ALGORITHMS)[recipe].needs_exact_sums
+
+
+AT_PARTIES = [one for one in EVERY if (one[0], one[2]) in PARTIES]
+WITHOUT_SUMS = [one for one in AT_PARTIES if not needs_exact_sums(*one[:2])]
+WITH_SUMS = [one for one in AT_PARTIES if needs_exact_sums(*one[:2])]
+
+
+@pytest.mark.parametrize(("kind", "recipe", "task"), WITHOUT_SUMS)
+def test_parties_train_the_same_model(kind, recipe, task, expected):
+    text, *records = outcome(by_parties(kind, recipe, task))
+    one_text, *one_records = expected(kind, recipe, task)
+    assert records == one_records
+    # Under this one every party names a split by its own rows: other choices, at the same charge.
+    same = recipe != "local_rnm"
+    assert (without_report(text) == without_report(one_text)) == same
+
+
+@pytest.mark.parametrize(("kind", "recipe", "task"), WITH_SUMS)
+def test_what_parties_cannot_give_is_replaced_and_said_or_refused(kind, recipe, task):
+    if kind == "tree":
+        with pytest.raises(InvalidParameterError, match="'recipe' parameter"):
+            by_parties(kind, recipe, task)
+        return
+    facts = by_parties(kind, recipe, task).privacy_report_.facts
+    assert "noisy histograms" in facts["deviation"]
+
+
+def test_every_recipe_and_every_estimator_is_here():
+    assert {recipe for kind, recipe, _ in EVERY if kind == "boosting"} == set(ALGORITHMS.names)
+    assert {kind.__name__ for kind in LOCAL.values()} == {
+        name
+        for name in dpboost.__all__
+        if re.fullmatch("DP(Boost|Tree)(Classifier|Regressor)", name)
+    }
+    assert {kind.__name__ for kind in PARTIES.values()} == {
+        name for name in dpboost.federated.__all__ if name.startswith("Federated")
+    }
