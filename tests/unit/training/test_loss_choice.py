@@ -33,7 +33,8 @@ def starts(model):
 def test_few_rows_spend_more_on_the_start_value(fit):
     few, many = fit(200, 0.2), fit(4000, 8.0)
     assert starts(few)[0] == 2
-    assert starts(few)[1] > 0.3
+    # The released number of rows decides, which noise may make three times as large.
+    assert starts(few)[1] > 0.15
     assert starts(many)[0] == 1
     assert starts(many)[1] < 0.05
     for model in (few, many):
