@@ -136,6 +136,7 @@ def spreads(name: str, n_refits: int) -> Numbers:
     return {
         "squared spread": float(np.mean(np.square(said))),
         "squared deviation": float(np.mean(np.var(found, axis=0, ddof=1))),
+        "refits": float(n_refits),
     }
 
 

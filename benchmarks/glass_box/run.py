@@ -39,9 +39,7 @@ _MEASURES = ("AUC", "RMSE")
 def plan(request: Request) -> Plan:
     """Return every fit, or all refits of a table, as a unit."""
     peers = _peers()
-    facts = {f"promise {number}": text for number, text in enumerate(_promises(peers), 1)} | {
-        "repeats": ", ".join(f"{name} {_n(name, request)}" for name in REPEATS)
-    }
+    facts = {f"promise {number}": text for number, text in enumerate(_promises(peers), 1)}
     units = [
         Unit(
             name=f"{part}, {data}, epsilon {epsilon:g}, {repeat}",
@@ -145,13 +143,24 @@ def reached(value: float, bar: str) -> bool | None:
 def body(results: Results) -> list[str]:
     """Return a section for each part, with what reaches its bar."""
     rows = results.measured()
-    lines = [f"Recipe best, epsilon {EPSILON:g}, delta {DELTA:g}. Repeats: "]
-    lines[0] += results.facts["repeats"] + "."
+    lines = [f"Recipe best, delta {DELTA:g}, epsilon {EPSILON:g} where nothing else is said."]
     for title, part, lines_of in _SECTIONS:
         own = pick(rows, part=part)
         if own:
-            lines += ["", f"## {title}", "", *lines_of(own, results)]
+            lines += ["", f"## {title}", "", *_repeats(own), *lines_of(own, results)]
     return lines
+
+
+def _repeats(rows: Sequence[Result]) -> list[str]:
+    """Say how many repeats there are of each table, and refits where they are counted."""
+    refits = values(rows, measure="refits")
+    if refits:
+        return [f"Refits of a table: {min(refits):g}.", ""]
+    sizes = [
+        len({row.repeat for row in rows if row.data == name}) for name in distinct(rows, "data")
+    ]
+    low, high = min(sizes), max(sizes)
+    return [f"Repeats of a table: {low if low == high else f'{low} to {high}'}.", ""]
 
 
 _Line = tuple[str, str, float, str]

@@ -43,7 +43,7 @@ def measured(monkeypatch):
     numbers = {
         "directions": {"RMSE free": 1.0, "RMSE": 1.02, "pairs in order": 1.0, "proved": 1.0},
         "bands": {"bins covered": 0.8, "squared error": 4.0, "squared deviation": 1.0},
-        "spreads": {"squared spread": 1.21, "squared deviation": 1.0},
+        "spreads": {"squared spread": 1.21, "squared deviation": 1.0, "refits": 50.0},
         "intervals": {"coverage": 0.9, "width": 2.0},
         "sets": {"coverage": 0.86, "classes in a set": 1.5},
         "quantiles": {"coverage at 0.5": 0.5, "rows that cross": 0.0},
@@ -65,6 +65,8 @@ def test_every_part_is_measured_and_judged(tmp_path, measured):
     page = carry_out(run.GLASS_BOX, tmp_path, Request(repeats=2), progress=False)
     n_tables = len(DIRECTIONS)
     assert len(measured) == 2 + 2 + 2 + 2 * len(FOUR) + 2 * n_tables + len(FOUR) + 2 + 3
+    assert "Refits of a table: 50." in page
+    assert "Repeats of a table: 2." in page
     assert "| line: bins covered, % | 85 to 99 | 80 | **not reached** |" in page
     assert "| line: width over deviation | at most 1.5 | 2 | **not reached** |" in page
     assert "| fried: RMSE gained, % | at most 0.5 | 2 | **not reached** |" in page

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpboost import DPBoostRegressor
 from dpboost.data.table import read_table
-from dpboost.explain.noise_paths import noise_paths
+from dpboost.explain.masses import feature_shares
+from dpboost.explain.noise_paths import _row_weights, draw_bins, noise_paths
 from dpboost.trees.leaf_index import leaf_index
 from tests.unit.explain.conftest import fitted, table
 
@@ -57,3 +59,22 @@ def test_no_noise_no_deviation():
 def test_other_recipes_say_nothing_of_leaves():
     model = fitted(recipe="dpboost", epsilon=20, n_estimators=3)
     assert noise_paths(model.ensemble_) is None
+
+
+def test_drawn_rows_are_weighted_to_where_rows_are():
+    X = np.random.default_rng(0).uniform(size=(20_000, 2))
+    X[:, 1] = np.clip(X[:, 0] + 0.05 * (X[:, 1] - 0.5), 0, 1)
+    model = DPBoostRegressor(
+        epsilon=8.0,
+        schema={"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (-1, 2)},
+        n_estimators=100,
+        verbosity=0,
+        random_state=0,
+        n_jobs=1,
+    ).fit(X, X[:, 0])
+    ensemble = model.ensemble_
+    bins = draw_bins(feature_shares(ensemble), 2000, np.random.default_rng(1))
+    leaves = [leaf_index(tree, bins) for tree in ensemble.trees]
+    weights = _row_weights(ensemble.trees, leaves)
+    apart = np.abs(bins[0] / ensemble.binner.n_bins[0] - bins[1] / ensemble.binner.n_bins[1])
+    assert weights @ apart < 0.4 * apart.mean()
