@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpboost._utils.dates import day_number
 from dpboost._utils.validation import InvalidParameterError, refuse
 
 Column: TypeAlias = str | int
@@ -65,11 +66,16 @@ def from_pairs(name: str, pairs: Any) -> dict[Column, Any]:
 
 
 def finite_numbers(name: str, value: Any, must: str) -> list[float]:
-    """Return real, finite numbers as floats; ``must`` completes the error's sentence."""
+    """Return real, finite numbers as floats, dates and durations in days.
+
+    ``must`` completes the error's sentence.
+    """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise refuse(name, "Schema", must, value)
     result = []
-    for item in value:
+    for each in value:
+        of_date = day_number(each)
+        item = each if of_date is None else of_date
         if isinstance(item, (bool, np.bool_)) or not isinstance(item, numbers.Real):
             raise refuse(name, "Schema", must, value)
         try:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.validation import InvalidParameterError
 
 NOT_NUMBERS = (
@@ -178,7 +179,7 @@ def category_positions(column: Any, values: Sequence[Any], name: str) -> NDArray
 
 
 def numeric_column(column: Any, name: str) -> NDArray[Any]:
-    """Return a numeric, boolean, nullable or sparse Series as a float array.
+    """Return a numeric, boolean, nullable or sparse Series as a float array, dates in days.
 
     float32 and float64 columns are views; anything else is converted.
 
@@ -188,6 +189,8 @@ def numeric_column(column: Any, name: str) -> NDArray[Any]:
         For a type that is not numeric; the message names the column.
     """
     dtype = column.dtype
+    if is_date(dtype):
+        return column_in_days(column)
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biufc":
             return to_float(column.to_numpy())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from dpboost._utils.dates import is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical
 from dpboost.data.binner import Binner
@@ -37,9 +38,9 @@ def conform(X: Any, binner: Binner) -> Any:
     ndarray, scipy.sparse.csr_matrix or DataFrame
         ``X`` itself, or a matrix around its arrays, where nothing has to be done. Columns of a
         DataFrame with a list of categories become categorical columns with that list, and those
-        of pandas' Arrow types float64, which LightGBM does not read otherwise. Integer and object
-        arrays become float64, since LightGBM would round integers to float32. Sparse matrices
-        become CSR matrices of floats without duplicates.
+        of dates and of pandas' Arrow types float64, which LightGBM does not read otherwise.
+        Integer and object arrays become float64, since LightGBM would round integers to float32.
+        Sparse matrices become CSR matrices of floats without duplicates.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def _conform_frame(X: Any, binner: Binner) -> Any:
         if labels is None:
             if is_categorical(column):
                 replaced[feature] = _category_values(column, name)
-            elif type(column.dtype).__name__ == "ArrowDtype":
+            elif type(column.dtype).__name__ == "ArrowDtype" or is_date(column.dtype):
                 replaced[feature] = numeric_column(column, name)
             else:
                 numeric_column(column.iloc[:0], name)

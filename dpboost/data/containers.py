@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,8 +25,10 @@ def unpack(X: Any) -> Any:
     Parameters
     ----------
     X : any object
-        A pyarrow Table or RecordBatch or a polars DataFrame becomes a pandas DataFrame, column
-        by column and mostly without a copy. Dictionaries of Arrow, also those inside a pandas
+        A pyarrow Table or RecordBatch, a polars DataFrame, or whatever else gives its rows by
+        Arrow's PyCapsule interface (a relation of DuckDB, for instance) becomes a pandas
+        DataFrame, column by column and mostly without a copy; of a DataFrame of narwhals the one
+        that it wraps. Dictionaries of Arrow, also those inside a pandas
         DataFrame, and polars Categoricals become pandas categorical columns. A
         ``lightgbm.Sequence``, and a list of them or of 2-D arrays, is one table by its rows, from
         top to bottom. A ``lightgbm.Dataset`` gives its raw data.
@@ -53,6 +56,10 @@ def unpack(X: Any) -> Any:
         return _from_arrow(X)
     if room == "polars":
         return _from_polars(X)
+    if room == "narwhals" and hasattr(X, "to_native"):
+        return unpack(X.to_native())
+    if is_capsule(X):
+        return _from_capsule(X)
     if is_sequence(X):
         return _stack([_read_sequence(X)])
     if isinstance(X, (list, tuple)) and len(X) > 0:
@@ -66,6 +73,13 @@ def unpack(X: Any) -> Any:
 def is_dataset(X: Any) -> bool:
     """Return whether ``X`` is a ``lightgbm.Dataset``, without importing LightGBM."""
     return _descends(X, "Dataset")
+
+
+def is_capsule(X: Any) -> bool:
+    """Return whether ``X`` is a table of another library than pandas that Arrow can take over."""
+    if type(X).__module__.partition(".")[0] in ("pandas", "numpy"):
+        return False
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
 
 
 def dataset_names(dataset: Any) -> list[str] | None:
@@ -176,6 +190,30 @@ def _pandas(room: str) -> Any:
     return pd
 
 
+def _from_capsule(X: Any) -> Any:
+    """Take over a table by Arrow's PyCapsule interface."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        pa = None
+    if pa is None:
+        raise InvalidParameterError(
+            f"Reading a table of type {type(X).__name__} needs pyarrow: pip install "
+            "'dpboost[arrow]', or pass a numpy array."
+        )
+    read = pa.table if hasattr(X, "__arrow_c_stream__") else pa.record_batch
+    table = None
+    # What it says of a column by itself, or of a source of its own, may name a cell.
+    with contextlib.suppress(Exception):
+        table = read(X)
+    if table is None:
+        raise InvalidParameterError(
+            f"Expected 2D array: what an object of type {type(X).__name__} gives to Arrow is no "
+            "table of columns. Pass a pyarrow.Table."
+        )
+    return _from_arrow(table)
+
+
 def _from_arrow(X: Any) -> Any:
     """Return an Arrow table as a DataFrame of pandas' Arrow types."""
     import pyarrow as pa
@@ -195,9 +233,7 @@ def _from_arrow(X: Any) -> Any:
         if pa.types.is_dictionary(column.type):
             columns[position] = _categorical(column, name)
         else:
-            columns[position] = pd.arrays.ArrowExtensionArray(
-                column.cast(_read_as(column.type, name))
-            )
+            columns[position] = pd.arrays.ArrowExtensionArray(column.cast(_read_as(column.type)))
     frame = pd.DataFrame(columns, index=pd.RangeIndex(X.num_rows))
     frame.columns = list(X.schema.names)
     return frame
@@ -225,7 +261,7 @@ def _categorical(column: Any, name: str) -> Any:
     import pandas as pd
     import pyarrow as pa
 
-    plain = column.cast(_read_as(column.type.value_type, name))
+    plain = column.cast(_read_as(column.type.value_type))
     # Chunks may have other dictionaries, with repeated, unused or missing values.
     if isinstance(plain, pa.ChunkedArray):
         plain = plain.combine_chunks()
@@ -238,23 +274,16 @@ def _categorical(column: Any, name: str) -> Any:
     return pd.Categorical.from_codes(numbers[codes], categories=listed)
 
 
-def _read_as(kind: Any, name: str) -> Any:
-    """Return the Arrow type in which pandas gets a column, or refuse it."""
+def _read_as(kind: Any) -> Any:
+    """Return the Arrow type in which pandas gets a column; which of them are read it says."""
     import pyarrow as pa
 
     types = pa.types
-    if any(test(kind) for test in (types.is_integer, types.is_floating, types.is_decimal)):
-        return kind
-    if types.is_boolean(kind):
-        return kind
     if types.is_null(kind):
         return pa.float64()
     if "string" in str(kind) and not types.is_nested(kind):
         return pa.large_string()
-    raise InvalidParameterError(
-        f"The column {name!r} of X has the Arrow type {kind}: make it numeric, or text with "
-        "declared categories."
-    )
+    return kind
 
 
 def _from_polars(X: Any) -> Any:

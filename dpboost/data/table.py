@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from dpboost._utils.dates import is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.arrays import as_array, canonical, check_shape
 from dpboost.data.column_names import column_names
@@ -261,7 +262,8 @@ def read_table(
         numpy arrays of any numeric type and memory order, object arrays and lists of numbers,
         scipy matrices (what is not stored is 0, what is stored twice is added up), pandas
         DataFrames, and all that `dpboost.data.containers.unpack` takes: pyarrow and polars
-        tables, ``lightgbm.Dataset`` and ``lightgbm.Sequence``, lists of 2-D arrays.
+        tables and all that speaks Arrow's PyCapsule interface, ``lightgbm.Dataset`` and
+        ``lightgbm.Sequence``, lists of 2-D arrays.
     schema : Schema or ResolvedSchema, optional
         Declared categories decide how text and categorical columns are read.
     feature_names : sequence of str, optional
@@ -280,7 +282,8 @@ def read_table(
     Raises
     ------
     InvalidParameterError
-        For anything that is no table of numbers or declared categories. Not for missing,
+        For anything that is no table of numbers, dates with declared bounds, or declared
+        categories; one error for all columns of a DataFrame. Not for missing,
         infinite, huge or constant values, a single row or categories never seen: these depend
         on cells, and a message would tell.
 
@@ -331,25 +334,22 @@ def _read_frame(
     categorical: dict[int, list[Any]] = {}
     ordered = set()
     numeric_declared = []
+    problems = []
     for feature, (_, column) in enumerate(X.iloc[:0].items()):
         declared = schema.categories.get(feature)
-        if is_categorical(column) or (declared is not None and is_text(column)):
-            if feature in schema.bounds or feature in schema.edges:
-                raise InvalidParameterError(
-                    f"The column {names[feature]!r} of X is categorical, but Schema declares "
-                    "bounds or edges for it: declare categories, or make it numeric."
-                )
-            if declared is not None:
-                categorical[feature] = list(declared)
-            else:
-                categorical[feature] = category_list(column, names[feature])
-                if column.dtype.ordered:
+        try:
+            listed = _column_list(column, feature, schema)
+            if listed is not None:
+                categorical[feature] = listed
+                if declared is None and column.dtype.ordered:
                     ordered.add(feature)
-        else:
-            numeric_column(column, names[feature])
-            if declared is not None:
+            elif declared is not None:
+                _check_number_codes(schema, [feature])
                 numeric_declared.append(feature)
-    _check_number_codes(schema, numeric_declared)
+        except InvalidParameterError as error:
+            problems.append(str(error))
+    if problems:
+        raise _unreadable(problems)
     kinds: dict[str, Any] = {"frame": X}
     if not categorical and _is_row_block(X):
         kinds = {"dense": X.to_numpy()}
@@ -366,6 +366,41 @@ def _read_frame(
         zero_as_missing=zero_as_missing,
         **kinds,
     )
+
+
+def _column_list(column: Any, feature: int, schema: ResolvedSchema) -> list[Any] | None:
+    """Return the list of categories by which a column is read, None for a column of numbers.
+
+    Raises
+    ------
+    InvalidParameterError
+        For a column that cannot be read, by its type and the schema alone.
+    """
+    declared, name = schema.categories.get(feature), schema.feature_names[feature]
+    bounded = feature in schema.bounds or feature in schema.edges
+    if is_categorical(column) or (declared is not None and is_text(column)):
+        if bounded:
+            raise InvalidParameterError(
+                f"The column {name!r} of X is categorical, but Schema declares "
+                "bounds or edges for it: declare categories, or make it numeric."
+            )
+        return category_list(column, name) if declared is None else list(declared)
+    numeric_column(column, name)
+    if is_date(column.dtype) and not bounded:
+        raise InvalidParameterError(
+            f"The column {name!r} of X has the type {column.dtype}: declare where it begins and "
+            f"ends, Schema(bounds={{{name!r}: ('2024-01-01', '2024-12-31')}}) or two durations, "
+            "and it is read in days, of dates those since 1970-01-01 in UTC; or make it numeric."
+        )
+    return None
+
+
+def _unreadable(problems: list[str]) -> InvalidParameterError:
+    """Return one error for all columns that cannot be read."""
+    if len(problems) == 1:
+        return InvalidParameterError(problems[0])
+    lines = "".join(f"\n* {problem}" for problem in problems)
+    return InvalidParameterError(f"X has {len(problems)} columns that cannot be read:{lines}")
 
 
 def _of_kind(X: Any, kinds: str) -> frozenset[int]:

@@ -52,7 +52,10 @@ class Schema:
     ----------
     bounds : dict of column to (lower, upper), optional
         Inclusive range of a numeric column; values outside are clipped to it. ``lower`` may
-        equal ``upper``: the column is then known to be constant and gets a single bin.
+        equal ``upper``: the column is then known to be constant and gets a single bin. Of a column
+        of dates or times two dates, or ISO text like ``"2024-01-31"``, and of one of durations two
+        durations: both are read in days, of dates those since 1970-01-01, those with a time zone
+        in UTC.
     edges : dict of column to sequence of float, optional
         Strictly increasing borders between the bins of a numeric column, at most 254; a value
         equal to a border belongs to the bin below it.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import refuse
 
@@ -92,7 +93,8 @@ def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any]]]:
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         for index, name in enumerate(X.columns):
             column = X.iloc[:, index]
-            yield (name if isinstance(name, str) else index), column.to_numpy(dtype=object)
+            own = column_in_days(column) if is_date(column.dtype) else column
+            yield (name if isinstance(name, str) else index), np.asarray(own, dtype=object)
         return
     array = checked_sparse(X).toarray() if scipy.sparse.issparse(X) else np.asarray(X)
     if array.ndim != 2:

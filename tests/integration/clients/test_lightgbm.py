@@ -11,6 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 
 
 def test_stock_lightgbm_predicts_what_training_meant(case, tmp_path):
+    """`lightgbm.Booster(model_file=...)`: the same doubles"""
     path = tmp_path / "model.txt"
     path.write_text(case.text)
     expected = case.ensemble.predict(read_table(case.X))
@@ -20,6 +21,7 @@ def test_stock_lightgbm_predicts_what_training_meant(case, tmp_path):
 
 
 def test_contributions_add_up(case):
+    """`predict(pred_contrib=True)`: contributions add up to the raw score"""
     raw = case.booster.predict(case.X, raw_score=True)
     contributions = case.booster.predict(case.X, pred_contrib=True)
     sums = contributions.reshape(len(case.X), -1, case.X.shape[1] + 1).sum(axis=2)

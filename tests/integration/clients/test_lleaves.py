@@ -22,6 +22,7 @@ def model(request):
 
 
 def test_predictions_are_those_of_lightgbm(case, tmp_path):
+    """`lleaves.Model(model_file=...)`: the same predictions, to 1e-12"""
     path = tmp_path / "model.txt"
     path.write_text(case.text)
     model = lleaves.Model(model_file=str(path))

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from dpboost import DPBoostClassifier
+
 HINT = "pip install dpboost[clients]"
 onnxmltools = pytest.importorskip("onnxmltools", reason=f"onnxmltools is not installed: {HINT}")
 onnxruntime = pytest.importorskip("onnxruntime", reason=f"onnxruntime is not installed: {HINT}")
@@ -10,6 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 
 
 def test_predictions_are_those_of_lightgbm_in_single_precision(case):
+    """`convert_lightgbm(model.booster_)`: the same predictions in single precision"""
     # Thresholds are rounded to single precision as well: a value on the border of two bins may
     # change sides, so the rows of this test have none there but categories.
     from onnxmltools.convert.common.data_types import FloatTensorType
@@ -31,3 +34,23 @@ def test_predictions_are_those_of_lightgbm_in_single_precision(case):
         found = found[:, 1]
     found = found.reshape(expected.shape)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_estimator_is_converted_as_lightgbms():
+    """`convert_lightgbm(model.to_lightgbm())`: the estimator; ours is refused by its type"""
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    X = np.random.default_rng(0).uniform(size=(200, 2)).astype(np.float32)
+    schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "classes": [0, 1]}
+    model = DPBoostClassifier(schema=schema, n_estimators=5, verbosity=-1)
+    model.fit(X, (X[:, 0] > 0.5).astype(int))
+    types = [("rows", FloatTensorType([None, 2]))]
+    graph = onnxmltools.convert_lightgbm(model.to_lightgbm(), initial_types=types, zipmap=False)
+    session = onnxruntime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    near = np.abs(session.run(None, {"rows": X})[-1] - model.predict_proba(X)) < 1e-5
+    assert near.mean() > 0.95
+    with pytest.raises(ValueError, match="DPBoostClassifier"):
+        onnxmltools.convert_lightgbm(model, initial_types=types)

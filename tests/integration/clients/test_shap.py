@@ -11,6 +11,7 @@ pytestmark = [
 
 
 def test_values_add_up_to_the_raw_score(case):
+    """`shap.TreeExplainer(model.booster_)`: values add up to the raw score, to 1e-12"""
     raw = case.booster.predict(case.X, raw_score=True)
     explanation = shap.TreeExplainer(case.booster)(case.X)
     sums = explanation.values.sum(axis=1) + explanation.base_values

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning")
 
 
 def test_predictions_are_those_of_lightgbm(case, tmp_path):
+    """`treelite.frontend.load_lightgbm_model`: the same predictions, to 1e-12"""
     path = tmp_path / "model.txt"
     path.write_text(case.text)
     model = treelite.frontend.load_lightgbm_model(path)

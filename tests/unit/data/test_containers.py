@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import datetime
+
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -206,7 +208,8 @@ def test_arrow_types_that_are_no_table_of_numbers_are_refused():
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     for X, message in (
-        (pa.table({"day": pa.array([1], pa.timestamp("s"))}), "'day' .* timestamp"),
+        (pa.table({"day": pa.array([1], pa.timestamp("s"))}), "'day' .* timestamp.*Schema"),
+        (pa.table({"at": pa.array([1], pa.time32("s")), "a": [[1]]}), "2 columns.*[\\s\\S]*'a'"),
         (pa.table({"a": [[1]]}), "'a' .* list"),
         (pa.table({"a": [{"b": 1}]}), "'a' .* struct"),
         (pa.array([1]), "Expected 2D array, got 1D"),
@@ -269,3 +272,52 @@ def test_arrow_tables_train_and_predict_like_frames(room):
     for trained in (model, same):
         for rows_to_predict in (table, frame):
             np.testing.assert_array_equal(trained.predict(rows_to_predict), same.predict(frame))
+
+
+class Spoken:
+    """A table of a library that is known by Arrow's PyCapsule interface alone."""
+
+    def __init__(self, table, one=False):
+        self.table = table
+        name = "__arrow_c_array__" if one else "__arrow_c_stream__"
+        setattr(type(self), name, lambda own, *a, **k: getattr(own.table, name)(*a, **k))
+
+
+@pytest.mark.parametrize("one", [False, True], ids=["stream", "array"])
+def test_any_table_that_speaks_arrow_is_read(one):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    kind = type("Spoken", (Spoken,), {})
+    columns_of = {"a": [1, None, 3], "t": ["x", "y", None]}
+    table = pa.table(columns_of)
+    X = kind(table.to_batches()[0] if one else table, one)
+    schema = {"categories": {"t": ["y", "x"]}}
+    found, expected = read_table(X, schema=schema), read_table(table, schema=schema)
+    assert found.feature_names == ("a", "t")
+    assert found.integer == expected.integer
+    np.testing.assert_array_equal(columns(found), columns(expected))
+    with pytest.raises(InvalidParameterError, match="no table of columns"):
+        read_table(kind(pa.array([1, 2]), one))
+
+
+def test_frames_of_narwhals_are_those_that_they_wrap():
+    nw = pytest.importorskip("narwhals", reason="narwhals is not installed")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "k": pd.Categorical(["x", "y"])})
+    table = read_table(nw.from_native(frame))
+    assert table.categorical == {1: ["x", "y"]}
+    np.testing.assert_array_equal(columns(table), [[1, 0], [2, 1]])
+
+
+@pytest.mark.parametrize("room", ["pyarrow", "polars"])
+def test_dates_of_other_libraries_are_read_in_days(room):
+    module = pytest.importorskip(room, reason=f"{room} is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    noon = datetime.datetime(2020, 3, 1, 12, tzinfo=datetime.timezone.utc)
+    cells = {
+        "day": [datetime.date(2020, 1, 1), None],
+        "at": [noon, None],
+        "stay": [datetime.timedelta(hours=36), None],
+    }
+    table = (module.table if room == "pyarrow" else module.DataFrame)(cells)
+    bounds = {"day": ("2020-01-01", "2021-01-01"), "at": (0, 20000), "stay": (0, 9)}
+    found = columns(read_table(table, schema={"bounds": bounds}))
+    np.testing.assert_array_equal(found, [[18262.0, 18322.5, 1.5], [NAN] * 3])

@@ -1,4 +1,5 @@
 import copy
+import datetime
 import pickle
 
 import numpy as np
@@ -245,7 +246,10 @@ def test_frame_with_one_row_and_odd_index():
         (np.array([[{}, 2]], dtype=object), "argument must be .* string.* number"),
         (np.array([[1j, "a"]], dtype=object), "argument must be .* string.* number"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), "argument must be .* string.* number"),
-        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), "column 'day' .* datetime64"),
+        (
+            pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}),
+            r"column 'day' .* datetime64.*Schema\(bounds=\{'day': ",
+        ),
         (pd.DataFrame({"job": ["a"]}), r"column 'job'.*Schema\(categories=\{'job': \[...\]\}\)"),
         (pd.DataFrame({"job": pd.Series([1], dtype=object)}), "column 'job'.*object"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' appears more than once"),
@@ -444,3 +448,60 @@ def test_columns_of_a_frame_have_their_own_types():
     assert kinds(frame) == ([1, 2, 3, 4, 6, 7, 8], [2, 4, 7])
     arrow = pa.table({"x": [1, None], "y": [True, None], "z": [0.5, 1.0]})
     assert kinds(arrow) == ([0, 1], [1])
+
+
+def test_one_error_names_every_column_that_cannot_be_read():
+    X = pd.DataFrame(
+        {
+            "age": [1.0],
+            "job": ["nurse"],
+            "day": pd.to_datetime(["2020-01-01"]),
+            "size": pd.cut([1.0], 2),
+            "code": [3],
+            "kind": pd.Categorical([1]),
+        }
+    )
+    schema = {"categories": {"code": ["a", "b"]}, "bounds": {"kind": (0, 1)}}
+    with pytest.raises(
+        InvalidParameterError, match="X has 5 columns that cannot be read:"
+    ) as caught:
+        read_table(X, schema=schema)
+    lines = str(caught.value).splitlines()[1:]
+    assert [line.split("'")[1] for line in lines] == ["job", "day", "size", "code", "kind"]
+    assert all(line.startswith("* ") for line in lines)
+    assert "nurse" not in str(caught.value)
+    assert "2020" not in str(caught.value).replace("'2024-01-01'", "")
+
+
+DAYS = ["2020-01-01", None, "2020-03-01 12:00"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(pd.Series(pd.to_datetime(DAYS, format="mixed").as_unit(unit)) for unit in ("s", "ns")),
+        pd.Series(pd.to_datetime(DAYS, format="mixed")).dt.tz_localize("UTC"),
+        # Noon in UTC is one o'clock in Paris.
+        pd.Series(pd.to_datetime(["2020-01-01 01:00", None, "2020-03-01 13:00"])).dt.tz_localize(
+            "Europe/Paris"
+        ),
+    ],
+    ids=["s", "ns", "UTC", "Paris"],
+)
+def test_dates_are_read_in_days(column):
+    schema = {"bounds": {"day": ("2019-12-31", np.datetime64("2020-12-31"))}}
+    table = read_table(pd.DataFrame({"day": column}), schema=schema)
+    expected = [18262.0, NAN, 18322.5]
+    np.testing.assert_array_equal(table.column(0), expected)
+    assert not table.integer
+    number = read_table(pd.DataFrame({"day": expected}), schema=schema)
+    np.testing.assert_array_equal(number.column(0), expected)
+
+
+def test_durations_are_read_in_days():
+    stay = pd.to_timedelta(["36h", None])
+    schema = {"bounds": {"stay": (datetime.timedelta(0), datetime.timedelta(weeks=2))}}
+    table = read_table(pd.DataFrame({"stay": stay}), schema=schema)
+    np.testing.assert_array_equal(table.column(0), [1.5, NAN])
+    with pytest.raises(InvalidParameterError, match="'stay' .*two durations"):
+        read_table(pd.DataFrame({"stay": stay}))

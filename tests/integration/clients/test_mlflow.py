@@ -1,0 +1,70 @@
+"""MLflow keeps a released model and reads it back."""
+
+import numpy as np
+import pytest
+
+import dpboost
+
+mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed: pip install mlflow-skinny")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+# It writes an environment for each model, which takes seconds.
+@pytest.fixture(params=["regression", "multiclass"])
+def model(request):
+    return request.param, "best"
+
+
+@pytest.fixture(params=["numbers", "missing categories"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def tracking(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    mlflow.set_experiment("clients")
+    yield
+    mlflow.set_tracking_uri(None)
+
+
+def test_a_booster_is_saved_and_loaded(case, tmp_path):
+    """`mlflow.lightgbm.save_model(model.booster_)`: the same predictions"""
+    path = str(tmp_path / "model")
+    mlflow.lightgbm.save_model(dpboost.Booster(model_str=case.text), path)
+    again = mlflow.lightgbm.load_model(path)
+    assert np.array_equal(again.predict(case.X), case.booster.predict(case.X))
+
+
+def test_the_report_comes_along(case, tmp_path):
+    """`save_model(model.booster_.to_lightgbm())`: the privacy report comes back too"""
+    booster = dpboost.Booster(model_str=case.text)
+    path = str(tmp_path / "model")
+    mlflow.lightgbm.save_model(booster.to_lightgbm(), path)
+    text = mlflow.lightgbm.load_model(path).model_to_string()
+    assert dpboost.Booster(model_str=text).privacy_report == booster.privacy_report
+
+
+def test_a_logged_model_serves(fitted, tracking):
+    """`mlflow.lightgbm.log_model` and `mlflow.pyfunc.load_model`: the same predictions"""
+    case = fitted("regression", "best", "numbers")
+    booster = dpboost.Booster(model_str=case.text)
+    with mlflow.start_run():
+        logged = mlflow.lightgbm.log_model(booster.to_lightgbm(), name="model")
+    served = mlflow.pyfunc.load_model(logged.model_uri)
+    assert np.array_equal(served.predict(case.X), case.booster.predict(case.X))
+
+
+def test_autolog_sees_nothing(tracking):
+    """`mlflow.lightgbm.autolog()` looks at LightGBM's own `train` alone: log by hand"""
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    schema = {"bounds": {0: (0, 1), 1: (0, 1)}, "label_bounds": (0, 1)}
+    mlflow.lightgbm.autolog(silent=True)
+    with mlflow.start_run() as run:
+        dpboost.train({"schema": schema, "verbosity": -1}, dpboost.Dataset(X, X[:, 0]), 3)
+    mlflow.lightgbm.autolog(disable=True)
+    found = mlflow.get_run(run.info.run_id).data
+    assert not found.metrics
+    assert not found.params
