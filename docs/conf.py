@@ -18,6 +18,7 @@ version = release = dpboost.__version__
 extensions = [
     "outside_pages",
     "privacy_sections",
+    "glossary_links",
     "mathml",
     "command_help",
     "parameter_table",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import readme_picture
+from benchmarks import best_picture, readme_picture
 from benchmarks.harness.results import read, values
 from benchmarks.harness.run import RESULTS
 
@@ -84,6 +84,12 @@ def test_the_picture_is_drawn_again_of_the_results():
         "DP-EBM",
         "LightGBM",
     }
+
+
+def test_the_picture_of_a_fit_is_drawn(monkeypatch):
+    monkeypatch.setattr(best_picture, "N_ROWS", 500)
+    assert best_picture.picture().startswith(b"\x89PNG")
+    assert best_picture.PICTURE.read_bytes().startswith(b"\x89PNG")
 
 
 NAMES = {"Adult": "adult", "Bank": "bank", "cod-rna": "cod_rna", "Abalone": "abalone"}

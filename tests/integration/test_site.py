@@ -1,0 +1,93 @@
+"""What turns pages into the site: links between folders, sections of docstrings, terms."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def extensions(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    yield
+    for name in ("outside_pages", "privacy_sections", "glossary_links"):
+        sys.modules.pop(name, None)
+
+
+def turned(text, page="howto/budget.md"):
+    import outside_pages
+
+    return outside_pages.turned(text, DOCS / page, DOCS / page, outside_pages.copies())
+
+
+def test_links_to_pages_outside_lead_to_their_copies():
+    assert turned("[a](../../SECURITY.md)") == "[a](../outside/SECURITY.md)"
+    assert turned("[a](../../benchmarks/results/best.md#how)") == (
+        "[a](../outside/benchmarks/results/best.md#how)"
+    )
+    assert turned("[`a`](../../README.md)") == "[`a`](../index.md)"
+    assert turned("[a](../../dpboost/audit)") == "[a](../outside/dpboost/audit/README.md)"
+
+
+def test_other_links_stay():
+    for link in ("[a](evaluate.md)", "[a](https://flower.ai)", "[a](#top)", "`[a](../../x.md)`"):
+        assert turned(link) == link
+    assert turned("[a](../../benchmarks/results/audit.txt)") == (
+        "[a](../../benchmarks/results/audit.txt)"
+    )
+
+
+def test_links_of_a_copy_are_those_of_its_origin():
+    import outside_pages
+
+    known = outside_pages.copies()
+    origin = outside_pages.ROOT / "CONTRIBUTING.md"
+    text = outside_pages.turned("[a](docs/glossary.md)", origin, known[origin], known)
+    assert text == "[a](../glossary.md)"
+
+
+def test_the_section_privacy_stands_among_the_notes():
+    from privacy_sections import moved
+
+    text = ["Do.", "", "Privacy", "-------", "Nothing.", "", "Notes", "-----", "More.", ""]
+    assert [line for line in moved(text) if line] == [
+        "Do.", "Notes", "-----", ".. rubric:: Privacy", "Nothing.", ".. rubric:: Details", "More.",
+    ]  # fmt: skip
+    alone = ["Do.", "", "Privacy", "-------", "Nothing.", "", "Examples", "--------", ">>> 1"]
+    assert [line for line in moved(alone) if line] == [
+        "Do.", "Notes", "-----", ".. rubric:: Privacy", "Nothing.", "Examples", "--------", ">>> 1",
+    ]  # fmt: skip
+    assert moved(["Do."]) == ["Do."]
+
+
+def test_every_entry_of_the_glossary_has_an_anchor():
+    import glossary_links
+
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    anchored = glossary_links.anchored(text)
+    assert anchored.count("(term-") == len(glossary_links.entries(text)) > 30
+    assert "\n\n(term-accountant)=\n**Accountant.**" in anchored
+
+
+def test_the_first_mention_of_a_term_in_prose_is_a_link():
+    import glossary_links
+
+    known = {"stability histogram": "term-stability-histogram"}
+    text = "# A stability histogram\n\n`stability histogram`, stability histograms, the "
+    text += "stability histogram\n\n```python\nstability histogram\n```\n"
+    found = glossary_links.linked(text, known)
+    link = "[stability histograms](#term-stability-histogram)"
+    assert found == text.replace("stability histograms", link)
+    table = "| stability histogram |\n\n[a stability histogram](a.md)\n"
+    assert glossary_links.linked(table, known) == table
+
+
+def test_every_linked_term_is_in_the_glossary():
+    import glossary_links
+
+    known = glossary_links.terms((DOCS / "glossary.md").read_text(encoding="utf-8"))
+    assert set(known) == set(glossary_links.WORDS)
