@@ -18,7 +18,7 @@ from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems import ALL_PROBLEMS
 from benchmarks.summary import table
 
-REPEATS = 500
+REPEATS = 2000
 KILLS = 200
 AUC_ROWS = {5_000: 0.02, 20_000: 0.005}
 _INTERVALS, _FORECASTS, _KILLS = "intervals", "forecasts", "kills"

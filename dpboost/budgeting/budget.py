@@ -872,9 +872,10 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
     if budget is None and fraction is None and not _open:
         return
     raise InvalidParameterError(
-        f"{what} records nothing in a dpboost.Budget: call it outside of `with Budget(...)` and "
-        "without 'budget' and 'fraction'. It spends its own epsilon and delta, which add to those "
-        "of the budget."
+        f"{what} records nothing in a dpboost.Budget: noise is drawn where the rows are, and who "
+        "draws has to keep the records. Call it outside of `with Budget(...)` and without 'budget' "
+        "and 'fraction'. It spends its own epsilon and delta, which add to those of the budget: "
+        "open that with so much less of both."
     )
 
 
