@@ -18,8 +18,10 @@ from concurrent.futures import ProcessPoolExecutor
 import dpboost
 from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.parts import (
+    CLUSTER,
     LONG_RUNS,
     OTHER,
+    PARTIES,
     QUICK_RUNS,
     SAMPLERS,
     TREES,
@@ -146,7 +148,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--recipe",
         action="append",
-        choices=[SAMPLERS, *ALGORITHMS.names, *TREES, OTHER],
+        choices=[SAMPLERS, *ALGORITHMS.names, *TREES, OTHER, CLUSTER, PARTIES],
         help="only this one; repeatable",
     )
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 
 from dpboost.audit.boosting_audit import (
     ENSEMBLE,
@@ -17,8 +18,10 @@ from dpboost.audit.boosting_audit import (
     replay_recipe,
 )
 from dpboost.audit.claims import unfounded_claims
+from dpboost.audit.cluster_audit import fits_on_workers
 from dpboost.audit.fit_variety import Case, other_cases
 from dpboost.audit.local_audit import local_reports
+from dpboost.audit.network_audit import fits_of_parties
 from dpboost.audit.noise_independence import dependent_noise
 from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.refusals import telling_refusals
@@ -40,6 +43,9 @@ TREES = {f"tree:{name}": name for name in TREE_RECIPES}
 
 #: What is no recipe, by the names that the command knows it by.
 SAMPLERS, OTHER = "samplers", "other fits"
+
+#: Fits to rows that lie on workers, or at parties; of the long audit, where it is not asked for.
+CLUSTER, PARTIES = "dask", "parties"
 
 QUICK_RUNS = 400
 LONG_RUNS = 100_000
@@ -172,7 +178,10 @@ def plan(request: Request) -> Plan:
     Plan
     """
     found = Plan()
-    chosen = request.names or (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+    every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+    if not request.quick:
+        every = (*every, CLUSTER, PARTIES)
+    chosen = request.names or every
     if SAMPLERS in chosen:
         found.parts += _samplers()
     for name in (name for name in chosen if name in ALGORITHMS.names):
@@ -181,9 +190,8 @@ def plan(request: Request) -> Plan:
         found.parts += _tree(name, request)
     if OTHER in chosen:
         found.parts += _others(request)
-    found.left_out.append("Dask, and whole fits of parties over a network: see tests/unit")
+    _elsewhere(found, chosen)
     if request.names:
-        every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
         found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
     if request.quick:
         found.left_out += [
@@ -193,6 +201,25 @@ def plan(request: Request) -> Plan:
             f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
         ]
     return found
+
+
+def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
+    """Add the fits to rows that lie in several places, or that they are left out."""
+    missing = find_spec("distributed") is None
+    if CLUSTER in chosen and not missing:
+        what = "replay on the workers of a cluster"
+        run = _timed(CLUSTER, what, fits_on_workers)
+        found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
+    else:
+        reason = ": the extra 'dask' is not installed" if CLUSTER in chosen else ""
+        found.left_out.append(f"Dask{reason}")
+    if PARTIES in chosen:
+        what = "messages, and replay in one place"
+        run = _timed(PARTIES, what, fits_of_parties)
+        found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
+    else:
+        found.left_out.append("parties that exchange messages")
+    found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
 
 
 def _timed(name: str, what: str, check: Callable[[], Sequence[Violation]]) -> Callable[[], Outcome]:

@@ -122,12 +122,15 @@ class CoinRequest:
         Names of the scopes in which it was asked for.
     words : ndarray of uint64
         Coins by id.
+    key : bytes
+        From which workers make the coins of their rows, where the fit has them do so.
     readings : list of (int, int)
         First row and the row after the last one of each reading.
     """
 
     scope: tuple[str, ...]
     words: NDArray[np.uint64]
+    key: bytes = b""
     readings: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -166,12 +169,20 @@ class Transcript:
 class _AlignedCoins(RowCoins):
     """Coins by id instead of by position: the row keeps its own when another one comes or goes."""
 
-    __slots__ = ("_aligned", "_request")
+    __slots__ = ("_aligned", "_at_their_ids", "_request")
 
-    def __init__(self, words: NDArray[np.uint64], request: CoinRequest) -> None:
-        super().__init__(b"")
-        self._aligned = words
+    def __init__(self, ids: NDArray[np.int64], request: CoinRequest) -> None:
+        super().__init__(request.key)
+        self._aligned = request.words[ids]
+        self._at_their_ids = bool(np.array_equal(ids, np.arange(len(ids))))
         self._request = request
+
+    def key_for_workers(self) -> bytes:
+        """Return the key of the other run, by which rows at the places of their ids get theirs."""
+        if not self._at_their_ids:
+            raise RuntimeError("Workers find the coins of rows only where these stand by id.")
+        self._request.readings.append((0, len(self._aligned)))
+        return super().key_for_workers()
 
     def words(self, first_row: int, n_rows: int) -> NDArray[np.uint64]:
         """Words of the rows at these positions."""
@@ -371,17 +382,18 @@ class Recorder:
     def coins(self, fresh: RowCoins, scope: tuple[str, ...] = ()) -> RowCoins:
         """Return coins by id, and remember them."""
         ids, number = self.transcript.ids, len(self.transcript.coins)
+        key = fresh.key_for_workers()
         if self._source is not None:
             if number >= len(self._source.coins):
                 raise DivergenceError("row coins", "row coins", "more coins than were recorded")
-            words = self._source.coins[number].words
+            words, key = self._source.coins[number].words, self._source.coins[number].key
         elif self._coin is not None:
             words = np.full(self._n_ids, int(self._coin * 2.0**64), dtype=np.uint64)
         else:
             words = fresh.words(0, self._n_ids)
-        request = CoinRequest(scope, words)
+        request = CoinRequest(scope, words, key)
         self.transcript.coins.append(request)
-        return _AlignedCoins(words[ids], request)
+        return _AlignedCoins(ids, request)
 
     def draw(
         self, entry: LedgerEntry, value: NDArray[np.int64], entropy: Entropy, ledger: Ledger

@@ -229,7 +229,7 @@ def release_magnitude(
 class RangeCounts:
     """Rows by their label in cells of a range, what is outside in the outermost cells.
 
-    Proof: docs/proofs/label_range.md.
+    Proof: docs/proofs/label-range.md.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "fine histograms": ("fine-histograms.md",),
     "impurity bounds": ("impurity-bounds.md",),
     "label bounds": ("learned-bounds.md",),
-    "label range": ("label_range.md", "learned-bounds.md"),
+    "label range": ("label-range.md", "learned-bounds.md"),
     "leaf counts": ("counts.md",),
     "leaf sums": ("leaf-sums.md",),
     "leaf values": ("leaf-values.md",),

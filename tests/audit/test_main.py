@@ -51,7 +51,7 @@ def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
     _, out = run(capsys, "--recipe", "seq")
     verdict, _, rest = out.partition("every claim stands\n")
     assert verdict
-    assert rest.startswith("not audited:\n  Dask")
+    assert rest.startswith("not audited:\n  Dask\n  parties")
     assert "not asked for: best, dpboost, other fits, para, samplers, tree:best" in rest
     assert "more than 30 fits a table" in rest
     # The long run leaves out no recipe.

@@ -1,0 +1,175 @@
+"""Fits of parties that exchange messages, held to the fit of one table that replays weigh.
+
+Where noise is drawn in shares no replay can force it. But the shares of a seed add up to what one
+process draws, so the same terms with all rows in one place must give the same model: then what
+replays find of the latter holds for the former. What else the messages tell is looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.replay import Fit, replay_pair
+from dpboost.audit.transcript import Violation
+from dpboost.data.table import read_table
+from dpboost.federated.party.party import Party
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.messages import Answers, Masked
+from dpboost.federated.protocol.transport import LocalChannel
+from dpboost.federated.protocol.wire import decode
+from dpboost.federated.training.boosting import boost, privacy_request, train_agreed
+from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.privacy.accounting import PureAccountant
+from dpboost.privacy.exact_arithmetic import epsilon_of
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import LocalRows
+from dpboost.recipes import ALGORITHMS
+from dpboost.rows.raw_rows import RawRows
+from dpboost.trees.ensemble import Ensemble
+
+#: Name of the check.
+CHECK = "messages of parties"
+
+SCHEMA = {"bounds": {"age": (0.0, 1.0), "dose": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
+N_PARTIES = 3
+
+Rows = tuple[NDArray[Any], NDArray[Any]]
+
+
+class _Listening(LocalChannel):
+    """Keeps all messages and replies, in their order."""
+
+    def __init__(self, parties: Sequence[Party]) -> None:
+        super().__init__(parties)
+        self.sent: list[bytes] = []
+        self.replies: list[bytes] = []
+
+    def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
+        """Hand a message over, and keep it with its replies."""
+        found = super().exchange(message, to)
+        self.sent.append(message)
+        self.replies += [found[index] for index in sorted(found)]
+        return found
+
+
+def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation]:
+    """Train over messages and in one place, and compare.
+
+    Parameters
+    ----------
+    recipes : sequence of str
+
+    Returns
+    -------
+    list of Violation
+    """
+    found: list[Violation] = []
+    for recipe in recipes:
+        for neighbours in Neighbours:
+            terms = _terms(recipe, neighbours)
+            found += _told(terms)
+            found += _replayed(terms, neighbours)
+    return found
+
+
+def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
+    return Agreement(
+        n_parties=N_PARTIES,
+        features=("age", "dose"),
+        schema=SCHEMA,
+        task="regression",
+        recipe=recipe,
+        # Level histograms divide it among all features and depths.
+        epsilon=epsilon_of(Fraction(30)),
+        neighbours=neighbours.value,
+        hyper={"n_estimators": 3, "max_depth": 2, "max_bin": 4},
+    )
+
+
+def _rows(n_rows: int) -> Rows:
+    random = np.random.default_rng(0)
+    return random.integers(0, 2, (n_rows, 2)).astype(float), random.choice([-1.0, 1.0], n_rows)
+
+
+def _parts(rows: Rows) -> list[Rows]:
+    """Give each party some rows, in their order."""
+    X, y = rows
+    return list(zip(np.array_split(X, N_PARTIES), np.array_split(y, N_PARTIES), strict=True))
+
+
+def _over_messages(terms: Agreement, rows: Rows) -> tuple[Ensemble, _Listening, Coordinator, Any]:
+    parties, first_row = [], 0
+    for index, (X, y) in enumerate(_parts(rows)):
+        parties.append(Party(index, X, y, agreement=terms, first_row=first_row))
+        first_row += len(y)
+    channel = _Listening(parties)
+    coordinator = Coordinator(terms, channel)
+    return boost(coordinator).ensemble, channel, coordinator, parties
+
+
+def _in_one_place(terms: Agreement, rows: Rows) -> Ensemble:
+    X, y = rows
+    table = read_table(X, schema=terms.declared, feature_names=terms.features)
+    source = LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
+    return train_agreed(source, terms, privacy_request(terms).ledger(PureAccountant())).ensemble
+
+
+def _text_of(ensemble: Ensemble) -> list[str]:
+    lines = model_text(ensemble).splitlines()
+    return [line for line in lines if not line.startswith("dpboost:")]
+
+
+def _told(terms: Agreement) -> Iterator[Violation]:
+    """Compare models, messages of neighbouring tables, and what was booked."""
+    seeded = replace(terms, noise_seed=9)
+    X, y = _rows(12)
+    ensemble, channel, coordinator, parties = _over_messages(seeded, (X, y))
+    where = f"{terms.recipe}, {terms.neighbours}"
+
+    def violation(message: str) -> Violation:
+        return Violation(check=CHECK, where=where, message=message)
+
+    if _text_of(ensemble) != _text_of(_in_one_place(seeded, (X, y))):
+        yield violation("another model than that of the same rows in one place")
+    if {party.ledger.spent for party in parties} != {coordinator.ledger.spent}:
+        yield violation("parties have booked something else than the coordinator")
+    if _are_small(channel.replies):
+        yield violation("replies hold small numbers: there is no mask on them")
+    other = y.copy()
+    other[-1] = -other[-1]
+    changed = _over_messages(seeded, (X, other))[1]
+    # What the coordinator sends are released numbers, of which some take more digits.
+    lengths = [[len(reply) for reply in one.replies] for one in (channel, changed)]
+    if lengths[0] != lengths[1]:
+        yield violation("number or length of replies depend on a row")
+
+
+def _are_small(replies: Sequence[bytes]) -> bool:
+    """Return whether most words of answers are near zero, where masks make them uniform."""
+    answers = [found for reply in replies if isinstance(found := decode(reply, object), Answers)]
+    parts = [part.words for answer in answers for part in answer.parts if isinstance(part, Masked)]
+    # Uniform words are so near to zero once in 2^15 times.
+    near = np.abs(np.concatenate(parts, axis=None).astype(np.uint64).view(np.int64)) < 2**48
+    return bool(near.mean() > 0.5)
+
+
+def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
+    """Weigh the releases of the same terms with all rows in one place."""
+    X, y = _rows(12)
+
+    def trained(X: Any, y: Any) -> Mapping[str, Any]:
+        return {"trees": _text_of(_in_one_place(terms, (X, y)))}
+
+    fit: Fit = trained
+    instead = (np.zeros(2), -1.0)
+    pair = pair_of(X, y, np.ones(2), 1.0, neighbours, instead=instead, coin=0.0)
+    for one in (pair, pair.swapped):
+        yield from replay_pair(fit, one).violations

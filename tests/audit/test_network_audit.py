@@ -1,0 +1,61 @@
+"""Fits of parties over messages are held to those of one table, and bugs of parties are seen."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from dpboost.audit.network_audit import CHECK, fits_of_parties
+from dpboost.federated.party.party import Party
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def told(*recipes):
+    return {(found.check, found.message) for found in fits_of_parties(recipes or ("para",))}
+
+
+def test_nothing_is_found_at_parties():
+    assert fits_of_parties() == []
+
+
+def test_sums_without_masks_are_seen():
+    def none(self, nonce, position, size):
+        return np.zeros(size, dtype=np.uint64)
+
+    with mock.patch.object(Party, "_mask", none):
+        found = told()
+    assert (CHECK, "replies hold small numbers: there is no mask on them") in found
+
+
+def test_a_party_that_books_nothing_is_seen():
+    with mock.patch.object(Party, "ledger", property(lambda self: mock.Mock(spent=0))):
+        found = told()
+    assert (CHECK, "parties have booked something else than the coordinator") in found
+
+
+def test_an_answer_that_is_not_the_sum_of_the_rows_is_seen():
+    release = Party._release
+
+    def shifted(self, prepared):
+        masked = release(self, prepared)
+        words = masked.words + np.uint64(1 << 20)
+        return type(masked)(words=words)
+
+    with mock.patch.object(Party, "_release", shifted):
+        found = told()
+    assert (CHECK, "another model than that of the same rows in one place") in found
+
+
+def test_replies_whose_lengths_depend_on_labels_are_seen():
+    receive = Party.receive
+
+    def padded(self, message):
+        # Space after a message of JSON changes nothing but its length.
+        return receive(self, message) + b" " * int(self.held.labels[-1] > 0)
+
+    with mock.patch.object(Party, "receive", padded):
+        found = told()
+    assert (CHECK, "number or length of replies depend on a row") in found
