@@ -25,7 +25,8 @@ from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.messages import Answers, Masked
 from dpboost.federated.protocol.transport import LocalChannel
 from dpboost.federated.protocol.wire import decode
-from dpboost.federated.training.boosting import boost, privacy_request, train_agreed
+from dpboost.federated.training.agreed_terms import agreed_privacy
+from dpboost.federated.training.boosting import boost, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.exact_arithmetic import epsilon_of
@@ -119,7 +120,7 @@ def _in_one_place(terms: Agreement, rows: Rows) -> Ensemble:
     X, y = rows
     table = read_table(X, schema=terms.declared, feature_names=terms.features)
     source = LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
-    return train_agreed(source, terms, privacy_request(terms).ledger(PureAccountant())).ensemble
+    return train_agreed(source, terms, agreed_privacy(terms).ledger(PureAccountant())).ensemble
 
 
 def _text_of(ensemble: Ensemble) -> list[str]:
