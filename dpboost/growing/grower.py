@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from dpboost.growing.frontier import Frontier
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.growing.split_gains import value_gains
 from dpboost.privacy.budget import split_tree
-from dpboost.privacy.exact_arithmetic import Epsilon, pure_cost, pure_epsilon
+from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_cost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.gradient_statistics import NodeStatistics
 from dpboost.trees.growing_tree import GrowingTree, Splits
@@ -55,6 +55,45 @@ def grow(
             route(splits)
         nodes = growing.split(splits)
     return growing
+
+
+def grow_complete(
+    budgets: Sequence[PrivacyCost],
+    choose: Callable[[int, PrivacyCost], tuple[NDArray[np.int32], NDArray[np.uint8]]],
+    route: Callable[[NDArray[np.int32], NDArray[np.uint8]], None],
+    is_categorical: NDArray[np.uint8],
+) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """Grow a complete tree, a level at a time; the loop of trees whose shape is public.
+
+    Parameters
+    ----------
+    budgets : sequence of Fraction or inf
+        Of each level.
+    choose : callable
+        ``choose(n_nodes, budget)`` releases the splits of all nodes of a level.
+    route : callable
+        ``route(feature, split_bin)`` sends rows on.
+    is_categorical : ndarray of shape (n_features,), uint8
+
+    Returns
+    -------
+    feature, left_bins, left, right : ndarray
+        Nodes as those of `Tree`.
+
+    Privacy
+    -------
+    Releases nothing itself.
+    """
+    features = [np.empty(0, dtype=np.int32)]
+    split_bins = [np.empty(0, dtype=np.uint8)]
+    for level, budget in enumerate(budgets):
+        feature, split_bin = choose(2**level, budget)
+        route(feature, split_bin)
+        features.append(feature)
+        split_bins.append(split_bin)
+    feature = np.concatenate(features)
+    left_bins = threshold_sets(np.concatenate(split_bins), is_categorical[feature] == 1)
+    return feature, left_bins, *complete_children(len(budgets))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,24 +146,19 @@ class LevelwiseGrower:
         Tree
         """
         budget = split_tree(pure_cost(epsilon), self.max_depth)
-        features = [np.empty(0, dtype=np.int32)]
-        split_bins = [np.empty(0, dtype=np.uint8)]
-        for level in budget.levels:
-            feature, split_bin = self.selector.choose(
-                statistics, epsilon=pure_epsilon(level), ledger=ledger
-            )
-            statistics.split(feature, split_bin)
-            features.append(feature)
-            split_bins.append(split_bin)
-        feature = np.concatenate(features)
-        is_categorical = statistics.layout.is_categorical[feature] == 1
-        left, right = complete_children(self.max_depth)
+
+        def choose(_: int, level: PrivacyCost) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+            return self.selector.choose(statistics, epsilon=pure_epsilon(level), ledger=ledger)
+
+        feature, left_bins, left, right = grow_complete(
+            budget.levels, choose, statistics.split, statistics.layout.is_categorical
+        )
         values, noise_stddev = leaf.release(
             statistics, epsilon=pure_epsilon(budget.leaves), ledger=ledger
         )
         return Tree(
             feature=feature,
-            left_bins=threshold_sets(np.concatenate(split_bins), is_categorical),
+            left_bins=left_bins,
             left=left,
             right=right,
             leaf_value=values,

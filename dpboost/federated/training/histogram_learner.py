@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.growing.frontier import DepthWise
-from dpboost.growing.grower import binary_nodes, grow
+from dpboost.growing.grower import grow_complete
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import GRADIENT_UNIT
@@ -21,7 +20,6 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import RowStore
 from dpboost.trees.bin_layout import Layout
-from dpboost.trees.growing_tree import GrowingTree, Splits
 from dpboost.trees.tree import Tree
 
 # Squared gradient sums stand out from their noise beyond so many variances.
@@ -71,26 +69,14 @@ class HistogramLearner:
         central = self.central
         statistics = rows.node_statistics(central.gradient_bound, ledger.neighbours, summed=True)
         parts = split_tree(budget, central.grower.max_depth)
-        levels = iter(parts.levels)
 
-        def propose_splits(nodes: NDArray[np.int32], growing: GrowingTree) -> Splits:
-            level = next(levels, None)
-            if level is None:
-                return Splits.none()
-            feature, split_bin = self._choose(len(nodes), pure_epsilon(level), ledger)
-            two = np.full(len(nodes), 2, dtype=np.int32)
-            return Splits(
-                node=nodes, feature=feature, split_bin=split_bin.astype(np.int32), n_branches=two
-            )
+        def choose(n_nodes: int, level: PrivacyCost) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+            return self._choose(n_nodes, pure_epsilon(level), ledger)
 
-        def route(splits: Splits) -> None:
-            statistics.split(splits.feature, splits.split_bin.astype(np.uint8))
-
-        growing = grow(propose_splits, route, DepthWise())
-        feature, left_bins, left, right = binary_nodes(growing, self.layout.is_categorical)
-        released, noise_stddev = self._release(
-            len(growing.leaves), pure_epsilon(parts.leaves), ledger
+        feature, left_bins, left, right = grow_complete(
+            parts.levels, choose, statistics.split, self.layout.is_categorical
         )
+        released, noise_stddev = self._release(len(feature) + 1, pure_epsilon(parts.leaves), ledger)
         clip = replace(central.leaf, clip=central.clip.at(index)).clip
         leaf = ShrunkenLeaf(reg_lambda=central.leaf.reg_lambda, prior=clip, largest=clip)
         gradients, counts = released[0], np.maximum(released[1], 0.0)
