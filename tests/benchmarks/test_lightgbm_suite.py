@@ -227,6 +227,48 @@ def test_the_list_can_be_read_and_forgives_nothing_at_large():
     assert not any(reason.fits("test_new.py::test_new", nothing) for reason in reasons)
 
 
+SCORE = "assert np.float64(0.37) < 0.25"
+FORGIVEN = [
+    ("test_engine.py::test_binary", "AssertionError", SCORE),
+    ("test_sklearn.py::test_stacking_classifier", "AssertionError", "assert 0.61 >= 0.8"),
+    ("test_basic.py::test_x", "AssertionError", "assert 30 == 1\n +  where 30 = a.num_trees()"),
+    ("test_dask.py::test_machines_should_be_used", "Failed", "DID NOT RAISE <class 'Error'>"),
+    ("test_engine.py::test_cv_works", "AssertionError", "assert 1 == 10\n +  where 1 = len([2])"),
+]
+WRONG = [
+    # Another test with a number in it, and a number of another kind.
+    ("test_basic.py::test_round_trip", "AssertionError", SCORE),
+    ("test_engine.py::test_binary", "AssertionError", "assert 37 < 25"),
+    ("test_engine.py::test_binary", "AssertionError", "assert [0.37] < 0.25"),
+    ("test_basic.py::test_x", "AssertionError", "assert 30 == 1\n +  where 30 = len(a)"),
+    ("test_sklearn.py::test_positional", "TypeError", "unsupported operand"),
+    ("test_sklearn.py::test_same_kwargs", "AssertionError", "assert False"),
+    ("test_dask.py::test_classifier", "Failed", "DID NOT RAISE <class 'Error'>"),
+    ("test_dask.py::test_training", "KeyError", "'machines'"),
+    ("test_engine.py::test_cv_works", "AssertionError", "assert 1 == 10\n +  where 1 = a.b"),
+    ("test_engine.py::test_multiclass", "Failed", "DID NOT RAISE <class 'Error'>"),
+]
+
+
+@pytest.mark.parametrize(("test", "kind", "message"), FORGIVEN)
+def test_reasons_fit_what_they_speak_of(test, kind, message):
+    outcome = Outcome(outcome="failed", errors=(((f"builtins.{kind}",), message),))
+    assert any(reason.fits(test, outcome) for reason in read_reasons())
+
+
+@pytest.mark.parametrize(("test", "kind", "message"), WRONG)
+def test_reasons_fit_nothing_else(test, kind, message):
+    outcome = Outcome(outcome="failed", errors=(((f"builtins.{kind}",), message),))
+    assert not any(reason.fits(test, outcome) for reason in read_reasons())
+
+
+def test_a_reason_for_any_test_is_about_an_error_of_ours_or_one_attribute():
+    for reason in read_reasons():
+        if not reason.test.pattern:
+            assert reason.error.pattern.startswith(("^InvalidParameterError: ", "^AssertionError"))
+            assert "num_trees" in reason.error.pattern or "Invalid" in reason.error.pattern
+
+
 def test_a_file_that_needs_another_package_is_left_out():
     message = "E   ModuleNotFoundError: No module named 'a_package'"
     failed = Outcome(outcome="failed", errors=((("collection",), message),))
