@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import dpboost
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -62,6 +66,19 @@ def test_the_section_privacy_stands_among_the_notes():
         "Do.", "Notes", "-----", ".. rubric:: Privacy", "Nothing.", "Examples", "--------", ">>> 1",
     ]  # fmt: skip
     assert moved(["Do."]) == ["Do."]
+
+
+def test_every_public_name_of_ours_is_on_the_pages_of_the_api():
+    import lightgbm
+
+    text = (DOCS / "reference" / "api.rst").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([A-Za-z_]+)$", text, re.MULTILINE))
+    of_lightgbm = {*lightgbm.__all__, "__version__"} - {"Booster", "Dataset", "cv", "train"}
+    assert set(dpboost.__all__) - of_lightgbm <= listed
+    for name in re.findall(r"^   ([A-Za-z_.]+)$", text, re.MULTILINE):
+        if not name.startswith("dask."):  # optional
+            module, _, last = f"dpboost.{name}".rpartition(".")
+            assert hasattr(import_module(module), last), name
 
 
 def test_every_entry_of_the_glossary_has_an_anchor():
