@@ -57,12 +57,21 @@ def polars(frame):
     return pl.from_arrow(arrow(frame))
 
 
+def duckdb(frame):
+    module = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    return module.from_df(frame)
+
+
+def narwhals(frame):
+    return pytest.importorskip("narwhals", reason="narwhals is not installed").from_native(frame)
+
+
 def zoned(frame):
     stamps = frame["admitted"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
     return frame.assign(admitted=stamps)
 
 
-@pytest.mark.parametrize("make", [lambda frame: frame, zoned, arrow, polars])
+@pytest.mark.parametrize("make", [lambda frame: frame, zoned, arrow, polars, duckdb, narwhals])
 def test_a_fit_on_dates_is_that_on_days(make, expected):
     X = make(DATES)
     model = fitted(X)
