@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpboost.reporting.document import (
     Heading,
     Paragraph,
 )
-from dpboost.reporting.plain_words import document
+from dpboost.reporting.plain_words import document, title, who
 
 # A page shows the features that matter most.
 _MOST_FEATURES = 30
@@ -56,6 +57,24 @@ class ModelPage:
         """
         check_is_fitted(self, "privacy_report_")
         return model_document(self).page(path)
+
+    def _repr_html_inner(self) -> str:
+        """Return what notebooks show: scikit-learn's diagram, and the guarantee once fitted."""
+        return str(super()._repr_html_inner()) + self._guarantee_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return the same for tools that ask for all forms at once."""
+        forms: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in forms:
+            forms["text/html"] += self._guarantee_html()
+        return forms
+
+    def _guarantee_html(self) -> str:
+        report = getattr(self, "privacy_report_", None)
+        if report is None:
+            return ""
+        spent = f"Spent: epsilon = {report.epsilon_spent:.4g}. {who(report)[0]}"
+        return f"<p><b>{escape(title(report))}.</b> {escape(spent)}</p>"
 
 
 def model_document(model: Any) -> Document:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
+from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.document import Answers, Document, Grid, Paragraph
 
@@ -196,3 +196,20 @@ def test_numbers_stay_on_one_line_with_what_belongs_to_them():
     assert found.count('<span class="whole">') == 6
     assert "30 &amp; 1.0" in found
     assert text in page.text()
+
+
+def test_a_notebook_shows_the_guarantee_of_a_fitted_estimator():
+    from sklearn import config_context
+
+    X = np.linspace(0, 1, 300)[:, None]
+    schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
+    for kind in (DPBoostRegressor, DPTreeRegressor):
+        model = kind(epsilon=1.0, schema=schema)
+        assert "Privacy:" not in model._repr_html_()
+        model.fit(X, X[:, 0])
+        for shown in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+            assert kind.__name__ in shown
+            assert "<b>Privacy: epsilon = 1" in shown
+            assert "Spent: epsilon = 1. Each person with one row" in shown
+    with config_context(display="text"):
+        assert "text/html" not in model._repr_mimebundle_()
