@@ -269,7 +269,13 @@ def late_leaf(
         found,
         name=f"late leaf, tree {tree} of {n_trees}",
         pair=pair,
-        settings={**found.settings, "n_estimators": n_trees, "learning_rate": learning_rate},
+        settings={
+            **found.settings,
+            "n_estimators": n_trees,
+            "learning_rate": learning_rate,
+            # A strong one keeps leaves inside of their clip.
+            "reg_lambda": 0.1,
+        },
         aims_at=(),
     )
 

@@ -216,7 +216,10 @@ def share_to_start_again(
         return Fraction(0)
     # What is left to the trees must still be enough to be drawn exactly.
     room = 1 - request.least_part(n_features)
-    return max(Fraction(0), min(MOST_START_SHARE, Fraction(START_SHARE_OF_ONE / information), room))
+    share = min(MOST_START_SHARE, Fraction(START_SHARE_OF_ONE / information), room)
+    # Less than the first release had might not be drawn exactly, and would say nothing new.
+    first = request.recipe.start_share(loss, request.privacy.delta)
+    return share if share > 2 * Fraction(first) else Fraction(0)
 
 
 def _factors(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> tuple[float, ...] | None:
