@@ -278,7 +278,7 @@ def _refuted(results: Results) -> list[str]:
     found = [text for name, text in results.facts.items() if name.startswith("promise ")]
     if not found:
         return []
-    start = f"{_PEER} does not keep its promise, at no point of the table; the audit has found:"
+    start = f"No point of {_PEER} has its promise kept; the audit has found:"
     return [start, "", *(f"* {text}" for text in found), ""]
 
 
