@@ -9,14 +9,18 @@ rule was handed shows it every time.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
+from unittest import mock
 
 import numpy as np
+
+from dpboost.boosting.loop import BoostingLoop
+from dpboost.boosting.single_tree import SingleTree
 
 #: Name of the check.
 CHECK = "public numbers"
@@ -34,9 +38,13 @@ RECORDS = (*ROOMS, "dpboost.trees.")
 Call = tuple[str, int]
 
 
+#: What grows trees: all that happens while they run is listened to.
+GROWTHS = (BoostingLoop, SingleTree)
+
+
 @contextmanager
 def listening() -> Iterator[list[Call]]:
-    """Note every call of a public function while the context lasts.
+    """Note every call of a public function while trees grow, as long as the context lasts.
 
     Yields
     ------
@@ -44,24 +52,46 @@ def listening() -> Iterator[list[Call]]:
         Functions, by module and name, each with a fingerprint of its arguments.
     """
     calls: list[Call] = []
-    known: dict[CodeType, str] = {}
+
+    def heard(run: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            with hearing(calls):
+                return run(*arguments, **options)
+
+        return wrapped
+
+    with ExitStack() as stack:
+        for kind in GROWTHS:
+            stack.enter_context(mock.patch.object(kind, "run", heard(kind.run)))
+        yield calls
+
+
+@contextmanager
+def hearing(calls: list[Call]) -> Iterator[None]:
+    """Add every call of a public function to a list.
+
+    Parameters
+    ----------
+    calls : list of (str, int)
+    """
+    # By file: whether its functions are public. What has none is made by the interpreter.
+    known: dict[str, bool] = {}
 
     def listen(frame: FrameType, event: str, argument: Any) -> None:
-        if event != "call":
+        file = frame.f_code.co_filename
+        public = known.get(file)
+        if public is None:
+            public = known[file] = file[0] != "<" and _module(frame).startswith(ROOMS)
+        if not public or event != "call":
             return
-        code = frame.f_code
-        name = known.get(code)
-        if name is None:
-            module = _module(frame)
-            public = module.startswith(ROOMS) and not code.co_name.startswith("<")
-            name = known[code] = f"{module}.{code.co_name}" if public else ""
-        if name and not _module(frame.f_back).startswith(ROWS):
-            calls.append((name, _fingerprint(_arguments(frame))))
+        name = frame.f_code.co_name
+        if name[0] != "<" and not _module(frame.f_back).startswith(ROWS):
+            calls.append((f"{_module(frame)}.{name}", _fingerprint(_arguments(frame))))
 
     earlier = sys.getprofile()
     sys.setprofile(listen)
     try:
-        yield calls
+        yield
     finally:
         sys.setprofile(earlier)
 

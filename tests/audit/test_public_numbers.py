@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpboost.audit.fit_variety import other_cases
-from dpboost.audit.public_numbers import CHECK, first_difference, listening
+from dpboost.audit.public_numbers import CHECK, first_difference, hearing
 from dpboost.audit.replay import replay_pair
 from dpboost.growing.split_gains import value_gains
 from dpboost.privacy.neighbours import Neighbours
@@ -21,7 +21,8 @@ from tests.audit.planted_bugs import BUGS
 
 
 def calls_of(function, *arguments):
-    with listening() as calls:
+    calls = []
+    with hearing(calls):
         function(*arguments)
     return calls
 
@@ -47,7 +48,7 @@ def test_other_code_and_calls_of_private_rooms_are_not_listened_to():
     private = SimpleNamespace(value_gains=value_gains, np=np)
     source = "def of_rows():\n    return value_gains(np.arange(4.0), 0.0)"
     names = {**vars(private), "__name__": "dpboost.rows.any"}
-    exec(source, names)
+    exec(compile(source, "rows.py", "exec"), names)
     assert calls_of(names["of_rows"]) == []
 
 
@@ -64,7 +65,7 @@ def test_records_of_public_rooms_are_looked_into():
 
 def _handed(record):
     names = {"__name__": "dpboost.growing.any"}
-    exec("def public(record):\n    return None", names)
+    exec(compile("def public(record):\n    return None", "public.py", "exec"), names)
     names["public"](record)
 
 
