@@ -298,7 +298,7 @@ _TREES_ALONE = Experiment(
         _tree("best tree, depth 10", max_depth=10),
         _tree("DiffPC4.5, depth 4", recipe="diffp_c45", max_depth=4),
         _tree("DiffPID3, depth 4", recipe="diffp_id3", max_depth=4),
-        _tree("DP-TopDown, depth 4", recipe="dp_topdown", max_depth=4),
+        _tree("DP-TopDown, depth 4", recipe="dp_topdown", max_depth=4, leaf_share=0.25),
         _tree("SuLQ-ID3, depth 4", recipe="sulq_id3", max_depth=4),
         Method(
             name="diffprivlib tree, depth 4", library="diffprivlib_tree", settings={"max_depth": 4}

@@ -17,7 +17,7 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * leaves release noisy class counts instead of the noisy maximum of the class counts;
 * the uniform budget divides by the public depth instead of by the number of splits.
 
-What the user leaves open: a shallow tree whose depths share the budget equally, a quarter of it in
+What the user leaves open: a shallow tree whose depths share the budget equally, a tenth of it in
 the leaves. ``preset="paper"`` brings back the values of the paper's experiments: a budget that
 halves with each depth leaves next to nothing for the lower ones of a deep tree.
 """
@@ -56,7 +56,7 @@ from dpboost.trees.split_candidates import Candidates
 SIZE, CHOICE, GAIN = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
 
 #: What the recipe sets itself.
-DEPTH, LEAF_SHARE = 4, 0.25
+DEPTH, LEAF_SHARE = 3, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class OneMachineParameters(ChosenTopDownParameters):
 def level_weights(depth_budget: str, max_depth: int) -> list[Fraction]:
     """Return the part of the splits' budget that each depth gets; at most 1 in all."""
     if depth_budget == "uniform":
-        return [Fraction(1, max_depth)] * max_depth
+        return [Fraction(1, max(max_depth, 1))] * max_depth
     return [Fraction(1, 2 ** (depth + 1)) for depth in range(max_depth)]
 
 

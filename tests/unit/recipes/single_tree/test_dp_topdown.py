@@ -54,7 +54,7 @@ def test_the_first_split_by_root_gini_is_the_best_one(whole_numbers, fit):
 def test_what_is_left_open_is_the_recipes_own_or_the_papers(whole_numbers, fit):
     X, y = whole_numbers(300)
     own = fit(X, y, recipe="dp_topdown")
-    assert (own.max_depth_, own.depth_budget_, own.leaf_share_) == (4, "uniform", 0.25)
+    assert (own.max_depth_, own.depth_budget_, own.leaf_share_) == (3, "uniform", 0.1)
     paper = fit(X, y, recipe="dp_topdown", preset="paper")
     assert (paper.max_depth_, paper.depth_budget_, paper.leaf_share_) == (10, "decay", 0.5)
     mixed = fit(X, y, recipe="dp_topdown", preset="paper", max_depth=2)
@@ -65,11 +65,12 @@ def test_its_own_values_bear_smaller_budgets_than_those_of_the_paper():
     terms = Terms(delta=0.0, task="classification", neighbours=Neighbours.ADD_REMOVE, n_features=3)
     least = DP_TOPDOWN.least_epsilon
     assert least({}, terms) < least({"preset": "paper"}, terms)
-    assert least({"max_depth": 8}, terms) == pytest.approx(2 * least({}, terms))
+    assert least({"max_depth": 6}, terms) == pytest.approx(2 * least({}, terms))
 
 
 def test_weights_of_the_depths_add_up_to_at_most_one():
     assert level_weights("uniform", 4) == [Fraction(1, 4)] * 4
+    assert level_weights("uniform", 0) == level_weights("decay", 0) == []
     decay = level_weights("decay", 4)
     assert decay == [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 16)]
 
