@@ -78,7 +78,9 @@ cdef inline sum_t logistic_word(
     sum_t entry, int position, sum_t label, sum_t limit
 ) noexcept nogil:
     # Gradient p - label, hessian p (1 - p).
-    cdef unsigned int p = logistic_share(<unsigned int> (entry >> 32), <unsigned int> entry, position)
+    cdef unsigned int p = logistic_share(
+        <unsigned int> (entry >> 32), <unsigned int> entry, position
+    )
     return pack(logistic_gradient(p, <int> label, <int> limit), logistic_hessian(p))
 
 

@@ -59,7 +59,10 @@ def values_by_column(
 
 
 def rows_by_column(
-    const Py_ssize_t[::1] row_start, const row_t[::1] columns, Py_ssize_t[::1] position, row_t[::1] out
+    const Py_ssize_t[::1] row_start,
+    const row_t[::1] columns,
+    Py_ssize_t[::1] position,
+    row_t[::1] out,
 ):
     """Sort the rows of stored cells by column, as `values_by_column` does with their values.
 

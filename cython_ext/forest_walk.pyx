@@ -52,7 +52,8 @@ def order_nodes(
         for t in range(node_start.shape[0] - 1):
             whole = whole and order_tree(
                 left, right, node_start[t], node_start[t + 1] - node_start[t],
-                leaf_start[t], leaf_start[t + 1] - leaf_start[t], order, node_position, leaf_position,
+                leaf_start[t], leaf_start[t + 1] - leaf_start[t],
+                order, node_position, leaf_position,
             )
     return whole
 

@@ -17,8 +17,8 @@ cdef enum:
     NUMERIC = 8
     ZERO_IS_MISSING = 4
     MISSING_LEFT = 2        # added to the last two
-    # Positions that may be written, a blank behind each number included. An integer of 32 bits takes
-    # at most 11, one of 64 bits 20, a double of 17 digits 24, and one of 6 digits 13.
+    # Characters that may be written, a blank behind each number included. An integer of 32 bits
+    # takes at most 11, one of 64 bits 20, a double of 17 digits 24, and one of 6 digits 13.
     ROOM_OF_A_TREE = 512    # names of fields, and what is written beyond the last number
     ROOM_OF_A_NODE = 12 + 14 + 25 + 3 + 12 + 12 + 14 + 14 + 21 + 12
     ROOM_OF_A_LEAF = 25 + 21 + 21

@@ -335,7 +335,9 @@ cdef int _write_steps(Axis* axes, int k, row_t[:, ::1] steps) noexcept nogil:
         axis.stride = stride
         memset(seen, 0, sizeof(seen))
         for position in range(axis.missing + 1):
-            at = axis.order[position] if axis.kind == ORDERED and position < axis.missing else position
+            at = position
+            if axis.kind == ORDERED and position < axis.missing:
+                at = axis.order[position]
             steps[a, at] = axis.cell[position] * stride
             if not _holds(seen, axis.cell[position]):
                 _add(seen, axis.cell[position])

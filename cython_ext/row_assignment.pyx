@@ -1,8 +1,8 @@
 """Rows by round: their order, their bins in compact columns.
 
 For the order, rows are cut in chunks of a fixed size. A first pass counts the rows of every round
-in every chunk, running sums fix where each chunk writes, and a second pass writes: every position of
-the result is known before any thread writes, so the result is the stable order for any number of
+in every chunk, running sums fix where each chunk writes, and a second pass writes: every position
+of the result is known before any thread writes, so the result is the stable order for any number of
 threads.
 """
 
