@@ -162,7 +162,7 @@ class FeatureQueue:
         if self._groups is not None or self._paired is not None:
             return self._take_constrained(k, allowed)
         if self._chosen_by_weight:
-            return self._draw(allowed, k)
+            return self._some_of(allowed, k)
         taken: list[int] = []
         while len(taken) < k:
             if not self._waiting:
@@ -209,7 +209,7 @@ class FeatureQueue:
         size = part_of(len(self._allowed), self._fraction)
         return self._public.choice(self._allowed, size, replace=False)
 
-    def _draw(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
+    def _some_of(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
         """Draw ``k`` different features or all: those that were never cut, then by chance."""
         new = self._visits[among] <= 0
         drawn = self._public.permutation(among[new])[:k]
@@ -223,7 +223,7 @@ class FeatureQueue:
     def _take_constrained(self, k: int, allowed: NDArray[np.integer]) -> NDArray[np.int32]:
         """Take a feature and then others from a group that it is in."""
         if self._chosen_by_weight:
-            first = int(self._draw(allowed, 1)[0])
+            first = int(self._some_of(allowed, 1)[0])
         else:
             if not self._waiting:
                 self._waiting = self._refill()
@@ -241,7 +241,7 @@ class FeatureQueue:
         if not n_more:
             return np.array([first], dtype=np.int32)
         if self._chosen_by_weight:
-            return np.concatenate(([first], self._draw(rest, n_more))).astype(np.int32)
+            return np.concatenate(([first], self._some_of(rest, n_more))).astype(np.int32)
         if self._groups is None:
             return self._with_next(first, rest, n_more)
         weights = self._chances()[rest]

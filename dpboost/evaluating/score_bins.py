@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 #: Log-odds are clipped to this; no loss of a row is larger than its log loss.
 LARGEST_SCORE = 8.0
 #: Bins of so many rows for each of noise; more rows have more.
-USUAL_BINS = 6
+USUAL_BINS = 5
 ENOUGH_ROWS = 400.0
 FEWEST_BINS, MOST_BINS = 4, 64
 #: Cells count for the range of scores from so many deviations of their noise on.

@@ -81,7 +81,7 @@ def test_an_extra_for_all_names_every_extra_of_users():
     optional = PROJECT["project"]["optional-dependencies"]
     (line,) = optional["all"]
     named = re.fullmatch(r"dpboost\[(.*)\]", line)[1].split(",")
-    own = {"all", "audit-peers", "benchmarks", "lint", "lleaves", "oracle", "test"}
+    own = {"all", "audit-peers", "benchmarks", "docs", "lint", "lleaves", "oracle", "test"}
     assert set(named) == set(optional) - own
 
 

@@ -61,7 +61,7 @@ def test_parameters_decide_the_number_of_rounds(name):
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_the_recipe_decides_the_rounds_where_nobody_does():
-    assert train({"recipe": "dpboost"}, n_rounds=None).num_trees() == 50
+    assert train({"recipe": "dpboost"}, n_rounds=None).num_trees() == 20
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
