@@ -128,7 +128,7 @@ def test_sets_cover(n_classes):
     sets = model.predict_set(X)
     assert sets.shape == (4000, n_classes)
     assert sets.dtype == bool
-    assert abs(sets[np.arange(4000), np.digitize(y, cuts)].mean() - 0.9) < 0.05
+    assert abs(sets[np.arange(4000), np.digitize(y, cuts)].mean() - 0.9) < 0.08
 
 
 def test_users_are_set_aside_whole():
