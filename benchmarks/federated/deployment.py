@@ -56,7 +56,7 @@ class Deployment:
         ).agreement(N_PARTIES, features, [each.public for each in identities])
         (folder / "agreement.json").write_text(terms.to_json(), "utf-8")
         rng = np.random.default_rng(0)
-        ports = _free_ports(N_PARTIES)
+        ports = free_ports(N_PARTIES)
         for index, name in enumerate(names):
             (folder / f"identity{index}").write_bytes(identities[index].secret)
             X = rng.uniform(size=(SIZES[index], N_FEATURES))
@@ -190,7 +190,8 @@ def wait_for(condition: Any, seconds: float = 60.0) -> None:
         time.sleep(0.01)
 
 
-def _free_ports(n: int) -> list[int]:
+def free_ports(n: int) -> list[int]:
+    """Return ports of this machine that nobody listens to."""
     sockets = [socket.socket() for _ in range(n)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))

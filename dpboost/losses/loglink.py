@@ -36,6 +36,19 @@ GAMMA_RULES = {
     "features_per_tree": 2,
 }
 TWEEDIE_RULES = GAMMA_RULES | {"step_prior": 0.05, "max_depth": 3}
+#: What replaces some of them under Gaussian accounting: where gradients go far beyond typical ones,
+#: steps have to be small. Of gamma labels fewer and longer steps that are held back more are better
+#: where rows are few, and no worse elsewhere.
+GAUSSIAN_RULES: dict[str, dict[str, Any]] = {
+    "poisson": {},
+    "gamma": {
+        "learning_rate": 0.2,
+        "n_estimators": 400,
+        "reg_lambda": 30.0,
+        "hessian_share": 0.02,
+    },
+    "tweedie": {"learning_rate": 0.1, "hessian_share": 0.02},
+}
 # A lower bound of gamma labels that is not positive becomes this part of the upper one.
 LEAST_PART = 2.0**-10
 
@@ -115,9 +128,9 @@ class LogLinkLoss(TabulatedLoss):
         return cls._of("tweedie", lower, upper, lambda t: _tweedie(t, power), bound, TWEEDIE_RULES)
 
     @property
-    def clipped_late(self) -> bool:
-        """Whether gradients go so far beyond typical ones that steps have to be small."""
-        return self.name != "poisson"
+    def gaussian_rules(self) -> dict[str, Any]:
+        """Values of recipe ``best`` under Gaussian accounting, in the place of ``rules``."""
+        return GAUSSIAN_RULES[self.name]
 
     @classmethod
     def _of(

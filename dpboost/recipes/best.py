@@ -197,11 +197,8 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
     if facts.delta == 0:
         return _for_labels(_pure_rule(information, squared), facts)
     rules = _for_labels(_gaussian_rule(information, squared), facts)
-    if isinstance(facts.loss, LogLinkLoss) and facts.loss.clipped_late:
-        rules |= {"learning_rate": 0.1, "hessian_share": 0.02}
-        if facts.loss.name == "gamma":
-            # Fewer and longer steps, held back more: better where rows are few, no worse elsewhere.
-            rules |= {"learning_rate": 0.2, "n_estimators": 400, "reg_lambda": 30.0}
+    if isinstance(facts.loss, LogLinkLoss) and facts.loss.gaussian_rules:
+        rules |= facts.loss.gaussian_rules
         if information >= ROWS_FOR_DEPTH:
             rules["max_depth"] = 5
     if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:

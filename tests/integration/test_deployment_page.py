@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,8 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+
+from benchmarks.federated.deployment import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "howto" / "deploy-parties.md"
@@ -37,16 +38,6 @@ def run(command, folder, **options):
     found = subprocess.run(words, **given, capture_output=True, text=True, check=False, timeout=300)
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
-
-
-def free_ports(n):
-    sockets = [socket.socket() for _ in range(n)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def certificates(folder, command, name):
