@@ -120,15 +120,18 @@ def test_sets_cover(n_classes):
     cuts = [1.0] if n_classes == 2 else [0.6, 1.2]
     schema = {**SCHEMA, "classes": list("abc"[:n_classes])}
     X, y = table()
-    names = np.array(list("abc"))
-    model = DPBoostClassifier(schema=schema, **COMMON).fit(
-        X, names[np.digitize(y, cuts)], conformal=0.9
-    )
-    X, y = table(4000, seed=3)
-    sets = model.predict_set(X)
-    assert sets.shape == (4000, n_classes)
-    assert sets.dtype == bool
-    assert abs(sets[np.arange(4000), np.digitize(y, cuts)].mean() - 0.9) < 0.08
+    X_other, y_other = table(4000, seed=3)
+    own = np.digitize(y_other, cuts)
+    covered = []
+    for _ in range(5):
+        model = DPBoostClassifier(schema=schema, **COMMON).fit(
+            X, np.array(list("abc"))[np.digitize(y, cuts)], conformal=0.9
+        )
+        sets = model.predict_set(X_other)
+        assert sets.shape == (4000, n_classes)
+        assert sets.dtype == bool
+        covered.append(sets[np.arange(4000), own].mean())
+    assert abs(np.median(covered) - 0.9) < 0.05
 
 
 def test_users_are_set_aside_whole():

@@ -34,7 +34,7 @@ def test_few_rows_spend_more_on_the_start_value(fit):
     few, many = fit(200, 0.2), fit(4000, 8.0)
     assert starts(few)[0] == 2
     # The released number of rows decides, which noise may make three times as large.
-    assert starts(few)[1] > 0.15
+    assert np.median([starts(fit(200, 0.2))[1] for _ in range(9)]) > 0.3
     assert starts(many)[0] == 1
     assert starts(many)[1] < 0.05
     for model in (few, many):
