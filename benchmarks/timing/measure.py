@@ -18,8 +18,9 @@ from benchmarks.harness.run import Unit, digest
 from benchmarks.versions import versions
 
 ROOT = Path(__file__).parents[2]
-# What a user has not set: threads of a fit are its own parameter here.
-_NOT_HANDED_ON = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"}
+# What a user has not set: threads of a fit are their own parameter here, and Python keeps what it
+# has compiled.
+_NOT_HANDED_ON = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,10 +44,12 @@ def divide(total: PrivacyCost, weights: Sequence[int | Fraction]) -> tuple[Priva
     InvalidParameterError
         If the weights are not of this form.
     """
-    whole = sum((Fraction(weight) for weight in weights), Fraction(0))
+    whole = Fraction(sum(weights))
     if whole <= 0 or min(weights) < 0:
         raise refuse("weights", "divide", "not negative, with a positive sum", weights)
-    return tuple(total * (weight / whole) if weight else NO_COST for weight in weights)
+    # Many trees mostly have one weight, and a division of fractions is slow.
+    parts = {weight: total * (weight / whole) if weight else NO_COST for weight in set(weights)}
+    return tuple(parts[weight] for weight in weights)
 
 
 @dataclass(frozen=True, kw_only=True)
