@@ -22,6 +22,7 @@ from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as
 from dpboost.privacy.ledger_records import (
     NO_CHARGE,
     ONE,
+    Booked,
     Charge,
     LedgerEntry,
     Scope,
@@ -35,6 +36,7 @@ from dpboost.privacy.remote import Release, RemoteSensitive
 from dpboost.privacy.sensitive import Sensitive, _reveal
 
 __all__ = [
+    "Booked",
     "BudgetExceededError",
     "Charge",
     "LedgerEntry",
@@ -428,6 +430,33 @@ class Ledger:
         for scope in waiting:
             self._entries += scope.entries
             waiting += scope.children.values()
+
+    def booked_since(self, number: int) -> tuple[Booked, ...]:
+        """Return the entries after the first ``number``, for `book_again` of another process."""
+        return tuple(Booked(entry, self._kinds(entry.scope)) for entry in self._entries[number:])
+
+    def book_again(self, booked: Sequence[Booked]) -> None:
+        """Book what an earlier process has booked and drawn; nothing is drawn again.
+
+        Parameters
+        ----------
+        booked : sequence of Booked
+            What `booked_since` returned there.
+        """
+        self._check_usable()
+        for entry, kinds in booked:
+            with ExitStack() as stack:
+                for name, parallel in zip(entry.scope, kinds, strict=True):
+                    stack.enter_context(self._opened(name, parallel=parallel))
+                self._book(entry)
+
+    def _kinds(self, path: Sequence[str]) -> tuple[bool, ...]:
+        """Return which of the scopes of a path are parallel."""
+        scope, kinds = self._root, []
+        for name in path:
+            scope = scope.children[name]
+            kinds.append(scope.parallel)
+        return tuple(kinds)
 
     def row_coins(self) -> RowCoins:
         """Return new secret coins for rows; they look at no row and cost nothing."""

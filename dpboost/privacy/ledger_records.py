@@ -99,6 +99,20 @@ class LedgerEntry:
     charge: Charge
 
 
+class Booked(NamedTuple):
+    """An entry, and enough of the scopes around it to book it in another process.
+
+    Parameters
+    ----------
+    entry : LedgerEntry
+    parallel : tuple of bool
+        Of each scope around it, from the outside, whether its children work on disjoint rows.
+    """
+
+    entry: LedgerEntry
+    parallel: tuple[bool, ...]
+
+
 @dataclass(eq=False)
 class Scope:
     """A node of the tree of scopes, with its running total.

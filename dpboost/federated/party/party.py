@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from dpboost.federated.secagg.keys import (
     check_signature,
     signed_content,
 )
-from dpboost.privacy.ledger import BudgetExceededError, Ledger, ScopeError
+from dpboost.privacy.ledger import Booked, BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -43,6 +43,7 @@ from dpboost.privacy.mechanisms import (
     PermuteAndFlip,
 )
 from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
+from dpboost.privacy.randomness import RowCoins
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_queries import branch_of
 
@@ -57,6 +58,24 @@ class _Prepared(NamedTuple):
     sensitive: Sensitive
     branch: tuple[str, ...]
     asked: m.Asked
+
+
+class Change(NamedTuple):
+    """What a message has changed of rows and records: enough to do it once more.
+
+    Parameters
+    ----------
+    told : bytes or None
+        The message, where rows have seen it.
+    coins : tuple of bytes
+        Keys of the coins that were drawn for it.
+    booked : tuple of Booked
+        What was charged for it.
+    """
+
+    told: bytes | None
+    coins: tuple[bytes, ...]
+    booked: tuple[Booked, ...]
 
 
 class _RefusalError(Exception):
@@ -144,7 +163,7 @@ class Party:
             table=table,
             labels=labels,
             agreement=agreement,
-            draw_coins=self._ledger.row_coins,
+            draw_coins=self._draw_coins,
             first_row=first_row,
             threads=Threads(n_threads),
         )
@@ -156,6 +175,12 @@ class Party:
         self._turn: m.Step | None = None
         self._last = (b"", b"")
         self._veil: SelfMask | None = None
+        # What has changed since `take_change` was called: the message, coins, and records before.
+        self._changed = False
+        self._told: bytes | None = None
+        self._coins: list[bytes] = []
+        self._coins_again: list[bytes] = []
+        self._n_booked = 0
 
     @property
     def index(self) -> int:
@@ -182,10 +207,15 @@ class Party:
         if digest == self._last[0]:
             return self._last[1]
         try:
-            reply = wire.encode(self._handle(message, digest))
+            content = self._read(message)
+            if isinstance(content, m.Hello):
+                # It may come between a message and the same message again.
+                return wire.encode(m.Done(party=self._index))
+            reply = wire.encode(self._handle(content, message, digest))
         except _RefusalError as refusal:
             return wire.encode(m.Refused(party=self._index, code=refusal.code))
         self._last = (digest, reply)
+        self._changed = True
         return reply
 
     # -- from one process to the next -----------------------------------------------------------
@@ -195,10 +225,12 @@ class Party:
 
         It holds private rows and secret keys: for the data holder's own disk and nobody else.
         """
+        return {"rows": self._rows, "records": self._ledger.root, **self.session()}
+
+    def session(self) -> dict[str, Any]:
+        """Return the part of `suspend` that is neither rows nor records; it has secret keys."""
         generator = self._entropy.bit_generator
         return {
-            "rows": self._rows,
-            "records": self._ledger.root,
             "noise": None if self._entropy.private else generator.state,
             "session": (self._session, self._chain, self._turn, self._last),
             "key": None if self._key is None else self._key.secret,
@@ -216,6 +248,48 @@ class Party:
         """
         self._rows = state["rows"]
         self._ledger.resume(state["records"])
+        self._n_booked = len(self._ledger.entries)
+        self._go_on(state)
+
+    def take_change(self) -> Change | None:
+        """Return what has changed since this was called last; None if nothing has.
+
+        Together with `session` it is as secret as what `suspend` returns.
+        """
+        if not self._changed:
+            return None
+        booked = self._ledger.booked_since(self._n_booked)
+        change = Change(told=self._told, coins=tuple(self._coins), booked=booked)
+        self._changed, self._told = False, None
+        self._coins.clear()
+        self._n_booked += len(booked)
+        return change
+
+    def repeat(self, change: Change, session: dict[str, Any]) -> None:
+        """Do what another process has done for a message; nothing is drawn or sent.
+
+        Parameters
+        ----------
+        change : Change
+            What `take_change` returned there.
+        session : dict
+            What `session` returned then.
+        """
+        if change.told is not None:
+            self._coins_again = list(change.coins)
+            # It was within the limits then.
+            ask = wire.decode(change.told, m.Ask, wire.BYTES_PER_VALUE * len(change.told))
+            # What went wrong there goes wrong here as well, and leaves rows as it left them.
+            with suppress(_RefusalError):
+                self._obey(ask)
+                self._prepare_all(ask, b"")
+            self._coins_again = []
+        self._ledger.book_again(change.booked)
+        self._n_booked += len(change.booked)
+        self._go_on(session)
+
+    def _go_on(self, state: dict[str, Any]) -> None:
+        """Take up the session where it was."""
         if state["noise"] is not None:
             self._entropy.bit_generator.state = state["noise"]
         self._session, self._chain, self._turn, self._last = state["session"]
@@ -230,21 +304,31 @@ class Party:
         """Its rows as they were given."""
         return self._held
 
+    def _draw_coins(self) -> RowCoins:
+        """Return new secret coins, or those that another process has drawn for this message."""
+        if self._coins_again:
+            return RowCoins(self._coins_again.pop(0))
+        coins = self._ledger.row_coins()
+        self._coins.append(coins.key_for_workers())
+        return coins
+
     # -- messages -------------------------------------------------------------------------------
 
-    def _handle(self, message: bytes, digest: bytes) -> Any:
+    def _read(self, message: bytes) -> Any:
         try:
-            content: Any = wire.decode(message, _MESSAGES, self._most_bytes)
+            return wire.decode(message, _MESSAGES, self._most_bytes)
         except wire.MalformedMessageError:
             raise _RefusalError(m.MALFORMED) from None
-        if isinstance(content, m.Hello):
-            return m.Done(party=self._index)
+
+    def _handle(self, content: Any, message: bytes, digest: bytes) -> Any:
         if isinstance(content, m.Invite):
             return self._join(content)
         if isinstance(content, m.Introduce):
             return self._meet(content)
         if isinstance(content, m.Ask):
             self._check_turn(content.turn)
+            # From here on rows and records change, also where the message is refused.
+            self._changed, self._told = True, message
             self._obey(content)
             return self._answer(content, digest)
         if isinstance(content, Present):
@@ -313,13 +397,8 @@ class Party:
     def _answer(self, ask: m.Ask, digest: bytes) -> m.Answers:
         nonce = self._chain + digest
         self._turn = ask.turn
-        try:
-            # All of them before the first is charged: one that is none costs nothing.
-            prepared = [
-                self._prepare(asked, nonce, position) for position, asked in enumerate(ask.asked)
-            ]
-        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
-            raise _RefusalError(m.QUESTION) from None
+        # All of them before the first is charged: one that is none costs nothing.
+        prepared = self._prepare_all(ask, nonce)
         self._veil = None
         if self._agreement.dropouts:
             self._veil = SelfMask(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
@@ -330,6 +409,15 @@ class Party:
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
             raise _RefusalError(m.QUESTION) from None
         return m.Answers(party=self._index, turn=ask.turn, parts=parts)
+
+    def _prepare_all(self, ask: m.Ask, nonce: bytes) -> list[_Prepared]:
+        """Check the questions of a message and answer them, on the private side."""
+        try:
+            return [
+                self._prepare(asked, nonce, position) for position, asked in enumerate(ask.asked)
+            ]
+        except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
+            raise _RefusalError(m.QUESTION) from None
 
     def _prepare(self, asked: m.Asked, nonce: bytes, position: int) -> _Prepared:
         """Check a question and answer it, on the private side."""

@@ -1,20 +1,31 @@
-"""A party on its holder's disk, so that another process goes on where one was stopped."""
+"""A party on its holder's disk, so that another process goes on where one was stopped.
+
+Two files: the state of a party as it was at some message, with its rows in bins, and a log of what
+every message since then has changed. Of the rows a message changes nothing that is not a function
+of what was told and asked: the log has the message, and another process carries it out again.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dpboost._utils.validation import refuse
+from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.table import Table
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
+from dpboost.federated.party.record_log import RecordLog, sync_folder
 
 _STATE = "party.state"
+_LOG = "party.log"
+# The log begins anew once it is longer than the state, and never before it has so many bytes: so
+# all that is ever written is a small multiple of the messages, whatever the number of rows.
+LEAST_LOG_BYTES = 1 << 18
 
 
 class PartyStore:
@@ -53,14 +64,14 @@ class PartyStore:
         -------
         bytes
             The reply; state and ledger are on disk before it is returned.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the files are damaged.
         """
         with self._locked():
-            state = self._load(party)
-            if state is not None:
-                party.resume(state)
-            reply = party.receive(message)
-            self._save(party)
-        return reply
+            return _KeptParty(self._folder, party).receive(message)
 
     @contextmanager
     def attached(self, party: Party) -> Iterator[Callable[[bytes], bytes]]:
@@ -79,43 +90,10 @@ class PartyStore:
         Raises
         ------
         InvalidParameterError
-            If another process holds the folder.
+            If another process holds the folder, or its files are damaged.
         """
         with self._locked(wait=False):
-            state = self._load(party)
-            if state is not None:
-                party.resume(state)
-
-            def receive(message: bytes) -> bytes:
-                reply = party.receive(message)
-                self._save(party)
-                return reply
-
-            yield receive
-
-    def _load(self, party: Party) -> dict[str, Any] | None:
-        path = self._folder / _STATE
-        if not path.exists():
-            return None
-        with path.open("rb") as file:
-            state: dict[str, Any] = _Unpickler(file, party.held).load()
-        return state
-
-    def _save(self, party: Party) -> None:
-        new = self._folder / (_STATE + ".new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            _Pickler(file).dump(party.suspend())
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._folder / _STATE)
-        if hasattr(os, "O_DIRECTORY"):  # only there on Unix
-            # The new name too has to outlive a power cut, or what was sent would not be charged.
-            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            yield _KeptParty(self._folder, party).receive
 
     @contextmanager
     def _locked(self, *, wait: bool = True) -> Iterator[None]:
@@ -132,6 +110,89 @@ class PartyStore:
                 must = "a folder that no other process holds"
                 raise refuse("folder", "PartyStore", must, str(self._folder)) from None
             yield
+
+
+class _KeptParty:
+    """A party as its folder has it, whose replies leave once they are on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Which no other process holds.
+    party : Party
+        Fresh; goes on where an earlier process has stopped.
+    """
+
+    def __init__(self, folder: Path, party: Party) -> None:
+        self._party = party
+        self._path = folder / _STATE
+        self._log = RecordLog(folder / _LOG)
+        # Of the last record, and of the state; records up to that one are in the state.
+        self._number = 0
+        self._state_bytes = 0
+        # What was written last of each part of the session, and what waits to be written.
+        self._written: dict[str, bytes] = {}
+        self._waiting: list[dict[str, Any]] = []
+        self._load()
+
+    def receive(self, message: bytes) -> bytes:
+        """Return the reply to a message, once everything before it is on disk."""
+        reply = self._party.receive(message)
+        change = self._party.take_change()
+        if change is not None:
+            session = {name: pickle.dumps(part) for name, part in self._party.session().items()}
+            new = {name: part for name, part in session.items() if self._written.get(name) != part}
+            self._written = session
+            self._number += 1
+            self._waiting.append({"number": self._number, "change": change, "session": new})
+        # What an earlier message could not write, on a full disk, is charged all the same.
+        while self._waiting:
+            self._log.append(pickle.dumps(self._waiting[0]))
+            self._waiting.pop(0)
+        if self._log.size > max(self._state_bytes, LEAST_LOG_BYTES):
+            # The log says it all: where a state cannot be written now, it is another time.
+            with suppress(OSError):
+                self._compact()
+        return reply
+
+    def _load(self) -> None:
+        if self._path.exists():
+            content = self._path.read_bytes()
+            self._state_bytes = len(content)
+            state = _Unpickler(io.BytesIO(content), self._party.held).load()
+            self._number = state["number"]
+            self._party.resume(state["party"])
+            self._remember()
+        session = self._party.session()
+        for content in self._log.read():
+            record = pickle.loads(content)
+            if record["number"] <= self._number:
+                continue  # The process was killed before it could begin the log anew.
+            if record["number"] != self._number + 1:
+                raise InvalidParameterError(
+                    f"The folder {str(self._path.parent)!r} lacks records: restore it as it was, "
+                    "or end this session."
+                )
+            session |= {name: pickle.loads(part) for name, part in record["session"].items()}
+            self._party.repeat(record["change"], session)
+            self._number += 1
+        self._remember()
+
+    def _remember(self) -> None:
+        self._written = {name: pickle.dumps(part) for name, part in self._party.session().items()}
+
+    def _compact(self) -> None:
+        """Write the state down; the log begins anew once that is on disk."""
+        new = self._path.with_suffix(".new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+            _Pickler(file).dump({"number": self._number, "party": self._party.suspend()})
+            file.flush()
+            os.fsync(file.fileno())
+            self._state_bytes = file.tell()
+        new.replace(self._path)
+        sync_folder(self._path.parent)
+        self._log.clear()
 
 
 class _Pickler(pickle.Pickler):

@@ -26,9 +26,9 @@ VERSION = 1
 MOST_BYTES = 64 * 2**20
 #: Bytes that a party or a coordinator must take at least.
 LEAST_BYTES = 2**16
-# A message of this many bytes has at most one value in each of so many of them: what is read
-# takes a few times the memory of what was sent, and no more.
-_BYTES_PER_VALUE = 16
+#: A message of this many bytes has at most one value in each of so many of them: what is read
+#: takes a few times the memory of what was sent, and no more.
+BYTES_PER_VALUE = 16
 # Digits of an integer: as many as Python writes.
 _MOST_DIGITS = 4300
 # Characters of a float; the longest one that Python writes has 24.
@@ -138,7 +138,7 @@ def _read(content: bytes, most_bytes: int) -> Any:
         raise MalformedMessageError("too long")
     # Every value but the first follows one of these; in text they count as well.
     n_values = sum(content.count(mark) for mark in (b",", b"[", b"{"))
-    if n_values > most_bytes // _BYTES_PER_VALUE:
+    if n_values > most_bytes // BYTES_PER_VALUE:
         raise MalformedMessageError("too many values")
     return json.loads(
         content.decode(), parse_int=_integer, parse_float=_float, parse_constant=_constant

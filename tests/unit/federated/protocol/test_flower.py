@@ -156,9 +156,11 @@ def test_a_network_of_processes_gives_the_model_of_one_process(federation):
     ]
     assert trees[0] == trees[1]
     # The records of a party are on its own disk, and complete.
-    store = PartyStore(work / "party1")
-    state = store._load(parties[1])
-    assert state["records"].total == parties[1].ledger.root.total
+    rows = np.load(work / "rows1.npz")
+    identity = Identity((work / "identity1").read_bytes())
+    again = Party(1, rows["X"], rows["y"], agreement=agreement, identity=identity)
+    with PartyStore(work / "party1").attached(again):
+        assert again.ledger.root.total == parties[1].ledger.root.total
 
 
 @pytest.mark.parametrize("content", [10**15, 2.5, "text", [1, 2]])
