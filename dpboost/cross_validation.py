@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
 from dpboost.data.users import read_users, sample_rows, take_rows

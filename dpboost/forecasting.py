@@ -27,7 +27,7 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
-from dpboost.budgeting.budget import is_open
+from dpboost.budgeting.open_budgets import is_open
 from dpboost.data.containers import unpack
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.users import take_rows

@@ -12,7 +12,8 @@ from sklearn.base import clone, is_classifier
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.boosting.training_rows import TrainingRows
-from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.batches import is_batched
 from dpboost.data.users import sample_rows, take_rows
 from dpboost.estimators.base import PRIVACY_PARAMETERS, PrivateEstimator

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpboost import Budget, DPTreeClassifier
-from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.claim import Claim
 from dpboost.privacy.ledger import Ledger
 
 warnings.simplefilter("ignore")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dpboost.audit.entry_matching import Alignment, align
 from dpboost.audit.public_numbers import Call, listening
-from dpboost.budgeting.budget import Budget, Claim
+from dpboost.budgeting.budget import Budget
+from dpboost.budgeting.claim import Claim
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Ledger, LedgerEntry

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dpboost.budgeting.budget import Budget, BudgetWarning
+from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
+from dpboost.budgeting.open_budgets import BudgetWarning
 from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
 
 __all__ = [

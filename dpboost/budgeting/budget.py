@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
-import secrets
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
-from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.accounting import FractionAccountant
 from dpboost.budgeting.budget_records import (
     BudgetLine,
@@ -25,9 +19,10 @@ from dpboost.budgeting.budget_records import (
     Part,
     check_closing,
     counted,
+    percent,
     spent,
 )
-from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
+from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import (
@@ -37,28 +32,18 @@ from dpboost.privacy.exact_arithmetic import (
     epsilon_of,
     number_of,
 )
-from dpboost.privacy.ledger import BudgetExceededError, Charge
+from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.randomness import RowCoins
 
 #: A fit learns at most so many lists, each with a stability histogram.
 MOST_HISTOGRAMS = 2
-#: What rows that are held out may charge to stop training, as a part of what the fit takes.
-STOPPING_SHARE = Fraction(1, 4)
-#: What was charged is recorded in so small parts of an account, rounded up.
-SMALLEST_PART = Fraction(1, 10**6)
-
 _ACCOUNTANTS: dict[str, Accountant] = {
     each.privacy_measure: each for each in (PureAccountant(), ZCDPAccountant(), GDPAccountant())
 }
 
 # Budgets whose `with` block is running, in any thread: helper threads of a search are inside too.
-_open: list[Budget] = []
-_known: weakref.WeakSet[Budget] = weakref.WeakSet()
-
-
-class BudgetWarning(UserWarning):
-    """A fit is not recorded although its table or its estimator belongs to a budget."""
+OPEN: list[Budget] = []
+KNOWN: weakref.WeakSet[Budget] = weakref.WeakSet()
 
 
 class Budget:
@@ -176,7 +161,7 @@ class Budget:
         self._held: weakref.WeakKeyDictionary[Any, tuple[HeldRows, Part]] = (
             weakref.WeakKeyDictionary()
         )
-        _known.add(self)
+        KNOWN.add(self)
 
     # -- what anybody may read -----------------------------------------------------------------
 
@@ -246,14 +231,14 @@ class Budget:
             unit = f"{self._rows_per_user} rows of one user at most"
         lines = self.lines
         text = [
-            f"Budget of {self._name}: epsilon = {float(self._epsilon):.6g}, "
+            f"Budget of {self.title}: epsilon = {float(self._epsilon):.6g}, "
             f"delta = {float(self._delta):.6g} for everything, for tables that differ by {unit}; "
             f"epsilon = {self.epsilon_spent:.6g} is booked.",
         ]
-        text += [f"{name} account: {_part(left)} left" for name, left in self.left.items()]
+        text += [f"{name} account: {percent(left)} left" for name, left in self.left.items()]
         for line in counted(lines):
             rows = "".join(f", {division}: {name}" for division, name in line.part)
-            text.append(f"{line.what:<24} {_part(line.fraction)} of {line.account}{rows}")
+            text.append(f"{line.what:<24} {percent(line.fraction)} of {line.account}{rows}")
         return "\n".join(text)
 
     # -- files ---------------------------------------------------------------------------------
@@ -278,7 +263,7 @@ class Budget:
         The file is an SQLite database. It is locked while a line is written and synced, so that
         several processes may load it and share what it holds.
         """
-        self._check_process()
+        self.check_process()
         with self._lock:
             if self._records.path is not None:
                 raise InvalidParameterError(
@@ -328,14 +313,14 @@ class Budget:
     # -- taking of it --------------------------------------------------------------------------
 
     def __enter__(self) -> Budget:
-        self._check_process()
-        if self in _open:
+        self.check_process()
+        if self in OPEN:
             raise InvalidParameterError("This budget is open already.")
-        _open.append(self)
+        OPEN.append(self)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        _open.remove(self)
+        OPEN.remove(self)
 
     def account(self, accountant: Accountant, fraction: Fraction) -> FractionAccountant:
         """Return the accountant of a fit that takes a fraction of the account it belongs to.
@@ -363,7 +348,7 @@ class Budget:
                 else "take delta > 0 and a pure_epsilon below epsilon"
             )
             raise InvalidParameterError(
-                f"The budget of {self._name} has no {name} account, which this recipe needs: "
+                f"The budget of {self.title} has no {name} account, which this recipe needs: "
                 f"{cure}."
             )
         epsilon = epsilon_of(self._pure if name == "pure" else self._epsilon - self._pure)
@@ -424,7 +409,7 @@ class Budget:
         InvalidParameterError
             In another process than the one that opened the budget.
         """
-        self._check_process()
+        self.check_process()
         account = _account(privacy_measure)
         line = BudgetLine(
             what=what,
@@ -438,13 +423,13 @@ class Budget:
             left = 1 - spent(lines).get(account, Fraction(0))
             if spent([*lines, line])[account] > 1:
                 raise BudgetExceededError(
-                    f"{what} would take {_part(fraction)} of the {account} account of the budget "
-                    f"of {self._name}; {_part(left)} is left."
+                    f"{what} would take {percent(fraction)} of the {account} account of the budget "
+                    f"of {self.title}; {percent(left)} is left."
                 )
             measures = {each.privacy_measure for each in lines if each.account == account}
             if measures - {privacy_measure}:
                 raise InvalidParameterError(
-                    f"The {account} account of the budget of {self._name} counts in "
+                    f"The {account} account of the budget of {self.title} counts in "
                     f"{', '.join(sorted(measures))}, and this recipe in {privacy_measure}: the "
                     "two do not add up."
                 )
@@ -469,7 +454,7 @@ class Budget:
         InvalidParameterError
             In another process than the one that opened the budget.
         """
-        self._check_process()
+        self.check_process()
         with self._lock:
             line = replace(self._records.lines[position], fraction=fraction, closes=position)
             self._records.add(line, lambda lines: check_closing(lines, line))
@@ -536,12 +521,13 @@ class Budget:
                 return self._held[model]
         except (KeyError, TypeError):
             raise InvalidParameterError(
-                f"The budget of {self._name} holds no rows that were set aside from this model: "
+                f"The budget of {self.title} holds no rows that were set aside from this model: "
                 "fit it in this process with holdout=..., or give X and y."
             ) from None
 
     @property
-    def _name(self) -> str:
+    def title(self) -> str:
+        """What messages call the table."""
         return "a table without a name" if self._table is None else repr(self._table)
 
     @property
@@ -554,7 +540,8 @@ class Budget:
         found = {"pure": self._pure > 0, "Gaussian": self._pure < self._epsilon}
         return tuple(name for name, there in found.items() if there)
 
-    def _check_process(self) -> None:
+    def check_process(self) -> None:
+        """Raise `InvalidParameterError` in another process than the one that opened the budget."""
         if os.getpid() != self._pid:
             raise InvalidParameterError(
                 "A budget works in the process that opened it: save it, and load its file here."
@@ -567,28 +554,6 @@ class Budget:
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
-
-
-@dataclass(kw_only=True, eq=False)
-class Holdout:
-    """What a fit sets aside.
-
-    Parameters
-    ----------
-    share : Fraction
-        Expected part of the rows.
-    stops : bool, default=False
-        Whether these rows stop training, for a part of what the fit takes.
-    rows : HeldRows, optional
-        Once they are dealt.
-    reserved : list of int
-        Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
-    """
-
-    share: Fraction
-    stops: bool = False
-    rows: HeldRows | None = None
-    reserved: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -605,304 +570,6 @@ class DisjointTable:
     table: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Claim:
-    """What a fit asks of a budget.
-
-    Parameters
-    ----------
-    budget : Budget
-    fraction : Fraction
-    what : str
-        Name of the estimator.
-    accountant : FractionAccountant, optional
-        Of the fit's recipe, once that is known.
-    part : tuple of (str, str), default=()
-        Which rows it is for, as in a line of the records.
-    holdout : Holdout, optional
-        What is set aside before anything is released.
-    booked : bool, default=False
-        Whether the records have it already, as the first of several fits under one line.
-    """
-
-    budget: Budget
-    fraction: Fraction
-    what: str
-    accountant: FractionAccountant | None = None
-    part: Part = ()
-    holdout: Holdout | None = None
-    booked: bool = False
-
-    def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that the budget decides.
-
-        Parameters
-        ----------
-        given : mapping
-            Those of the estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the estimator protects something else, or draws from a seed.
-        """
-        for name in ("neighbours", "rows_per_user"):
-            agreed = getattr(self.budget, name)
-            if given.get(name) != agreed:
-                must = f"{agreed!r} as that of the budget, so that the fits add up"
-                raise refuse(name, self.what, must, given.get(name))
-        if given.get("noise_seed") is not None:
-            raise refuse(
-                "noise_seed",
-                self.what,
-                "None with a budget: whoever knows the seed could take the noise away",
-                given["noise_seed"],
-            )
-        return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
-
-    def settled(self, accountant: Callable[[float, float], Accountant]) -> Claim:
-        """Return the claim with the accountant of the fit.
-
-        Parameters
-        ----------
-        accountant : callable
-            ``accountant(epsilon, delta)`` of the recipe.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the budget has no account of the kind.
-        """
-        budget = self.budget
-        inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
-        return replace(self, accountant=budget.account(inner, self.fraction))
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon that the fit may spend alone, at the budget's delta."""
-        assert self.accountant is not None
-        return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
-
-    @property
-    def histogram_delta(self) -> Fraction:
-        """What one stability histogram may take of delta."""
-        return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
-
-    def book(self) -> None:
-        """Book it, which comes before the first draw."""
-        assert self.accountant is not None
-        if self.booked:
-            return
-        measure = self.accountant.privacy_measure
-        line = self.budget.book(self.what, measure, self.fraction, self.part)
-        if self.holdout is not None and self.holdout.stops:
-            share = self.fraction * STOPPING_SHARE
-            held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
-            self.holdout.reserved = [line, held]
-
-    def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
-        """Give back what a fit has never charged, now that it draws nothing any more.
-
-        Parameters
-        ----------
-        trained, held : Charge
-            Totals of the rows to train on and of those that may stop training.
-        capacity : Fraction
-            What the fit was allowed to spend, in the same unit.
-        """
-        assert self.holdout is not None
-        for position, total in zip(self.holdout.reserved, (trained, held), strict=True):
-            self.budget.close(position, self._charged(total, capacity))
-
-    def _charged(self, total: Charge, capacity: PrivacyCost) -> Fraction:
-        """Return the fraction that covers a total: cost, failures, and slack of the lattice."""
-        assert self.accountant is not None
-        limit = self.accountant.lattice_error_limit(self.accountant.account_epsilon)
-        part = Fraction(number_of(total.cost)) / Fraction(number_of(capacity))
-        if total.delta:
-            part = max(part, total.delta / (MOST_HISTOGRAMS * self.histogram_delta))
-        if total.lattice_error:
-            part = max(part, total.lattice_error / limit)
-        return min(math.ceil(part * self.fraction / SMALLEST_PART) * SMALLEST_PART, self.fraction)
-
-    @property
-    def _held_part(self) -> Part:
-        """The side of a holdout that is set aside, as in a line of the records."""
-        return (*self.part[:-1], (self.part[-1][0], HELD))
-
-    def set_aside(
-        self,
-        X: Any,
-        y: NDArray[Any],
-        users: NDArray[np.int64] | None,
-        coins: RowCoins,
-    ) -> NDArray[np.intp]:
-        """Deal rows to the two sides of a holdout, and return the positions of those to train on.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-        y : ndarray of shape (n_rows,)
-        users : ndarray of shape (n_rows,), int64, or None
-            Number of the user of each row, where users are protected.
-        coins : RowCoins
-            Of the fit, used for nothing else.
-        """
-        assert self.holdout is not None
-        held, trained = deal(X, y, users, self.holdout.share, coins)
-        self.holdout.rows = held
-        return trained
-
-    def keep(self, model: Any) -> None:
-        """Keep what was set aside from a model, now that it is fitted."""
-        if self.holdout is not None and self.holdout.rows is not None:
-            self.budget.hold(model, self.holdout.rows, self._held_part)
-
-    @property
-    def fact(self) -> str:
-        """What the fit's report says of the budget."""
-        rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
-        if self.holdout is not None:
-            share = _part(self.holdout.share)
-            part = "may stop training" if self.holdout.stops else "take no part"
-            rows = f"; {share} of the rows are set aside by secret coins and {part}"
-        return (
-            f"{_part(self.fraction)} of the budget of {self.budget._name}{rows}; epsilon and delta "
-            "asked are those of everything under it"
-        )
-
-
-def claim(
-    budget: Budget | DisjointTable | None,
-    fraction: Any,
-    *,
-    what: str,
-    call: str | None = None,
-    belongs: Sequence[Any] = (),
-    holdout: Any = None,
-) -> Claim | None:
-    """Return what a fit asks of the budget that it is given or that is open.
-
-    Parameters
-    ----------
-    budget : Budget, DisjointTable or None
-        None for the open one, if there is one.
-    fraction : float, Fraction or None
-    what : str
-        Name of the estimator, for the records.
-    call : str, optional
-        Name of the function in messages; the ``fit`` of the estimator by default.
-    belongs : sequence
-        Objects that then belong to the budget: table and estimator.
-    holdout : float, Fraction or None
-        Expected part of the rows to be set aside.
-
-    Returns
-    -------
-    Claim or None
-        None where no budget is given or open.
-
-    Raises
-    ------
-    InvalidParameterError
-        If only one of the two is given, the fraction is not in (0, 1], several budgets are open,
-        or the budget is of another process.
-
-    Warns
-    -----
-    BudgetWarning
-        Where no budget is given or open, and one of the objects belongs to a budget.
-    """
-    call = call or f"{what}.fit"
-    if budget is None and fraction is None and not _open:
-        if holdout is not None:
-            raise InvalidParameterError(
-                f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
-                "budget=... and fraction=..., or open one by `with Budget(...)`."
-            )
-        _warn_of_known(what, belongs)
-        return None
-    part: Part = ()
-    if isinstance(budget, DisjointTable):
-        part = (("tables", budget.table),)
-        budget = budget.budget
-    if budget is None:
-        budget = _innermost(call)
-    elif not isinstance(budget, Budget):
-        raise refuse("budget", call, "a dpboost.Budget", budget)
-    budget._check_process()
-    if fraction is None:
-        raise InvalidParameterError(
-            f"{call} needs the 'fraction' that it may take of the budget of {budget._name}: "
-            "fraction=.5, a part of the whole."
-        )
-    size = as_fraction("fraction", call, fraction)
-    if not 0 < size <= 1:
-        raise refuse("fraction", call, "in (0, 1]", fraction)
-    aside = None
-    if holdout is not None:
-        share = as_fraction("holdout", call, holdout)
-        if not 0 < share < 1:
-            raise refuse("holdout", call, "in (0, 1)", holdout)
-        aside = Holdout(share=share)
-        part = (*part, (f"holdout {secrets.token_hex(8)}", TRAINED))
-    budget.remember(*belongs)
-    return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)
-
-
-def is_open() -> bool:
-    """Return whether a ``with Budget(...)`` block is running."""
-    return bool(_open)
-
-
-def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
-    """Raise where a budget is given, or open, to something that cannot book there.
-
-    Parameters
-    ----------
-    what : str
-        Its name.
-    budget, fraction : optional
-        As given by the user.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
-    if budget is None and fraction is None and not _open:
-        return
-    raise InvalidParameterError(
-        f"{what} records nothing in a dpboost.Budget: noise is drawn where the rows are, and who "
-        "draws has to keep the records. Call it outside of `with Budget(...)` and without 'budget' "
-        "and 'fraction'. It spends its own epsilon and delta, which add to those of the budget: "
-        "open that with so much less of both."
-    )
-
-
-def _innermost(call: str) -> Budget:
-    if not _open:
-        raise InvalidParameterError(
-            f"The 'fraction' of {call} is one of a budget: give it as budget=..., or open one "
-            "by `with Budget(...) as budget:`."
-        )
-    if len(_open) > 1:
-        raise InvalidParameterError(
-            f"Several budgets are open, maybe in other threads: give {call} its budget=..."
-        )
-    return _open[0]
-
-
-def _warn_of_known(what: str, belongs: Sequence[Any]) -> None:
-    for budget in tuple(_known):
-        if any(budget.knows(each) for each in belongs):
-            warn_user(
-                f"This fit of {what} is not in the records of the budget of {budget._name}, to "
-                "which its table or estimator belongs: it spends its own epsilon on top. Give "
-                "budget=... and fraction=..., unless its rows are others.",
-                BudgetWarning,
-            )
-
-
 def _account(privacy_measure: str) -> str:
     return "pure" if privacy_measure == PureAccountant.privacy_measure else "Gaussian"
 
@@ -911,7 +578,3 @@ def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
     """Return the accountant of the Gaussian account, of which all lines name one measure."""
     (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
     return _ACCOUNTANTS[measure]
-
-
-def _part(fraction: Fraction) -> str:
-    return f"{float(100 * fraction):.6g} %"

@@ -244,3 +244,8 @@ def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:
     fits = known and before.closes is None and terms[0] == terms[1]
     if not fits or not 0 <= line.fraction <= before.fraction:
         raise ValueError("a line closes another one that it does not fit")
+
+
+def percent(fraction: Fraction) -> str:
+    """Return a fraction of an account as messages show it."""
+    return f"{float(100 * fraction):.6g} %"

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real, refuse
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import Budget, Claim, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform

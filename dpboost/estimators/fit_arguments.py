@@ -17,7 +17,7 @@ from dpboost._utils.validation import (
     check_integer,
     refuse,
 )
-from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.claim import Claim
 from dpboost.lightgbm.compat import metric_function
 from dpboost.lightgbm.evaluation import Evaluator, PublicSet
 from dpboost.training.inputs import Reading

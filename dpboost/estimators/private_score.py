@@ -9,7 +9,8 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import warn_user
-from dpboost.budgeting.budget import Budget, DisjointTable, is_open
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.open_budgets import is_open
 from dpboost.evaluating.evaluate import evaluate
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import claim
 from dpboost.data.batches import Batches, is_batched
 from dpboost.estimators.base import public_context
 from dpboost.estimators.batched_input import open_batches

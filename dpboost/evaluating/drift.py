@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import claim
 from dpboost.data.sparse import dense_matrix
 from dpboost.data.table import read_table
 from dpboost.data.users import read_users, sample_rows

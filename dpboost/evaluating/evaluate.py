@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.budget import Budget, DisjointTable, claim
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import claim
 from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluated_rows import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.claim import Claim
 from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.group_privacy import for_group

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from dpboost._utils.validation import check_integer, refuse
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import refuse_budget
+from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator

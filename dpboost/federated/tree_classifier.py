@@ -7,7 +7,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import refuse_budget
+from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.budget import refuse_budget
+from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster

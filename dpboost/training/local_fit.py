@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.threads import effective_n_threads
-from dpboost.budgeting.budget import STOPPING_SHARE
+from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.training.conformal import calibrated

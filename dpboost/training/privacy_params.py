@@ -16,7 +16,7 @@ from dpboost._utils.validation import (
     refuse,
 )
 from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
-from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.claim import Claim
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import (

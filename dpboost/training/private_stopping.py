@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.boosting.growth import RoundCallback
-from dpboost.budgeting.budget import STOPPING_SHARE
+from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
 from dpboost.privacy.accounting import SMALLEST_SIGMA

@@ -10,8 +10,8 @@ import pytest
 
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, evaluate
 from dpboost.audit import pair_of, replay_budget
-from dpboost.budgeting.budget import Claim
 from dpboost.budgeting.budget_records import BudgetRecords
+from dpboost.budgeting.claim import Claim
 from dpboost.privacy.neighbours import Neighbours
 
 pytestmark = pytest.mark.filterwarnings("ignore")

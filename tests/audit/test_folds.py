@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 import dpboost
 from dpboost import Budget, DPTreeClassifier, SecretKFold
 from dpboost.audit import pair_of, replay_budget
-from dpboost.budgeting.budget import Claim
+from dpboost.budgeting.claim import Claim
 from dpboost.evaluating import folds
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins

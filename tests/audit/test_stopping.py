@@ -9,7 +9,7 @@ import pytest
 
 from dpboost import Budget, DPBoostRegressor
 from dpboost.audit import pair_of, replay_budget
-from dpboost.budgeting.budget import STOPPING_SHARE, Claim
+from dpboost.budgeting.claim import STOPPING_SHARE, Claim
 from dpboost.privacy.ledger import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.rows.loss_change import LossChange

@@ -10,7 +10,7 @@ import pytest
 
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, evaluate
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.budgeting.budget import STOPPING_SHARE
+from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
 from dpboost.training.private_stopping import loss_of_rows
 

@@ -1,0 +1,299 @@
+"""What a fit asks of a budget: a fraction, for its rows, booked before its first draw.
+
+Proof: docs/proofs/budgets.md.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.accounting import FractionAccountant
+from dpboost.budgeting.budget import MOST_HISTOGRAMS, Budget, DisjointTable
+from dpboost.budgeting.budget_records import Part, percent
+from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
+from dpboost.budgeting.open_budgets import innermost, is_open, warn_of_known
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
+from dpboost.privacy.ledger import Charge
+from dpboost.privacy.randomness import RowCoins
+
+#: What rows that are held out may charge to stop training, as a part of what the fit takes.
+STOPPING_SHARE = Fraction(1, 4)
+#: What was charged is recorded in so small parts of an account, rounded up.
+SMALLEST_PART = Fraction(1, 10**6)
+
+
+@dataclass(kw_only=True, eq=False)
+class Holdout:
+    """What a fit sets aside.
+
+    Parameters
+    ----------
+    share : Fraction
+        Expected part of the rows.
+    stops : bool, default=False
+        Whether these rows stop training, for a part of what the fit takes.
+    rows : HeldRows, optional
+        Once they are dealt.
+    reserved : list of int
+        Positions of the lines of a fit that they may stop: of the rows to train on, and of these.
+    """
+
+    share: Fraction
+    stops: bool = False
+    rows: HeldRows | None = None
+    reserved: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Claim:
+    """What a fit asks of a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+    fraction : Fraction
+    what : str
+        Name of the estimator.
+    accountant : FractionAccountant, optional
+        Of the fit's recipe, once that is known.
+    part : tuple of (str, str), default=()
+        Which rows it is for, as in a line of the records.
+    holdout : Holdout, optional
+        What is set aside before anything is released.
+    booked : bool, default=False
+        Whether the records have it already, as the first of several fits under one line.
+    """
+
+    budget: Budget
+    fraction: Fraction
+    what: str
+    accountant: FractionAccountant | None = None
+    part: Part = ()
+    holdout: Holdout | None = None
+    booked: bool = False
+
+    def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that the budget decides.
+
+        Parameters
+        ----------
+        given : mapping
+            Those of the estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the estimator protects something else, or draws from a seed.
+        """
+        for name in ("neighbours", "rows_per_user"):
+            agreed = getattr(self.budget, name)
+            if given.get(name) != agreed:
+                must = f"{agreed!r} as that of the budget, so that the fits add up"
+                raise refuse(name, self.what, must, given.get(name))
+        if given.get("noise_seed") is not None:
+            raise refuse(
+                "noise_seed",
+                self.what,
+                "None with a budget: whoever knows the seed could take the noise away",
+                given["noise_seed"],
+            )
+        return {"epsilon": float(self.budget.epsilon), "delta": float(self.budget.delta)}
+
+    def settled(self, accountant: Callable[[float, float], Accountant]) -> Claim:
+        """Return the claim with the accountant of the fit.
+
+        Parameters
+        ----------
+        accountant : callable
+            ``accountant(epsilon, delta)`` of the recipe.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the budget has no account of the kind.
+        """
+        budget = self.budget
+        inner = accountant(float(budget.epsilon - budget.pure_epsilon), float(budget.delta))
+        return replace(self, accountant=budget.account(inner, self.fraction))
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon that the fit may spend alone, at the budget's delta."""
+        assert self.accountant is not None
+        return self.accountant.epsilon(self.accountant.allowance, self.accountant.least_delta)
+
+    @property
+    def histogram_delta(self) -> Fraction:
+        """What one stability histogram may take of delta."""
+        return self.budget.failure_delta(self.fraction) / MOST_HISTOGRAMS
+
+    def book(self) -> None:
+        """Book it, which comes before the first draw."""
+        assert self.accountant is not None
+        if self.booked:
+            return
+        measure = self.accountant.privacy_measure
+        line = self.budget.book(self.what, measure, self.fraction, self.part)
+        if self.holdout is not None and self.holdout.stops:
+            share = self.fraction * STOPPING_SHARE
+            held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
+            self.holdout.reserved = [line, held]
+
+    def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
+        """Give back what a fit has never charged, now that it draws nothing any more.
+
+        Parameters
+        ----------
+        trained, held : Charge
+            Totals of the rows to train on and of those that may stop training.
+        capacity : Fraction
+            What the fit was allowed to spend, in the same unit.
+        """
+        assert self.holdout is not None
+        for position, total in zip(self.holdout.reserved, (trained, held), strict=True):
+            self.budget.close(position, self._charged(total, capacity))
+
+    def _charged(self, total: Charge, capacity: PrivacyCost) -> Fraction:
+        """Return the fraction that covers a total: cost, failures, and slack of the lattice."""
+        assert self.accountant is not None
+        limit = self.accountant.lattice_error_limit(self.accountant.account_epsilon)
+        part = Fraction(number_of(total.cost)) / Fraction(number_of(capacity))
+        if total.delta:
+            part = max(part, total.delta / (MOST_HISTOGRAMS * self.histogram_delta))
+        if total.lattice_error:
+            part = max(part, total.lattice_error / limit)
+        return min(math.ceil(part * self.fraction / SMALLEST_PART) * SMALLEST_PART, self.fraction)
+
+    @property
+    def _held_part(self) -> Part:
+        """The side of a holdout that is set aside, as in a line of the records."""
+        return (*self.part[:-1], (self.part[-1][0], HELD))
+
+    def set_aside(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        users: NDArray[np.int64] | None,
+        coins: RowCoins,
+    ) -> NDArray[np.intp]:
+        """Deal rows to the two sides of a holdout, and return the positions of those to train on.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        y : ndarray of shape (n_rows,)
+        users : ndarray of shape (n_rows,), int64, or None
+            Number of the user of each row, where users are protected.
+        coins : RowCoins
+            Of the fit, used for nothing else.
+        """
+        assert self.holdout is not None
+        held, trained = deal(X, y, users, self.holdout.share, coins)
+        self.holdout.rows = held
+        return trained
+
+    def keep(self, model: Any) -> None:
+        """Keep what was set aside from a model, now that it is fitted."""
+        if self.holdout is not None and self.holdout.rows is not None:
+            self.budget.hold(model, self.holdout.rows, self._held_part)
+
+    @property
+    def fact(self) -> str:
+        """What the fit's report says of the budget."""
+        rows = "".join(f" for {name!r} of its disjoint tables" for _, name in self.part[:1])
+        if self.holdout is not None:
+            share = percent(self.holdout.share)
+            part = "may stop training" if self.holdout.stops else "take no part"
+            rows = f"; {share} of the rows are set aside by secret coins and {part}"
+        return (
+            f"{percent(self.fraction)} of the budget of {self.budget.title}{rows}; epsilon and "
+            "delta asked are those of everything under it"
+        )
+
+
+def claim(
+    budget: Budget | DisjointTable | None,
+    fraction: Any,
+    *,
+    what: str,
+    call: str | None = None,
+    belongs: Sequence[Any] = (),
+    holdout: Any = None,
+) -> Claim | None:
+    """Return what a fit asks of the budget that it is given or that is open.
+
+    Parameters
+    ----------
+    budget : Budget, DisjointTable or None
+        None for the open one, if there is one.
+    fraction : float, Fraction or None
+    what : str
+        Name of the estimator, for the records.
+    call : str, optional
+        Name of the function in messages; the ``fit`` of the estimator by default.
+    belongs : sequence
+        Objects that then belong to the budget: table and estimator.
+    holdout : float, Fraction or None
+        Expected part of the rows to be set aside.
+
+    Returns
+    -------
+    Claim or None
+        None where no budget is given or open.
+
+    Raises
+    ------
+    InvalidParameterError
+        If only one of the two is given, the fraction is not in (0, 1], several budgets are open,
+        or the budget is of another process.
+
+    Warns
+    -----
+    BudgetWarning
+        Where no budget is given or open, and one of the objects belongs to a budget.
+    """
+    call = call or f"{what}.fit"
+    if budget is None and fraction is None and not is_open():
+        if holdout is not None:
+            raise InvalidParameterError(
+                f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
+                "budget=... and fraction=..., or open one by `with Budget(...)`."
+            )
+        warn_of_known(what, belongs)
+        return None
+    part: Part = ()
+    if isinstance(budget, DisjointTable):
+        part = (("tables", budget.table),)
+        budget = budget.budget
+    if budget is None:
+        budget = innermost(call)
+    elif not isinstance(budget, Budget):
+        raise refuse("budget", call, "a dpboost.Budget", budget)
+    budget.check_process()
+    if fraction is None:
+        raise InvalidParameterError(
+            f"{call} needs the 'fraction' that it may take of the budget of {budget.title}: "
+            "fraction=.5, a part of the whole."
+        )
+    size = as_fraction("fraction", call, fraction)
+    if not 0 < size <= 1:
+        raise refuse("fraction", call, "in (0, 1]", fraction)
+    aside = None
+    if holdout is not None:
+        share = as_fraction("holdout", call, holdout)
+        if not 0 < share < 1:
+            raise refuse("holdout", call, "in (0, 1)", holdout)
+        aside = Holdout(share=share)
+        part = (*part, (f"holdout {secrets.token_hex(8)}", TRAINED))
+    budget.remember(*belongs)
+    return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)
