@@ -84,7 +84,7 @@ def evaluate(
     used: the charge then adds to that of the fit. Rows that were set aside entered no release of
     the fit, and of what is charged for the two sides the larger sum counts.
 
-    A classifier releases where its scores lie (15 % of the charge; labels play no part) and one
+    A classifier releases where its scores lie (7.5 % of the charge; labels play no part) and one
     histogram of rows by group, score bin and label; a regressor the magnitudes of its errors (a
     twentieth) and sums of errors that are clipped to what was found. Everything else is computed
     from that. The model is taken as released: what its own training told is in its own report.

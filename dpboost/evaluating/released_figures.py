@@ -36,9 +36,11 @@ from dpboost.rows.evaluation_queries import ErrorCells, ErrorSums, ScoreCells, S
 
 Array = NDArray[np.float64]
 
-#: Parts of the charge: where scores or errors lie, and what is counted there.
-LOOK_SHARES = (Fraction(1, 20), Fraction(1, 10))
-REST_SHARE = 1 - sum(LOOK_SHARES)
+#: Parts of the charge of a classifier: the range of its scores, how they are spread in it, and the
+#: labels by score.
+SCORE_SHARES = (Fraction(1, 40), Fraction(1, 20), Fraction(37, 40))
+#: Those of a regressor: how large errors are, and their sums.
+ERROR_SHARES = (Fraction(1, 20), Fraction(19, 20))
 COARSE_CELLS, FINE_CELLS = 32, 32
 #: Errors are taken for seen from so many deviations of the noise of a cell on: too large a bound
 #: costs noise in all sums, too small a one leaves errors out.
@@ -76,7 +78,7 @@ def of_classes(
         Rows that may be one and the same.
     """
     n_outputs = 1 if len(classes) == 2 else len(classes)
-    first, second, rest = _shares(budget)
+    first, second, rest = divide(budget, SCORE_SHARES)
     everywhere = ((-LARGEST_SCORE, LARGEST_SCORE),) * n_outputs
     coarse = ScoreCells(ranges=everywhere, n_cells=COARSE_CELLS, units=gate.units(first))
     seen, variance = gate.release(coarse, first, "range of scores")
@@ -88,7 +90,7 @@ def of_classes(
         for (low, high), row in zip(ranges, seen, strict=True)
     ]
     # The noise of the histogram, to which more outputs add.
-    deviation = math.sqrt(look_variance * float(LOOK_SHARES[1] / REST_SHARE))
+    deviation = math.sqrt(look_variance * float(SCORE_SHARES[1] / SCORE_SHARES[2]))
     n_bins = number_of_bins(float(seen.sum()) / n_outputs, deviation)
     query = ScoreLabelCounts(
         edges=tuple(law.edges(n_bins) for law in laws),
@@ -173,7 +175,7 @@ def of_numbers(
     """
     low, high = label_bounds
     width = high - low
-    first, second, rest = _shares(budget)
+    first, rest = divide(budget, ERROR_SHARES)
     cells = ErrorCells(width=width, units=gate.units(first))
     seen, variance = gate.release(cells, first, "magnitudes of errors")
     threshold = max(CLEAR * math.sqrt(variance), 1.0)
@@ -187,7 +189,7 @@ def of_numbers(
         n_groups=groups.n_groups,
         units=gate.units(rest),
     )
-    sums, variance = gate.release(query, second + rest, "sums of errors")
+    sums, variance = gate.release(query, rest, "sums of errors")
     fourth = fourth_moment(seen, ends, largest, threshold)
 
     def figures(row: Array, added: int) -> dict[str, Figure]:
@@ -209,8 +211,3 @@ def of_numbers(
     )
     metrics = figures(sums.sum(axis=0), groups.n_groups)
     return metrics, by_group, {}, notes
-
-
-def _shares(budget: PrivacyCost) -> tuple[PrivacyCost, ...]:
-    """Return what the looks and the counts get."""
-    return divide(budget, (*LOOK_SHARES, REST_SHARE))
