@@ -19,6 +19,7 @@ from dpboost.audit.boosting_audit import (
 )
 from dpboost.audit.claims import unfounded_claims
 from dpboost.audit.cluster_audit import fits_on_workers
+from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import Case, other_cases
 from dpboost.audit.local_audit import local_reports
 from dpboost.audit.network_audit import fits_of_parties
@@ -217,6 +218,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
         what = "messages, and replay in one place"
         run = _timed(PARTIES, what, fits_of_parties)
         found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
+        what = "masks where parties are lost"
+        run = _timed(PARTIES, what, masks_of_lost_parties)
+        found.parts.append(Part(name=PARTIES, what=what, run=run))
     else:
         found.left_out.append("parties that exchange messages")
     found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpboost.federated import Coordinator, LocalChannel, Party, RefusedError
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
-from dpboost.federated.secagg.dropout_recovery import Endorsed, Seeds
+from dpboost.federated.secagg.dropout_messages import Deposit, Endorsed, Unlocked
 from dpboost.federated.training.boosting import boost
 from dpboost.federated.training.single_tree import fit_federated_tree
 from tests.unit.federated.channels import Recorder, agreement, tables
@@ -27,7 +27,7 @@ FITS = {
     "histograms_saving": {"hyper": {"max_depth": 2, "max_bin": 8}},
 }
 SECONDS = 5.0
-KINDS = (m.Joined, m.Done, m.Answers, m.Refused, Endorsed, Seeds)
+KINDS = (m.Joined, m.Done, m.Answers, m.Refused, Deposit, Endorsed, Unlocked)
 
 INTEGERS = st.one_of(
     st.integers(-3, 300), st.sampled_from([2**31, 2**63, -(2**63), 2**64, 6148914691236517206])

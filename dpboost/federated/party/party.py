@@ -18,13 +18,14 @@ from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.secagg.dropout_recovery import (
+from dpboost.federated.secagg.dropout_messages import (
+    Deposit,
     Endorsed,
+    Prepare,
     Present,
-    Seeds,
-    SelfMask,
+    Unlocked,
     Unmask,
-    part_nonce,
+    are_parties,
 )
 from dpboost.federated.secagg.keys import (
     Identity,
@@ -32,8 +33,10 @@ from dpboost.federated.secagg.keys import (
     SessionKey,
     UntrustedKeyError,
     check_signature,
+    part_nonce,
     signed_content,
 )
+from dpboost.federated.secagg.release_masks import ReleaseMasks
 from dpboost.privacy.ledger import Booked, BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -48,7 +51,7 @@ from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_queries import branch_of
 
 _MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
-_MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Present, Unmask)
+_MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Prepare, Present, Unmask)
 
 
 class _Prepared(NamedTuple):
@@ -174,7 +177,8 @@ class Party:
         self._chain = b""
         self._turn: m.Step | None = None
         self._last = (b"", b"")
-        self._veil: SelfMask | None = None
+        # Of the last release that was prepared: none is ever prepared twice.
+        self._masks: ReleaseMasks | None = None
         # What has changed since `take_change` was called: the message, coins, and records before.
         self._changed = False
         self._told: bytes | None = None
@@ -235,7 +239,7 @@ class Party:
             "session": (self._session, self._chain, self._turn, self._last),
             "key": None if self._key is None else self._key.secret,
             "pairs": self._pairs,
-            "veil": self._veil,
+            "masks": self._masks,
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -297,7 +301,7 @@ class Party:
             assert self._session is not None
             terms = self._agreement.digest + self._session
             self._key = SessionKey(self._index, terms, self._identity, state["key"])
-        self._pairs, self._veil = state["pairs"], state["veil"]
+        self._pairs, self._masks = state["pairs"], state["masks"]
 
     @property
     def held(self) -> HeldRows:
@@ -327,10 +331,13 @@ class Party:
             return self._meet(content)
         if isinstance(content, m.Ask):
             self._check_turn(content.turn)
+            self._check_roster(content)
             # From here on rows and records change, also where the message is refused.
             self._changed, self._told = True, message
             self._obey(content)
             return self._answer(content, digest)
+        if isinstance(content, Prepare):
+            return self._deposit(content.turn)
         if isinstance(content, Present):
             return self._endorse(content)
         return self._unmask(content)
@@ -377,6 +384,21 @@ class Party:
         if turn.number > last[0] + 1:
             raise _RefusalError(m.EARLY)
 
+    def _check_roster(self, ask: m.Ask) -> None:
+        """Refuse a question to be masked among others than agreed, or without a deposit."""
+        n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
+        roster = ask.roster
+        if not dropouts or not ask.asked:
+            if roster:
+                raise _RefusalError(m.QUESTION)
+            return
+        if self._masks is None or self._masks.turn != ask.turn or self._masks.bound:
+            raise _RefusalError(m.EARLY)
+        if not are_parties(roster) or self._index not in roster or roster[-1] >= n_parties:
+            raise _RefusalError(m.QUESTION)
+        if len(roster) < n_parties - dropouts:
+            raise _RefusalError(m.QUESTION)
+
     def _obey(self, ask: m.Ask) -> None:
         """Carry out the orders of a message, once whatever the number of its attempts."""
         if self._turn is not None and self._turn.number == ask.turn.number:
@@ -399,9 +421,9 @@ class Party:
         self._turn = ask.turn
         # All of them before the first is charged: one that is none costs nothing.
         prepared = self._prepare_all(ask, nonce)
-        self._veil = None
-        if self._agreement.dropouts:
-            self._veil = SelfMask(turn=ask.turn, nonce=nonce, n_parts=len(ask.asked))
+        if ask.roster:
+            assert self._masks is not None
+            self._masks.bind(ask.roster, nonce)
         try:
             parts = tuple(self._release(one) for one in prepared)
         except BudgetExceededError:
@@ -466,39 +488,71 @@ class Party:
 
     def _mask(self, nonce: bytes, position: int, size: int) -> NDArray[np.uint64]:
         """Return all masks of one array of a message."""
+        if self._agreement.dropouts:
+            assert self._masks is not None
+            return self._masks.words(position, size)
         assert self._pairs is not None
-        mask = self._pairs.mask(part_nonce(nonce, position), size)
-        return mask if self._veil is None else mask + self._veil.words(position, size)
+        return self._pairs.mask(part_nonce(nonce, position), size)
 
     # -- who is there ---------------------------------------------------------------------------
+
+    def _deposit(self, turn: m.Step) -> Deposit:
+        """Draw the keys of the masks of a message to come, and hand out shares of them.
+
+        The same again where it is asked again: two deposits for one message would tell something
+        of the keys.
+        """
+        if self._pairs is None or turn.session != self._session or not self._agreement.dropouts:
+            raise _RefusalError(m.OTHER_SESSION)
+        if self._masks is not None and turn == self._masks.turn:
+            return self._masks.deposit
+        known = [self._turn, None if self._masks is None else self._masks.turn]
+        if any(one and (turn.number, turn.attempt) <= (one.number, one.attempt) for one in known):
+            raise _RefusalError(m.LATE)
+        assert self._agreement.threshold is not None
+        self._masks = ReleaseMasks(
+            turn,
+            self._index,
+            self._pairs,
+            n_parties=self._agreement.n_parties,
+            threshold=self._agreement.threshold,
+        )
+        return self._masks.deposit
 
     def _endorse(self, present: Present) -> Endorsed:
         """Sign who has answered the last message; one set of parties for a message."""
         if self._identity is None:
             raise _RefusalError(m.KEYS)
-        self._settle(present)
-        return Endorsed(party=self._index, signature=self._identity.sign(present.content))
+        statement = self._settle(present).statement(present)
+        return Endorsed(party=self._index, signature=self._identity.sign(statement))
 
-    def _unmask(self, unmask: Unmask) -> Seeds:
-        """Reveal what takes the masks off the sum over the parties that are there."""
-        present, identities = unmask.present, self._agreement.identities
-        veil = self._settle(present)
+    def _unmask(self, unmask: Unmask) -> Unlocked:
+        """Unlock what takes the masks off the sum over the parties that are there."""
+        present = unmask.present
+        masks = self._settle(present)
+        if self._agreement.identities:
+            self._check_signers(unmask, masks.statement(present))
+        return Unlocked(party=self._index, pads=masks.unlock())
+
+    def _check_signers(self, unmask: Unmask, statement: bytes) -> None:
+        """Refuse unless as many parties as the threshold have signed who is there."""
+        signers = unmask.signers
+        assert self._agreement.threshold is not None
+        if len(signers) < self._agreement.threshold:
+            raise _RefusalError(m.KEYS)
+        if not set(signers) <= set(unmask.present.parties):
+            raise _RefusalError(m.KEYS)
         try:
-            if identities:
-                pairs = zip(present.parties, unmask.signatures, strict=True)
-                for index, signature in pairs:
-                    check_signature(identities[index], present.content, signature)
-        except (UntrustedKeyError, ValueError, IndexError):
+            for index, signature in zip(signers, unmask.signatures, strict=True):
+                check_signature(self._agreement.identities[index], statement, signature)
+        except UntrustedKeyError:
             raise _RefusalError(m.KEYS) from None
-        assert self._pairs is not None
-        return veil.reveal(present, self._index, self._pairs, self._agreement.n_parties)
 
-    def _settle(self, present: Present) -> SelfMask:
-        n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
-        if self._veil is None or present.parties[-1:] >= (n_parties,):
+    def _settle(self, present: Present) -> ReleaseMasks:
+        if self._masks is None:
             raise _RefusalError(m.OTHER_SESSION)
         try:
-            self._veil.settle(present, self._index, n_parties - dropouts)
+            self._masks.settle(present, self._agreement.n_parties - self._agreement.dropouts)
         except ValueError:
             raise _RefusalError(m.CHANGED) from None
-        return self._veil
+        return self._masks

@@ -71,8 +71,14 @@ class Agreement:
     dropouts : int
         Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
         the rest is still all of it. With 0 a missing party aborts the release. More cost each
-        release another exchange, or two where the agreement lists identities
-        (`federated.unmasking`); a lost party does not come back.
+        release two more exchanges, or three where the agreement lists identities
+        (`federated.secagg.release_masks`). A lost party is asked again at the next release.
+    threshold : int, optional
+        With ``dropouts``: as many parties as take the masks off a sum, of those that have
+        answered; the others may be lost meanwhile. ``colluding < threshold <= n_parties -
+        dropouts``, and with ``identities`` more than half of ``n_parties + colluding``, so that
+        no coordinator gets two different sums. By default the least number above that half, or
+        ``n_parties - dropouts`` if this is less.
     hyper : dict
         Public parameters of the recipe, by name.
     public_seed : int
@@ -103,6 +109,9 @@ class Agreement:
     ... )
     >>> terms.colluding, terms.dropouts
     (1, 0)
+    >>> from dataclasses import replace
+    >>> replace(terms, n_parties=10, dropouts=2).threshold
+    6
     """
 
     n_parties: int
@@ -116,6 +125,7 @@ class Agreement:
     neighbours: str = "add_remove"
     colluding: int = 1
     dropouts: int = 0
+    threshold: int | None = None
     hyper: dict[str, Any] = field(default_factory=dict)
     public_seed: int = 0
     identities: tuple[str, ...] = ()
@@ -127,6 +137,7 @@ class Agreement:
         check_integer("colluding", owner, self.colluding, low=0, high=self.n_parties - 1)
         most = self.n_parties - 1 - self.colluding
         check_integer("dropouts", owner, self.dropouts, low=0, high=most)
+        object.__setattr__(self, "threshold", self._checked_threshold(owner))
         check_integer("public_seed", owner, self.public_seed, low=0)
         check_choice("task", owner, self.task, ("classification", "regression"))
         check_choice("accountant", owner, self.accountant, tuple(ACCOUNTANTS))
@@ -144,6 +155,25 @@ class Agreement:
         checked = Schema.from_dict(self.schema)
         checked.resolve(self.features)
         object.__setattr__(self, "schema", checked.to_dict())
+
+    def _checked_threshold(self, owner: str) -> int | None:
+        """Return as many parties as open a mask, or None where none is ever opened."""
+        if not self.dropouts:
+            if self.threshold is not None:
+                raise refuse("threshold", owner, "None without 'dropouts'", self.threshold)
+            return None
+        safe = (self.n_parties + self.colluding) // 2 + 1
+        least = safe if self.identities else self.colluding + 1
+        most = self.n_parties - self.dropouts
+        if most < least:
+            must = (
+                f"at most {max(self.n_parties - least, 0)} where 'identities' are listed, so that "
+                "those that remain are more than half of n_parties + colluding"
+            )
+            raise refuse("dropouts", owner, must, self.dropouts)
+        if self.threshold is None:
+            return min(safe, most)
+        return check_integer("threshold", owner, self.threshold, low=least, high=most)
 
     @property
     def honest(self) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,25 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import check_integer
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.absences import Absences
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.journal import JournalChannel
 from dpboost.federated.protocol.transport import Channel, PartyLostError, RefusedError
-from dpboost.federated.secagg.dropout_recovery import (
+from dpboost.federated.secagg.dropout_messages import (
+    Deposit,
     Endorsed,
+    Prepare,
     Present,
-    Seeds,
+    Unlocked,
     Unmask,
-    check_seeds,
-    remaining_masks,
 )
+from dpboost.federated.secagg.dropout_recovery import (
+    OpenedMasks,
+    check_deposit,
+    check_unlocked,
+    open_masks,
+)
+from dpboost.federated.secagg.release_masks import SealError
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
@@ -99,6 +108,9 @@ class Coordinator:
         self._attempt = 0
         self._orders: list[Any] = []
         self._present = tuple(range(agreement.n_parties))
+        self._fewest = agreement.n_parties
+        self._chain = b""
+        self._absent = Absences(agreement.n_parties)
         self._sums, self._own = _Sums(self), _Each(self)
         self._open()
 
@@ -119,8 +131,13 @@ class Coordinator:
 
     @property
     def present(self) -> tuple[int, ...]:
-        """Parties that have not been lost; more may only be lost where the agreement says so."""
+        """Parties that have replied to the last message; all of them without ``dropouts``."""
         return self._present
+
+    @property
+    def fewest(self) -> int:
+        """Parties in the release that had fewest of them."""
+        return self._fewest
 
     # -- a source -------------------------------------------------------------------------------
 
@@ -206,49 +223,122 @@ class Coordinator:
     # -- exchanges ------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        invite = m.Invite(session=self._session, terms=self._agreement.digest)
-        joined = self._exchange(wire.encode(invite), m.Joined)
+        """Have all parties join, and tell each of them the keys of all."""
+        terms = self._agreement.digest
+        invite = m.Invite(session=self._session, terms=terms)
+        joined = self._exchange(wire.encode(invite), m.Joined, self._present)
+        keys = tuple(joined[index].key for index in self._present)
         introduction = m.Introduce(
             session=self._session,
-            keys=tuple(one.key for one in joined),
-            signatures=tuple(one.signature for one in joined),
+            keys=keys,
+            signatures=tuple(joined[index].signature for index in self._present),
         )
-        self._exchange(wire.encode(introduction), m.Done)
+        self._chain = hashlib.sha256(terms + self._session + b"".join(keys)).digest()
+        self._absent.introduction = wire.encode(introduction)
+        met = self._exchange(self._absent.introduction, m.Done, self._present, self._least)
+        self._absent.introduced |= set(met)
+
+    @property
+    def _least(self) -> int:
+        """Parties whose shares of the noise are enough."""
+        return self.n_parties - self._agreement.dropouts
 
     def _ask(self, asked: Sequence[m.Asked]) -> Answered:
         """Return the answers of all parties that are there, and what is left of their masks."""
         turn = m.Step(session=self._session, number=self._number, attempt=self._attempt)
         # An attempt that fails is charged at every party that has seen it; the next is another.
         self._attempt += 1
-        message = m.Ask(turn=turn, orders=tuple(self._orders), asked=tuple(asked))
-        least = self.n_parties - self._agreement.dropouts
-        answers = self._exchange(wire.encode(message), m.Answers, least)
-        for answer in answers:
+        tolerant = self._agreement.dropouts > 0
+        deposits = self._prepare(turn) if tolerant and asked else {}
+        orders = tuple(self._orders)
+        content = m.Ask(turn=turn, orders=orders, asked=tuple(asked), roster=tuple(deposits))
+        message = wire.encode(content)
+        answers = self._exchange(message, m.Answers, self._present, self._least)
+        for index, answer in answers.items():
             if answer.turn != turn or len(answer.parts) != len(asked):
-                raise RefusedError(f"The answer of party {answer.party} is not to this question.")
-        seeds = self._uncover(turn, len(asked)) if self._agreement.dropouts and asked else {}
+                raise RefusedError(f"The answer of party {index} is not to this question.")
+        chain = hashlib.sha256(self._chain + wire.encode(orders)).digest()
+        opened = None
+        if deposits and not all(one.each for one in asked):
+            nonce = chain + hashlib.sha256(message).digest()
+            opened = self._open_masks(turn, deposits, tuple(answers), nonce)
+        if tolerant:
+            self._absent.told(self._number, self._attempt, orders, answers)
+        if asked:
+            self._fewest = min(self._fewest, len(answers))
+        self._chain = chain
         self._number, self._attempt = self._number + 1, 0
         self._orders.clear()
-        parts = list(zip(*(answer.parts for answer in answers), strict=True))
-        missing = tuple(index for index in range(self.n_parties) if index not in self._present)
-        return Answered(parts=parts, seeds=seeds, missing=missing)
+        parts = list(zip(*(answer.parts for answer in answers.values()), strict=True))
+        return Answered(parts=parts, opened=opened)
 
-    def _uncover(self, turn: m.Step, n_parts: int) -> dict[int, Seeds]:
-        """Have the parties that are there reveal the masks that their sum does not cancel."""
-        present = Present(turn=turn, parties=self._present)
-        signatures: tuple[bytes, ...] = ()
+    def _prepare(self, turn: m.Step) -> dict[int, Deposit]:
+        """Return the deposits of the parties that are there, those that are back among them."""
+        message = wire.encode(Prepare(turn=turn))
+        back = self._return(message)
+        # Nothing is asked yet: who refuses, because its records are gone, is lost as well.
+        found = self._replies(message, Deposit, self._present, self._resends, strict=False)
+        deposits = dict(sorted((found | back).items()))
+        for index, deposit in deposits.items():
+            if deposit.turn != turn or not check_deposit(deposit, self.n_parties):
+                raise RefusedError(f"Party {index} has not deposited the keys of its masks.")
+        self._present = tuple(deposits)
+        if len(deposits) < self._least:
+            self._abort(len(deposits), self._least)
+        return deposits
+
+    @property
+    def _late(self) -> list[int]:
+        """Parties that are lost for now."""
+        return [index for index in range(self.n_parties) if index not in self._present]
+
+    def _return(self, message: bytes) -> dict[int, Deposit]:
+        """Try the parties that were lost, tell them what they have missed, and go on without."""
+        absent = self._absent
+        strangers = [index for index in self._late if index not in absent.introduced]
+        absent.introduced |= set(
+            self._replies(absent.introduction, m.Done, strangers, strict=False)
+        )
+        to = [index for index in self._late if index in absent.introduced]
+        back = self._replies(message, Deposit, to, strict=False)
+        return {index: deposit for index, deposit in back.items() if self._catches_up(index)}
+
+    def _catches_up(self, index: int) -> bool:
+        """Return whether a party has taken in all that was told since it was lost."""
+        for number, attempt, orders in self._absent.missed(index):
+            turn = m.Step(session=self._session, number=number, attempt=attempt)
+            ask = wire.encode(m.Ask(turn=turn, orders=orders, asked=()))
+            if not self._replies(ask, m.Answers, [index], strict=False):
+                return False
+            self._absent.next[index] = number + 1
+        return True
+
+    def _open_masks(
+        self, turn: m.Step, deposits: dict[int, Deposit], there: tuple[int, ...], nonce: bytes
+    ) -> OpenedMasks:
+        """Have the parties that are there unlock the keys of the masks that their sum still has."""
+        threshold = self._agreement.threshold
+        assert threshold is not None
+        present = Present(turn=turn, parties=there)
+        signed: dict[int, Endorsed] = {}
         if self._agreement.identities:
-            endorsed = self._exchange(wire.encode(present), Endorsed)
-            signatures = tuple(one.signature for one in endorsed)
-        unmask = Unmask(present=present, signatures=signatures)
-        seeds = {one.party: one for one in self._exchange(wire.encode(unmask), Seeds)}
-        n_missing = self.n_parties - len(self._present)
-        for index, own in seeds.items():
-            if not check_seeds(own, n_missing, n_parts):
-                raise RefusedError(f"Party {index} has not revealed the keys of its masks.")
-        return seeds
+            signed = self._exchange(wire.encode(present), Endorsed, there, threshold)
+        signers = tuple(signed)[:threshold]
+        signatures = tuple(signed[index].signature for index in signers)
+        unmask = Unmask(present=present, signers=signers, signatures=signatures)
+        asked = tuple(signed) or there
+        unlocked = self._exchange(wire.encode(unmask), Unlocked, asked, threshold)
+        for index, one in unlocked.items():
+            if not check_unlocked(one, len(deposits)):
+                raise RefusedError(f"Party {index} has not unlocked the keys of masks.")
+        try:
+            return open_masks(deposits, unlocked, there, threshold=threshold, nonce=nonce)
+        except SealError as error:
+            raise RefusedError("The keys of the masks of a missing party do not open.") from error
 
-    def _exchange(self, message: bytes, expected: type[T], least: int | None = None) -> list[T]:
+    def _exchange(
+        self, message: bytes, expected: type[T], to: Sequence[int], least: int | None = None
+    ) -> dict[int, T]:
         """Send a message until every party has replied, and return the replies in their order.
 
         Parameters
@@ -256,23 +346,58 @@ class Coordinator:
         message : bytes
         expected : type
             Of the replies.
+        to : sequence of int
+            Parties.
         least : int, optional
-            So many parties will do: who does not reply then is lost for the session.
+            So many replies will do: who does not reply then is lost until the next release. All
+            of them without it.
         """
+        replies = self._replies(message, expected, to, self._resends)
+        lost = [index for index in to if index not in replies]
+        self._present = tuple(index for index in self._present if index not in lost)
+        if len(replies) < (self.n_parties if least is None else least):
+            self._abort(len(replies), least)
+        return replies
+
+    def _replies(
+        self,
+        message: bytes,
+        expected: type[T],
+        to: Sequence[int],
+        resends: int = 0,
+        *,
+        strict: bool = True,
+    ) -> dict[int, T]:
+        """Send a message until every party has replied; who refuses raises, or counts as silent."""
         replies: dict[int, T] = {}
-        for _ in range(1 + self._resends):
-            waiting = [index for index in self._present if index not in replies]
+        waiting = list(to)
+        for _ in range(1 + resends):
             if not waiting:
                 break
             for index, reply in self._channel.exchange(message, waiting).items():
-                replies[index] = _read(reply, index, expected, self._most_bytes)
-        lost = [index for index in self._present if index not in replies]
-        if lost and (least is None or len(replies) < least):
+                waiting.remove(index)
+                try:
+                    replies[index] = _read(reply, index, expected, self._most_bytes)
+                except RefusedError:
+                    if strict:
+                        raise
+        return dict(sorted(replies.items()))
+
+    def _abort(self, n_left: int, least: int | None) -> NoReturn:
+        """Raise: too few are left. All are tried again at the next attempt."""
+        lost = self._late
+        if least is None or not self._agreement.dropouts:
+            self._present = tuple(range(self.n_parties))
             raise PartyLostError(
                 f"No answer from party {lost[0]}: the release is aborted. It stays charged."
             )
-        self._present = tuple(sorted(replies))
-        return [replies[index] for index in self._present]
+        names = ", ".join(map(str, lost))
+        raise PartyLostError(
+            f"No answer from parties {names}: {n_left} of {self.n_parties} are left, and the "
+            f"agreement needs {least} here (dropouts={self._agreement.dropouts}, "
+            f"threshold={self._agreement.threshold}). The release is aborted. It stays charged. "
+            "Go on when parties are back, or agree upon more 'dropouts'."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,15 +408,12 @@ class Answered:
     ----------
     parts : list of tuple
         For each question the part of every party that is there.
-    seeds : dict of int to Seeds
-        What each of them has revealed; empty where nobody may be missing.
-    missing : tuple of int
-        Parties that are not there.
+    opened : OpenedMasks or None
+        Keys of the masks that the sums still have; None where they cancel.
     """
 
     parts: list[tuple[Any, ...]]
-    seeds: dict[int, Seeds]
-    missing: tuple[int, ...]
+    opened: OpenedMasks | None
 
 
 def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
@@ -334,8 +456,8 @@ class _Sums:
                 if not isinstance(part, m.Masked) or part.words.shape != distant.shape:
                     raise RefusedError("An answer has another shape than its question.")
                 total += part.words
-            if answered.seeds:
-                total -= remaining_masks(answered.seeds, answered.missing, position, distant.shape)
+            if answered.opened is not None:
+                total -= answered.opened.left(position, distant.shape)
             outcomes.append(total.view(np.int64))
         return outcomes
 

@@ -30,6 +30,8 @@ from dpboost.federated.protocol.transport import PartyLostError
 from dpboost.federated.secagg.keys import Identity
 
 _KEY = "dpboost"
+# Seconds for a party that has let the whole time pass once: it is tried, and not waited for.
+_SHORT = 5.0
 
 
 def client_app(load: Callable[[Context], tuple[Any, Any]]) -> ClientApp:
@@ -107,7 +109,8 @@ class FlowerChannel:
     n_parties : int
         Waits until so many nodes are there.
     timeout : float, default=600.0
-        Seconds to wait for nodes, and for the replies to a message.
+        Seconds to wait for nodes, and for the replies to a message; 5 for those of a node that
+        has let the whole time pass, until it replies again.
 
     Raises
     ------
@@ -118,6 +121,7 @@ class FlowerChannel:
     def __init__(self, grid: Grid, n_parties: int, *, timeout: float = 600.0) -> None:
         self._grid = grid
         self._timeout = timeout
+        self._silent: set[int] = set()
         self._nodes = self._meet(n_parties)
 
     @property
@@ -128,7 +132,11 @@ class FlowerChannel:
     def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
         """Send a message to some parties and wait for their replies."""
         nodes = {self._nodes[index]: index for index in to}
-        return {nodes[node]: reply for node, reply in self._send(message, list(nodes)).items()}
+        late = [node for node in nodes if node in self._silent]
+        replies = self._send(message, [node for node in nodes if node not in self._silent])
+        replies |= self._send(message, late, min(_SHORT, self._timeout))
+        self._silent = (self._silent | set(nodes)) - set(replies)
+        return {nodes[node]: reply for node, reply in replies.items()}
 
     def _meet(self, n_parties: int) -> tuple[int, ...]:
         """Return the node of each party."""
@@ -143,12 +151,15 @@ class FlowerChannel:
             time.sleep(1.0)
         raise PartyLostError(f"{len(found)} of {n_parties} parties have come.")
 
-    def _send(self, message: bytes, nodes: list[int]) -> dict[int, bytes]:
+    def _send(
+        self, message: bytes, nodes: list[int], timeout: float | None = None
+    ) -> dict[int, bytes]:
         if not nodes:
             return {}
         record = RecordDict({_KEY: ConfigRecord({"message": message})})
         sent = [Message(record, dst_node_id=node, message_type="query") for node in nodes]
-        replies = self._grid.send_and_receive(sent, timeout=self._timeout)
+        seconds = self._timeout if timeout is None else timeout
+        replies = self._grid.send_and_receive(sent, timeout=seconds)
         return {
             reply.metadata.src_node_id: _bytes(reply.content[_KEY]["message"])
             for reply in replies

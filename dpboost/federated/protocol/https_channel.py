@@ -27,6 +27,8 @@ _log = logging.getLogger("dpboost.federated")
 
 # Between two attempts to reach a party that does not answer; it may be starting again.
 _PAUSE = 0.2
+# For a party that has let the whole time pass once: it is tried, and not waited for.
+_SHORT = 5.0
 _PATHS = ("/message", "/health")
 
 
@@ -218,7 +220,7 @@ class HttpsChannel:
         `tls_context` of a client.
     timeout : float, default=600.0
         Seconds to wait for the reply of a party. One that cannot be reached, because it starts
-        again, is tried until then.
+        again, is tried until then; after that for 5 seconds a message, until it replies again.
     max_message_bytes : int, default=64 MiB
         Longer replies count as none.
 
@@ -241,6 +243,7 @@ class HttpsChannel:
         self._timeout = check_real("timeout", "HttpsChannel", timeout, low=0.0)
         self._most_bytes = max_message_bytes
         self._connections: dict[int, http.client.HTTPSConnection] = {}
+        self._silent: set[int] = set()
 
     @property
     def n_parties(self) -> int:
@@ -286,7 +289,8 @@ class HttpsChannel:
 
         A message that is sent twice gets the same bytes twice and is charged once.
         """
-        deadline = time.monotonic() + self._timeout
+        short = min(_SHORT, self._timeout)
+        deadline = time.monotonic() + (short if index in self._silent else self._timeout)
         while (left := deadline - time.monotonic()) > 0:
             connection = self._connections.pop(index, None)
             if connection is None:
@@ -303,11 +307,13 @@ class HttpsChannel:
                 connection.close()
                 time.sleep(min(_PAUSE, max(deadline - time.monotonic(), 0.0)))
                 continue
+            self._silent.discard(index)
             if len(reply) > self._most_bytes or response.status != 200:
                 connection.close()
                 return None
             self._connections[index] = connection
             return reply
+        self._silent.add(index)
         return None
 
 

@@ -142,13 +142,19 @@ class Ask:
         Carried out once, whatever the number of attempts.
     asked : tuple of Asked
         There may be none.
+    roster : tuple of int
+        Parties that are asked, in ascending order, where some may be lost; ``()`` elsewhere.
     """
 
     turn: Step
     orders: tuple[Any, ...]
     asked: tuple[Asked, ...]
+    roster: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        roster = self.roster
+        if not isinstance(roster, tuple) or not all(type(one) is int for one in roster):
+            raise ValueError("roster")
         if not isinstance(self.turn, Step) or not isinstance(self.orders, tuple):
             raise ValueError("turn")
         if not all(hasattr(order, "execute") for order in self.orders):

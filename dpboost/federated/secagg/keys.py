@@ -196,6 +196,10 @@ class PairwiseMasks:
         """Return the key of what this party shares with another one for a nonce, and no other."""
         return hmac.digest(self._secrets[other], nonce, hashlib.sha256)
 
+    def pad(self, other: int, content: bytes) -> bytes:
+        """Return 64 bytes that only this party and another one can derive for some content."""
+        return hmac.digest(self._secrets[other], content, hashlib.sha512)
+
     def __repr__(self) -> str:
         return "Pairs()"
 
@@ -204,6 +208,11 @@ def pair_words(index: int, other: int, seed: bytes, size: int) -> NDArray[np.uin
     """Return what a party adds for the sake of another one; the two add up to zero."""
     words = stream(seed, size)
     return words if index < other else np.uint64(0) - words
+
+
+def part_nonce(nonce: bytes, position: int) -> bytes:
+    """Return what the masks of one array of a message are bound to."""
+    return nonce + position.to_bytes(8, "big")
 
 
 def stream(key: bytes, size: int) -> NDArray[np.uint64]:

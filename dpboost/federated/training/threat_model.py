@@ -38,7 +38,11 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
     }
     if agreement.dropouts:
-        found["lost parties"] = f"up to {agreement.dropouts}, without harm to what follows"
+        found["lost parties"] = (
+            f"up to {agreement.dropouts} of a release, in any of its phases; {agreement.threshold} "
+            "parties take its masks off"
+        )
+        found["surplus noise"] = _surplus(agreement)
     most = n_parties - agreement.dropouts - 1
     counts = {1, agreement.colluding, agreement.colluding + 1, most} - {0}
     for colluding in sorted(counts):
@@ -48,6 +52,18 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
                 f"{_epsilon(agreement, ledger, colluding)}, with the coordinator or without"
             )
     return found
+
+
+def _surplus(agreement: Agreement) -> str:
+    """Return how much more noise than charged there is, by how many parties remain."""
+    of_all, of_least = (
+        n / agreement.honest
+        for n in (agreement.n_parties, agreement.n_parties - agreement.dropouts)
+    )
+    return (
+        f"variance {of_all:.4g} times what is charged while nobody is lost, {of_least:.4g} times "
+        f"with {agreement.dropouts} lost"
+    )
 
 
 def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:

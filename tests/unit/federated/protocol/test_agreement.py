@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated import Agreement
+from dpboost.federated import Agreement, Identity
 from dpboost.training.privacy_params import NotPrivateWarning
 from tests.unit.federated.channels import agreement
 
@@ -36,6 +36,7 @@ def test_shares_are_for_the_parties_that_do_not_collude(colluding, honest):
         ("colluding", -1),
         ("dropouts", 2),
         ("dropouts", -1),
+        ("threshold", 2),
         ("accountant", "renyi"),
         ("neighbours", "local"),
         ("task", "ranking"),
@@ -71,3 +72,37 @@ def test_says_when_nothing_is_promised():
 def test_columns_of_text_are_read_by_position():
     terms = agreement(schema={"categories": {"age": ["old", "young"], "dose": [1, 2]}})
     assert terms.listed == {0: ["old", "young"]}
+
+
+@pytest.mark.parametrize(
+    ("n_parties", "colluding", "dropouts", "expected"),
+    [(5, 1, 0, None), (4, 1, 1, 3), (5, 1, 1, 4), (10, 1, 2, 6), (50, 1, 10, 26), (4, 1, 2, 2)],
+)
+def test_by_default_more_than_half_open_a_mask(n_parties, colluding, dropouts, expected):
+    found = agreement(n_parties, colluding=colluding, dropouts=dropouts).threshold
+    assert found == expected
+    if expected is not None:
+        assert colluding < found <= n_parties - dropouts
+
+
+@pytest.mark.parametrize("threshold", [0, 2, 9, "7"])
+def test_a_threshold_is_above_those_who_collude_and_within_those_who_stay(threshold):
+    for value in (3, 8):
+        assert agreement(10, colluding=2, dropouts=2, threshold=value).threshold == value
+    with pytest.raises(InvalidParameterError, match="'threshold'"):
+        agreement(10, colluding=2, dropouts=2, threshold=threshold)
+
+
+def test_with_identities_a_threshold_is_above_half_of_all_and_the_colluding():
+    keys = [Identity().public for _ in range(10)]
+    assert agreement(10, dropouts=2, identities=keys, threshold=6).threshold == 6
+    with pytest.raises(InvalidParameterError, match="'threshold'"):
+        agreement(10, dropouts=2, identities=keys, threshold=5)
+    assert agreement(10, dropouts=4, identities=keys).threshold == 6
+    with pytest.raises(InvalidParameterError, match="'dropouts'.*at most 4"):
+        agreement(10, dropouts=5, identities=keys)
+
+
+def test_terms_with_a_threshold_are_read_again():
+    terms = agreement(5, dropouts=1)
+    assert Agreement.from_json(terms.to_json()) == terms

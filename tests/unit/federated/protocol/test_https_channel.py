@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.certificates import write_certificates
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated.protocol import https_channel
 from dpboost.federated.protocol.https_channel import HttpsChannel, PartyServer, tls_context
 from dpboost.federated.protocol.transport import PartyLostError
 
@@ -198,3 +199,22 @@ def test_files_that_are_no_certificates_are_refused(folder, tmp_path):
         tls_context(
             tmp_path / "bad.pem", folder / "party.key", folder / "authority.pem", server=True
         )
+
+
+def test_a_party_that_let_the_time_pass_is_only_tried_until_it_is_back(folder, serve, monkeypatch):
+    monkeypatch.setattr(https_channel, "_SHORT", 0.05)
+    server = serve(lambda message: message)
+    port = server.port
+    server.close()
+    asked = channel(folder, port, timeout=0.6)
+
+    def seconds():
+        started = time.monotonic()
+        assert asked.exchange(b"ask", [0]) == {}
+        return time.monotonic() - started
+
+    assert seconds() >= 0.6
+    assert seconds() < 0.5
+    serve(lambda message: message * 2, port)
+    assert asked.exchange(b"ask", [0]) == {0: b"askask"}
+    asked.close()

@@ -10,7 +10,7 @@ import pytest
 
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
-from dpboost.federated.secagg.dropout_recovery import Endorsed, Seeds, Unmask
+from dpboost.federated.secagg.dropout_messages import Endorsed, Unlocked, Unmask
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitive import Sensitive
@@ -133,9 +133,9 @@ def test_values_that_are_never_written_are_malformed(content):
         (m.Refused, {"party": 0, "code": wire._plain(np.arange(2))}),
         (m.Answers, {"party": 0, "turn": None, "parts": []}),
         (Endorsed, {"party": 0, "signature": 7}),
-        (Seeds, {"party": 0, "own": {"bytes": ""}, "shared": []}),
-        (Seeds, {"party": "0", "own": {"bytes": "A" * 43 + "="}, "shared": []}),
-        (Unmask, {"present": None, "signatures": {"dict": []}}),
+        (Unlocked, {"party": 0, "pads": {"bytes": "AAAA"}}),
+        (Unlocked, {"party": "0", "pads": {"bytes": "A" * 43 + "="}}),
+        (Unmask, {"present": None, "signers": [], "signatures": {"dict": []}}),
     ],
 )
 def test_fields_of_another_kind_are_malformed(kind, fields):

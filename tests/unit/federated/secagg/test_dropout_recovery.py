@@ -1,24 +1,51 @@
-"""Sums from which parties are missing."""
+"""Sums from which parties are missing, whatever they were lost in."""
 
+import base64
+import hashlib
+import json
 import math
+import os
+import secrets
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpboost.federated import Coordinator, Identity, Party, PartyLostError, RefusedError, simulate
+from dpboost.federated import (
+    Coordinator,
+    Identity,
+    LocalChannel,
+    Party,
+    PartyLostError,
+    RefusedError,
+    simulate,
+)
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
-from dpboost.federated.secagg.dropout_recovery import Endorsed, Present, Seeds, Unmask
-from dpboost.federated.secagg.keys import pair_words
+from dpboost.federated.protocol.journal import JournalChannel
+from dpboost.federated.secagg.dropout_messages import (
+    Deposit,
+    Endorsed,
+    Prepare,
+    Present,
+    Unlocked,
+    Unmask,
+)
 from dpboost.federated.training.boosting import boost
+from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.mechanisms import DiscreteLaplace, PermuteAndFlip
 from tests.unit.federated.asked import ClassCounts, Keep, OwnScores
-from tests.unit.federated.channels import Lossy, Processes, Recorder, agreement, parties_of, tables
+from tests.unit.federated.channels import Processes, agreement, parties_of, tables
 
 CERTAIN = DiscreteLaplace(epsilon=Fraction(100))
 COUNTS = ClassCounts(n_classes=3)
-SIZES = (4, 5, 6, 7)
+SIZES = (4, 5, 6, 7, 3)
+PHASES = (Prepare, m.Ask, Present, Unmask)
+# Nothing is signed without identities.
+CASES = [(phase, True) for phase in PHASES] + [
+    (phase, False) for phase in PHASES if phase != Present
+]
 
 
 def total(given, without=()):
@@ -26,80 +53,176 @@ def total(given, without=()):
     return sum(counts for index, counts in enumerate(own) if index not in without)
 
 
-def opened(lost, *, signed=False, dropouts=1, party=1, **terms):
-    identities = [Identity() for _ in SIZES] if signed else [None] * len(SIZES)
+class Losing(LocalChannel):
+    """Loses parties: ``lost`` has (kind of message, how many of its kind went before, party)."""
+
+    def __init__(self, parties, lost=(), what="reply", for_good=False):
+        super().__init__(parties)
+        self.lost, self.what, self.for_good = set(lost), what, for_good
+        self.gone, self.counts, self.sent = set(), {}, []
+
+    def exchange(self, message, to):
+        content = wire.decode(message, object)
+        kind = type(content)
+        number = self.counts.get(kind, 0)
+        self.counts[kind] = number + 1
+        self.sent.append(content)
+        now = {party for one, at, party in self.lost if (one, at) == (kind, number)}
+        reached = [index for index in to if index not in self.gone]
+        if self.what == "message":
+            reached = [index for index in reached if index not in now]
+        replies = super().exchange(message, reached)
+        if self.for_good:
+            self.gone |= now
+        return {index: reply for index, reply in replies.items() if index not in now}
+
+
+def opened(lost=(), *, signed=False, sizes=SIZES, dropouts=1, channel=Losing, **options):
+    identities = [Identity() if signed else None for _ in sizes]
     keys = [identity.public for identity in identities] if signed else ()
-    agreed = agreement(4, dropouts=dropouts, epsilon=10**6, identities=keys, **terms)
-    given = tables(SIZES)
+    terms = {"dropouts": dropouts, "epsilon": 10**6, "identities": keys}
+    terms |= {name: options.pop(name) for name in ("threshold", "colluding") if name in options}
+    agreed = agreement(len(sizes), **terms)
+    given = tables(sizes)
     parties = [
         Party(index, X, y, agreement=agreed, identity=identities[index])
         for index, (X, y) in enumerate(given)
     ]
-    channel = Lossy(parties, {number + 2: what for number, what in lost.items()}, party)
-    return Coordinator(agreed, channel, resends=0), parties, given
+    made = channel(parties, lost, **options)
+    return Coordinator(agreed, made, resends=0), parties, given
 
 
 def release(coordinator, query=COUNTS, mechanism=CERTAIN):
     return coordinator.release([(mechanism, query)] * 2, label="counts")
 
 
-GONE = dict.fromkeys(range(100), "message")
-
-
 @pytest.mark.parametrize("signed", [False, True])
 def test_nobody_is_missing(signed):
-    coordinator, parties, given = opened({}, signed=signed)
+    coordinator, parties, given = opened(signed=signed)
     for found in (*release(coordinator), *release(coordinator)):
         assert np.array_equal(found, total(given))
-    assert coordinator.present == (0, 1, 2, 3)
+    assert coordinator.present == tuple(range(5))
+    assert coordinator.fewest == 5
     assert {party.ledger.spent for party in parties} == {400}
 
 
-@pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("what", ["message", "reply"])
-@pytest.mark.parametrize("party", [0, 3])
-def test_a_party_that_is_lost_is_missing_from_the_sums(signed, what, party):
+@pytest.mark.parametrize("party", [0, 4])
+@pytest.mark.parametrize(("phase", "signed"), CASES)
+def test_a_party_may_be_lost_in_every_phase(phase, signed, what, party):
     coordinator, parties, given = opened(
-        dict.fromkeys(range(100), what), signed=signed, party=party
+        {(phase, 1, party)}, signed=signed, what=what, for_good=True
     )
     coordinator.apply(Keep(word="red"))
-    for found in (*release(coordinator), *release(coordinator)):
-        assert np.array_equal(found, total(given, without=(party,)))
+    assert np.array_equal(release(coordinator)[1], total(given))
+    coordinator.apply(Keep(word="blue"))
+    # Who has answered is in the sum, also when it is lost before masks are taken off.
+    without = (party,) if phase in (Prepare, m.Ask) else ()
+    for found in release(coordinator):
+        assert np.array_equal(found, total(given, without))
+    for found in release(coordinator):
+        assert np.array_equal(found, total(given, (party,)))
     assert party not in coordinator.present
-    assert coordinator.ledger.spent == 400
+    assert coordinator.fewest == 4
+    assert coordinator.ledger.spent == 600
+    others = {one.ledger.spent for one in parties if one.index != party}
+    assert others == {600}
     # A message that reached it was charged there, whether or not its answer came back.
-    assert parties[party].ledger.spent == (0 if what == "message" else 200)
+    reached = phase in (Present, Unmask) or (phase is m.Ask and what == "reply")
+    assert parties[party].ledger.spent == (400 if reached else 200)
 
 
-def test_more_than_agreed_abort_the_release():
-    agreed = agreement(4, dropouts=1, epsilon=10**6)
-    parties = parties_of(agreed, tables(SIZES))
+@pytest.mark.parametrize(("phase", "signed"), CASES)
+def test_a_party_that_is_back_takes_part_in_the_next_release(phase, signed):
+    coordinator, parties, given = opened({(phase, 1, 2)}, signed=signed)
+    for number in range(4):
+        coordinator.apply(Keep(word=f"order {number}"))
+        without = (2,) if number == 1 and phase in (Prepare, m.Ask) else ()
+        for found in release(coordinator):
+            assert np.array_equal(found, total(given, without))
+    assert coordinator.present == tuple(range(5))
+    assert {one.ledger.spent for one in parties if one.index != 2} == {800}
+    assert parties[2].ledger.spent == (600 if phase is Prepare else 800)
 
-    class TwoLost(Lossy):
-        def exchange(self, message, to):
-            replies = super().exchange(message, to)
-            return {index: reply for index, reply in replies.items() if self.count < 3 or index > 1}
 
-    coordinator = Coordinator(agreed, TwoLost(parties, {}), resends=0)
-    with pytest.raises(PartyLostError):
+def test_a_party_that_was_away_for_long_is_told_all_that_it_has_missed():
+    # From the second release on those that are lost are asked first, by a message of their own.
+    missing = {(Prepare, number, 2) for number in (1, 2, 4)}
+    coordinator, parties, given = opened(missing, what="message")
+    for number in range(7):
+        coordinator.apply(Keep(word=f"order {number}"))
+        expected = total(given, (2,) if 1 <= number <= 3 else ())
+        assert np.array_equal(release(coordinator)[0], expected)
+    told = [wire.encode(order) for ask in _asks(coordinator) for order in ask.orders]
+    assert len(told) == 7 + 3
+    assert parties[2]._chain == parties[0]._chain
+    assert parties[2].ledger.spent == 4 * 200
+    assert parties[0].ledger.spent == 7 * 200
+
+
+def _asks(coordinator):
+    return [content for content in coordinator._channel.sent if isinstance(content, m.Ask)]
+
+
+def test_a_party_that_is_lost_again_while_it_catches_up_comes_back_later():
+    # It is lost when asked, and once more when it is told what it has missed.
+    coordinator, parties, given = opened({(m.Ask, 1, 2), (m.Ask, 2, 2)})
+    found = []
+    for number in range(4):
+        coordinator.apply(Keep(word=f"order {number}"))
+        found.append(release(coordinator)[0])
+    for got, without in zip(found, [(), (2,), (2,), ()], strict=True):
+        assert np.array_equal(got, total(given, without))
+    assert parties[2]._chain == parties[0]._chain
+    assert coordinator.present == tuple(range(5))
+
+
+def test_a_party_that_missed_the_introduction_comes_later():
+    coordinator, _, given = opened({(m.Introduce, 0, 3)}, what="message")
+    assert np.array_equal(release(coordinator)[0], total(given))
+    assert coordinator.present == tuple(range(5))
+
+
+def test_several_are_lost_in_different_phases():
+    sizes = (4, 5, 6, 7, 3, 2, 8, 1, 9, 4)
+    lost = {(Prepare, 1, 0), (m.Ask, 1, 9), (Present, 1, 3), (Unmask, 1, 5)}
+    coordinator, _, given = opened(lost, signed=True, sizes=sizes, dropouts=2)
+    assert coordinator.agreement.threshold == 6
+    release(coordinator)
+    for found in release(coordinator):
+        assert np.array_equal(found, total(given, (0, 9)))
+    assert np.array_equal(release(coordinator)[0], total(given))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_more_than_agreed_end_the_attempt_and_the_next_is_charged_again(phase):
+    # Two of five may not be lost before the sum is there, nor may three after it.
+    who = (0, 1) if phase in (Prepare, m.Ask) else (0, 1, 2)
+    coordinator, parties, given = opened({(phase, 0, index) for index in who}, signed=True)
+    with pytest.raises(PartyLostError, match="dropouts=1, threshold=4"):
         release(coordinator)
     assert coordinator.ledger.spent == 200
-
-
-@pytest.mark.parametrize("signed", [False, True])
-def test_who_is_lost_while_masks_are_taken_off_aborts_the_release(signed):
-    coordinator, parties, given = opened({1: "message"}, signed=signed)
-    with pytest.raises(PartyLostError):
-        release(coordinator)
-    assert {party.ledger.spent for party in parties} == {200}
-    # The next attempt is another charge, and everybody is in it.
+    spent = {party.ledger.spent for party in parties}
+    assert spent == ({0} if phase is Prepare else {200})
     assert np.array_equal(release(coordinator)[0], total(given))
+    assert {party.ledger.spent for party in parties} == {one + 200 for one in spent}
+
+
+def test_a_party_whose_records_are_gone_is_lost():
+    coordinator, parties, given = opened()
+    release(coordinator)
+    new = parties_of(coordinator.agreement, given)
+    coordinator._channel._parties = (*parties[:4], new[4])
+    assert np.array_equal(release(coordinator)[0], total(given, (4,)))
+    assert coordinator.present == (0, 1, 2, 3)
+    assert new[4].ledger.spent == 0
 
 
 def test_the_noise_of_those_that_are_left_is_all_of_it():
     agreed = agreement(4, dropouts=1, schema={"classes": list(range(400))})
     given = [(np.zeros((1, 2)), np.zeros(1, dtype=int))] * 4
-    coordinator = Coordinator(agreed, Lossy(parties_of(agreed, given), GONE_LATER), resends=0)
+    channel = Losing(parties_of(agreed, given), {(m.Ask, 0, 1)}, for_good=True)
+    coordinator = Coordinator(agreed, channel, resends=0)
     mechanism = DiscreteLaplace(epsilon=Fraction(1, 10))
     drawn = [
         coordinator.release([(mechanism, ClassCounts(n_classes=400))], label="counts")[0][1:]
@@ -111,137 +234,152 @@ def test_the_noise_of_those_that_are_left_is_all_of_it():
     assert np.var(drawn) == pytest.approx(expected, rel=0.12)
 
 
-GONE_LATER = dict.fromkeys(range(2, 100), "message")
-
-
 def test_own_outcomes_are_those_of_the_parties_that_are_there():
-    coordinator, _, _ = opened(GONE)
+    coordinator, _, _ = opened({(m.Ask, 0, 1)})
     choice = PermuteAndFlip(epsilon=Fraction(1))
-    (found,) = coordinator.release(
-        [(choice, OwnScores(n_candidates=3))], label="own choice", each=True
-    )
-    assert found.shape == (3, 1)
+    for expected in (4, 5):
+        (found,) = coordinator.release(
+            [(choice, OwnScores(n_candidates=3))], label="own choice", each=True
+        )
+        assert found.shape == (expected, 1)
 
 
-@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
-def test_boosting_goes_on_without_a_party():
-    given = tables((60, 50, 40, 30), n_classes=2)
+def boosted(lost, n_trees=3, **options):
+    given = tables((60, 50, 40, 30, 20), n_classes=2)
     agreed = agreement(
-        4,
+        5,
         dropouts=1,
         schema={"classes": [0, 1]},
         epsilon=8.0,
-        hyper={"n_estimators": 3, "max_depth": 2},
+        hyper={"n_estimators": n_trees, "max_depth": 2},
+        **options,
     )
-    channel = Lossy(parties_of(agreed, given), dict.fromkeys(range(8, 100), "message"))
+    return agreed, Losing(parties_of(agreed, given), lost)
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+def test_boosting_goes_on_without_a_party_and_with_it_again():
+    agreed, channel = boosted({(Prepare, 2, 1), (m.Ask, 4, 3), (Unmask, 6, 0)})
     coordinator = Coordinator(agreed, channel, resends=0)
     fitted = boost(coordinator)
     assert len(fitted.ensemble.trees) == 3
-    assert coordinator.present == (0, 2, 3)
+    assert coordinator.present == tuple(range(5))
     facts = fitted.report.facts
-    assert facts["noise"] == "in shares, 2 of which carry all of it"
+    assert facts["noise"] == "in shares, 3 of which carry all of it"
     assert "up to 1" in facts["lost parties"]
+    assert facts["surplus noise"].startswith("variance 1.667 times")
     assert facts["against 1 other party"].startswith("epsilon = 8,")
 
 
-def test_a_party_on_disk_reveals_as_well(tmp_path):
+class Replies:
+    """Gives the replies that a journal holds, one line after the other."""
+
+    n_parties = 5
+
+    def __init__(self, lines):
+        self.lines = iter(lines)
+
+    def exchange(self, message, to):
+        line = json.loads(next(self.lines))
+        assert line["message"] == hashlib.sha256(message).hexdigest()
+        assert line["to"] == list(to)
+        return {int(index): base64.b64decode(one) for index, one in line["replies"].items()}
+
+
+@pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.95])
+def test_a_coordinator_goes_on_by_its_journal_where_parties_are_lost(tmp_path, part):
+    agreed, channel = boosted({(Prepare, 2, 1), (m.Ask, 4, 3)})
+    path = tmp_path / "journal"
+    whole = boost(Coordinator(agreed, JournalChannel(channel, agreed, path), resends=0))
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = 1 + int(part * len(lines))
+    path.write_bytes(b"".join(lines[:kept]))
+    journal = JournalChannel(Replies(lines[kept:]), agreed, path)
+    again = boost(Coordinator(agreed, journal, resends=0))
+    assert model_text(again.ensemble) == model_text(whole.ensemble)
+
+
+def test_a_party_on_disk_unlocks_as_well(tmp_path):
     given = tables(SIZES)
-    agreed = agreement(4, dropouts=1, epsilon=10**6)
+    agreed = agreement(5, dropouts=1, epsilon=10**6)
     coordinator = Coordinator(agreed, Processes(agreed, given, tmp_path))
     assert np.array_equal(release(coordinator)[0], total(given))
 
 
-# -- what a party does not reveal ------------------------------------------------------------------
-
-
-def asked(signed=False, number=0):
-    """Return parties that have answered a message, its turn, and their identities."""
-    identities = [Identity() for _ in SIZES] if signed else [None] * len(SIZES)
-    keys = [identity.public for identity in identities] if signed else ()
-    agreed = agreement(4, dropouts=1, identities=keys)
-    parties = [
-        Party(index, X, y, agreement=agreed, identity=identities[index])
-        for index, (X, y) in enumerate(tables(SIZES))
-    ]
-    coordinator = Coordinator(agreed, Recorder(parties))
-    turn = m.Step(session=coordinator._session, number=number)
-    query = m.Asked(mechanism=DiscreteLaplace(epsilon=Fraction(1)), query=COUNTS, label="x")
-    message = wire.encode(m.Ask(turn=turn, orders=(), asked=(query,)))
-    answers = [wire.decode(party.receive(message), m.Answers) for party in parties]
-    return parties, turn, answers
-
-
-def unmask(party, turn, there, signatures=()):
-    content = Unmask(present=Present(turn=turn, parties=there), signatures=signatures)
-    return wire.decode(party.receive(wire.encode(content)), object)
-
-
-def test_keys_are_revealed_for_one_set_of_parties():
-    parties, turn, _ = asked()
-    assert isinstance(unmask(parties[0], turn, (0, 1, 2, 3)), Seeds)
-    again = unmask(parties[0], turn, (0, 2, 3))
-    assert isinstance(again, m.Refused)
-    assert again.code == m.CHANGED
-
-
-@pytest.mark.parametrize("there", [(1, 2, 3), (0, 1), (), (0, 1, 2, 9)])
-def test_no_keys_for_sets_without_the_party_or_with_too_few(there):
-    parties, turn, _ = asked()
-    assert isinstance(unmask(parties[0], turn, there), m.Refused)
-
-
-def test_no_keys_for_another_message():
-    parties, turn, _ = asked()
-    other = m.Step(session=turn.session, number=turn.number + 1)
-    assert isinstance(unmask(parties[0], other, (0, 1, 2, 3)), m.Refused)
-    agreed = agreement(4)
-    plain = parties_of(agreed, tables(SIZES))
-    coordinator = Coordinator(agreed, Recorder(plain))
-    release(coordinator, mechanism=DiscreteLaplace(epsilon=Fraction(1)))
+def test_a_party_that_starts_again_keeps_to_what_it_has_unlocked(tmp_path):
+    given = tables(SIZES)
+    agreed = agreement(5, dropouts=1, epsilon=10**6)
+    processes = Processes(agreed, given, tmp_path)
+    coordinator = Coordinator(agreed, processes)
+    release(coordinator)
     turn = m.Step(session=coordinator._session, number=0)
-    assert isinstance(unmask(plain[0], turn, (0, 1, 2, 3)), m.Refused)
+    # Each message finds a new process that has read its records.
+    for there, expected in (((0, 1, 2, 3, 4), Unlocked), ((0, 1, 2, 3), m.Refused)):
+        present = Present(turn=turn, parties=there)
+        message = wire.encode(Unmask(present=present, signers=(), signatures=()))
+        reply = wire.decode(processes.exchange(message, [0])[0], object)
+        assert isinstance(reply, expected)
+    deposits = [processes.exchange(wire.encode(Prepare(turn=turn)), [0])[0] for _ in range(2)]
+    assert isinstance(wire.decode(deposits[0], object), Deposit)
+    assert deposits[0] == deposits[1]
 
 
-def test_with_identities_no_keys_before_all_have_signed_the_same():
-    parties, turn, _ = asked(signed=True)
-    there = (0, 1, 2, 3)
-    present = wire.encode(Present(turn=turn, parties=there))
-    signatures = [wire.decode(party.receive(present), Endorsed).signature for party in parties]
-    forged = (*signatures[:3], signatures[0])
-    for wrong in ((), tuple(signatures[:3]), forged):
-        assert unmask(parties[0], turn, there, wrong).code == m.KEYS
-    assert isinstance(unmask(parties[0], turn, there, tuple(signatures)), Seeds)
-    fewer = wire.encode(Present(turn=turn, parties=(0, 1, 2)))
-    assert wire.decode(parties[1].receive(fewer), m.Refused).code == m.CHANGED
+def test_keys_that_do_not_open_end_the_release():
+    class Damaged(Losing):
+        def exchange(self, message, to):
+            replies = super().exchange(message, to)
+            for index, reply in replies.items():
+                content = wire.decode(reply, object)
+                if isinstance(content, Deposit):
+                    replies[index] = wire.encode(replace(content, sealed=bytes(144)))
+            return replies
 
-
-def test_a_late_answer_stays_masked():
-    parties, turn, answers = asked()
-    seeds = [unmask(parties[index], turn, (0, 1, 2)) for index in range(3)]
-    # Everything the coordinator has: the late answer of party 3, and the keys that the others
-    # share with it. The mask of its own is still there.
-    words = answers[3].parts[0].words
-    for index, own in enumerate(seeds):
-        words = words - pair_words(3, index, own.shared[0][0], 3)
-    assert (np.abs(words.view(np.int64).astype(float)) > 2**40).all()
-
-
-def test_keys_that_are_missing_end_the_release():
-    short = Seeds(party=1, own=bytes(32), shared=((bytes(32),),))
-    coordinator, _, _ = opened({1: wire.encode(short)})
-    with pytest.raises(RefusedError, match="keys"):
+    coordinator, _, _ = opened({(m.Ask, 0, 1)}, channel=Damaged)
+    with pytest.raises(RefusedError, match="do not open"):
         release(coordinator)
 
 
-def test_malformed_sets_and_keys_are_no_messages():
-    turn = m.Step(session=bytes(16), number=0)
-    for wrong in ((1, 0), (0, 0), (-1,), ("a",)):
-        with pytest.raises((ValueError, TypeError)):
-            Present(turn=turn, parties=wrong)
-    with pytest.raises(ValueError, match="keys"):
-        Seeds(party=0, own=b"short", shared=())
+@pytest.mark.parametrize("kind", [Deposit, Unlocked])
+def test_shares_that_are_missing_end_the_release(kind):
+    class Short(Losing):
+        def exchange(self, message, to):
+            replies = super().exchange(message, to)
+            for index, reply in replies.items():
+                content = wire.decode(reply, object)
+                if isinstance(content, kind):
+                    cut = {"own": bytes(32)} if kind is Deposit else {"pads": bytes(32)}
+                    replies[index] = wire.encode(replace(content, **cut))
+            return replies
+
+    coordinator, _, _ = opened(channel=Short)
+    with pytest.raises(RefusedError, match="has not"):
+        release(coordinator)
 
 
 def test_simulations_tolerate_what_was_agreed():
-    coordinator, _ = simulate(agreement(4, dropouts=2, colluding=1), tables(SIZES))
+    coordinator, _ = simulate(agreement(4, dropouts=2, colluding=1), tables(SIZES[:4]))
+    assert coordinator.agreement.threshold == 2
     assert coordinator.present == (0, 1, 2, 3)
+
+
+def test_endorsements_are_for_one_session(monkeypatch):
+    # A coordinator names two sessions alike, with parties whose records are new.
+    monkeypatch.setattr(secrets, "token_bytes", lambda n: bytes(16) if n == 16 else os.urandom(n))
+    identities = [Identity() for _ in SIZES]
+    agreed = agreement(5, dropouts=1, identities=[one.public for one in identities])
+    present = Present(turn=m.Step(session=bytes(16), number=0), parties=(0, 1, 2, 3, 4))
+    signed = []
+    for _ in range(2):
+        parties = [
+            Party(index, X, y, agreement=agreed, identity=identities[index])
+            for index, (X, y) in enumerate(tables(SIZES))
+        ]
+        coordinator = Coordinator(agreed, LocalChannel(parties))
+        release(coordinator, mechanism=DiscreteLaplace(epsilon=Fraction(1)))
+        replies = [party.receive(wire.encode(present)) for party in parties[:4]]
+        signed.append([wire.decode(reply, Endorsed).signature for reply in replies])
+    unmask = Unmask(
+        present=present, signers=(0, 1, 2, 3), signatures=(signed[0][0], *signed[1][1:])
+    )
+    assert wire.decode(parties[1].receive(wire.encode(unmask)), m.Refused).code == m.KEYS

@@ -64,3 +64,16 @@ def test_every_party_has_a_report_of_its_own():
     assert all(report.private and report.epsilon_spent == 1.0 for report in reports)
     assert reports[0].releases[0].mechanism == "masked share of discrete Laplace"
     assert reports[0].facts == facts(agreed, coordinator.ledger)
+
+
+def test_the_surplus_of_noise_is_told_where_parties_may_be_lost():
+    agreed, coordinator, _ = released(6, dropouts=2)
+    found = facts(agreed, coordinator.ledger)
+    # Three shares carry the noise; six are there, or four.
+    assert found["surplus noise"] == (
+        "variance 2 times what is charged while nobody is lost, 1.333 times with 2 lost"
+    )
+    assert found["lost parties"].startswith("up to 2 of a release")
+    value = coordinator.sensitive(ClassCounts(n_classes=3))
+    assert value.noise_variance_ratio == 2
+    assert "surplus noise" not in facts(*released(6)[:1], released(6)[1].ledger)
