@@ -226,7 +226,7 @@ class Coordinator:
         """Have all parties join, and tell each of them the keys of all."""
         terms = self._agreement.digest
         invite = m.Invite(session=self._session, terms=terms)
-        joined = self._exchange(wire.encode(invite), m.Joined, self._present)
+        joined = self._exchange(wire.encode(invite), m.Joined)
         keys = tuple(joined[index].key for index in self._present)
         introduction = m.Introduce(
             session=self._session,
@@ -235,7 +235,7 @@ class Coordinator:
         )
         self._chain = hashlib.sha256(terms + self._session + b"".join(keys)).digest()
         self._absent.introduction = wire.encode(introduction)
-        met = self._exchange(self._absent.introduction, m.Done, self._present, self._least)
+        met = self._exchange(self._absent.introduction, m.Done, least=self._least)
         self._absent.introduced |= set(met)
 
     @property
@@ -253,7 +253,7 @@ class Coordinator:
         orders = tuple(self._orders)
         content = m.Ask(turn=turn, orders=orders, asked=tuple(asked), roster=tuple(deposits))
         message = wire.encode(content)
-        answers = self._exchange(message, m.Answers, self._present, self._least)
+        answers = self._exchange(message, m.Answers, least=self._least)
         for index, answer in answers.items():
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {index} is not to this question.")
@@ -337,7 +337,11 @@ class Coordinator:
             raise RefusedError("The keys of the masks of a missing party do not open.") from error
 
     def _exchange(
-        self, message: bytes, expected: type[T], to: Sequence[int], least: int | None = None
+        self,
+        message: bytes,
+        expected: type[T],
+        to: Sequence[int] | None = None,
+        least: int | None = None,
     ) -> dict[int, T]:
         """Send a message until every party has replied, and return the replies in their order.
 
@@ -346,12 +350,13 @@ class Coordinator:
         message : bytes
         expected : type
             Of the replies.
-        to : sequence of int
-            Parties.
+        to : sequence of int, optional
+            All parties that are there by default.
         least : int, optional
             So many replies will do: who does not reply then is lost until the next release. All
             of them without it.
         """
+        to = self._present if to is None else to
         replies = self._replies(message, expected, to, self._resends)
         lost = [index for index in to if index not in replies]
         self._present = tuple(index for index in self._present if index not in lost)
