@@ -61,6 +61,8 @@ class Claim:
         Whether the numbers are errors: ``above`` then has the smaller ones.
     ours : bool
         Whether it is no claim of the paper.
+    measure : str
+        The only measure that it is about, where a part of the results has several.
     """
 
     part: str = ""
@@ -73,6 +75,7 @@ class Claim:
     overlap: float = 0.0
     lower_is_better: bool = False
     ours: bool = False
+    measure: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +116,17 @@ def judge(claim: Claim, rows: Sequence[Result], n_claims: int = 1) -> Verdict:
     ----------
     claim : Claim
     rows : sequence of Result
-        Numbers of one measure.
+        Of one measure, unless the claim names its own.
     n_claims : int
         Claims that stand together.
     """
-    mine = [row for row in rows if row.part == claim.part and claim.data in ("", row.data)]
+    mine = [
+        row
+        for row in rows
+        if row.part == claim.part
+        and claim.data in ("", row.data)
+        and claim.measure in ("", row.measure)
+    ]
     spots = {(row.data, row.position) for row in mine if row.position is not None}
     sides = []
     for method, where in (

@@ -40,6 +40,11 @@ _COLOURS = {
     "SuLQ": "#d62728",
     "histograms": "#d62728",
     "saving as printed": "#8c564b",
+    "saving, 0.1 for the bounds": "#1f77b4",
+    "saving, 0.25 for the bounds": "#17becf",
+    "saving, 0.5 for the bounds": "#2ca02c",
+    "saving, 0.75 for the bounds": "#ff7f0e",
+    "saving, 0.9 for the bounds": "#9467bd",
     "CART of one party": "#2ca02c",
     "CART of all rows": "#1f77b4",
     "CART of all 2n rows": "#17becf",
@@ -48,6 +53,10 @@ _COLOURS = {
     "NoisyCounts": "#d62728",
     "LocalRNM": "#9467bd",
     "SingleMachine": "#1f77b4",
+    "100% of the rows": "#1f77b4",
+    "20% of the rows": "#2ca02c",
+    "5% of the rows": "#ff7f0e",
+    "1% of the rows": "#d62728",
     "DP-TopDown": "#1f77b4",
     "signed cell": "#2ca02c",
     "paper's mechanism": "#1f77b4",
@@ -61,6 +70,8 @@ _OTHERS = (
 )  # fmt: skip
 _PUBLISHED = "#8a8a8a"
 _STYLES = ("-", "--", "-.")
+#: Variants that are told apart by more than their number.
+_VARIANTS = {"without noise": "-.", "10 bins": "-.", "numeric": "-"}
 _WIDTH = 10.0
 _DPI = 100
 #: Of the axis above and below the lines, as a part of their range.
@@ -78,9 +89,12 @@ def colour(method: str) -> str:
 
 
 def line_style(method: str) -> str:
-    """Return the line of a variant: dotted for what is not private, dashed for other variants."""
+    """Return the line of a variant: dotted for what is not private, else dashed in some way."""
     if "not private" in method or "over budget" in method:
         return ":"
+    for words, style in _VARIANTS.items():
+        if words in method:
+            return style
     return _STYLES[min(method.count(","), len(_STYLES) - 1)]
 
 

@@ -31,6 +31,7 @@ from benchmarks.reproductions.dpboost.judged import claims as claims_of
 from benchmarks.reproductions.dpboost.methods import METHODS
 from benchmarks.reproductions.dpboost.rows import errors, present
 from benchmarks.reproductions.federated_trees import figures as federated
+from benchmarks.reproductions.friedman_schuster.claims import UNPRUNED
 from benchmarks.reproductions.friedman_schuster.figures import PAPERS as FRIEDMAN
 from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table2, table3
 
@@ -144,7 +145,12 @@ def _topdown(shelf: Shelf) -> Sentences:
     found = shelf.find("dp-topdown")
     if found is None:
         return
-    rows, link = pick(found[0].measured(), part="figure 2"), found[1]
+    every, link = found[0].measured(), found[1]
+    for verdict in judged(one_machine.claims(), every):
+        if verdict.n > 1 and verdict.claim.part in ("figure 5", "figure 6"):
+            claim = verdict.claim
+            yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({link})."
+    rows = pick(every, part="figure 2")
     last = max(row.position for row in rows if row.position is not None)
     for name in present(rows):
         decay, uniform, bare = (
@@ -176,8 +182,8 @@ def _friedman(shelf: Shelf) -> Sentences:
     found = shelf.find(paper.name)
     if found is not None:
         for verdict in judged(paper.claims(), found[0].measured()):
-            if not verdict.claim.ours:
-                claim = verdict.claim
+            claim = verdict.claim
+            if not claim.ours or claim.below.endswith(UNPRUNED):
                 yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({found[1]})."
 
 

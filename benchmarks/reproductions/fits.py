@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import dpboost
 from benchmarks.harness.claims import Claim, judged, sections
-from benchmarks.harness.results import Result, Results, curves, pick
+from benchmarks.harness.results import PUBLISHED, Result, Results, curves, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.harness.style import Panel, draw
 from benchmarks.libraries import dpboost_recipes
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACCURACY = "accuracy"
+TRAINING = "training accuracy"
+DEPTH = "depth"
+NODES = "nodes"
+
+#: What stands at the vertical axis.
+_AXES = {
+    ACCURACY: "accuracy on held-out rows",
+    TRAINING: "accuracy on training rows",
+    DEPTH: "depth of the tree",
+    NODES: "nodes of the tree",
+}
 
 
 def accuracy(
@@ -41,16 +52,23 @@ def accuracy(
 
 
 def measured(
-    *, figure: str, data: str, x: float, method: str, repeat: int, accuracy: float
+    *,
+    figure: str,
+    data: str,
+    x: float,
+    method: str,
+    repeat: int,
+    accuracy: float,
+    measure: str = ACCURACY,
 ) -> Result:
-    """Return the accuracy of one fit as a result."""
+    """Return the accuracy of one fit, or another number of it, as a result."""
     return Result(
         part=figure,
         data=data,
         x=f"{x:g}",
         method=method,
         repeat=repeat,
-        measure=ACCURACY,
+        measure=measure,
         value=round(accuracy, 6),
     )
 
@@ -72,20 +90,23 @@ class Piece:
     measure: Callable[..., Iterable[Result]]
     arguments: tuple[Any, ...]
 
-    def unit(self) -> Unit:
-        """Return the unit of a run."""
+    def unit(self, versions: Mapping[str, str]) -> Unit:
+        """Return the unit of a run; the versions are those that its results depend on."""
         code = inspect.getsource(inspect.getmodule(self.measure) or self.measure)
         settings = {
             "name": self.name,
             "arguments": [str(argument) for argument in self.arguments],
             "code": digest({"code": code}),
-            "versions": dpboost_recipes.versions(),
+            "versions": dict(versions),
         }
         return Unit(
             name=self.name,
             settings=digest(settings),
             measure=lambda: self.measure(*self.arguments),
         )
+
+
+_ONE_KIND: Mapping[str, Callable[[str], bool]] = {"": lambda method: True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +130,9 @@ class Paper:
         Panels beside each other.
     said : callable, optional
         ``said(results)``: lines before the tables.
+    kinds : mapping of str to callable
+        Panels into which the methods of one are divided: what follows their title, and
+        ``shown(method)``. Numbers of the paper are in all of them.
     """
 
     name: str
@@ -120,6 +144,7 @@ class Paper:
     logarithmic: tuple[str, ...] = ()
     columns: int = 2
     said: Callable[[Results], list[str]] | None = None
+    kinds: Mapping[str, Callable[[str], bool]] = field(default_factory=lambda: _ONE_KIND)
 
     def run(self) -> Run:
         """Return the run."""
@@ -133,55 +158,80 @@ class Paper:
 
     def _plan(self, request: Request) -> Plan:
         pieces = self.pieces(request.quick, request.repeats)
-        return Plan(units=[piece.unit() for piece in pieces], published=list(self.published()))
+        versions = dpboost_recipes.versions()  # it reads all files of the library
+        units = [piece.unit(versions) for piece in pieces]
+        return Plan(units=units, published=list(self.published()))
 
     def _body(self, results: Results) -> list[str]:
         rows = results.measured()
         lines = [*sections(judged(self.claims(), rows))]
         if self.said is not None:
             lines += self.said(results)
-        for figure, axis in self.axes.items():
-            own = pick(results.rows, part=figure)
-            for data in dict.fromkeys(row.data for row in own):
-                lines += _table(figure, data, axis, pick(own, data=data))
+        for figure, data, measure, own in self._panels(results):
+            lines += _table(_title(figure, data, measure), measure, self.axes[figure], own)
         return lines
+
+    def _panels(self, results: Results) -> Iterator[tuple[str, str, str, list[Result]]]:
+        """Yield figure, data, measure and numbers of every panel, those of the paper among them."""
+        for figure in self.axes:
+            mine = pick(results.rows, part=figure)
+            for data in dict.fromkeys(row.data for row in mine):
+                own = pick(mine, data=data)
+                for measure in dict.fromkeys(_plain(row.measure) for row in own):
+                    yield figure, data, measure, [r for r in own if _plain(r.measure) == measure]
 
     def _draw(self, results: Results) -> bytes:
         panels = []
-        for figure, axis in self.axes.items():
-            own = pick(results.rows, part=figure)
-            for data in dict.fromkeys(row.data for row in own):
-                mine = pick(own, data=data)
+        for figure, data, measure, rows in self._panels(results):
+            for kind, shown in self.kinds.items():
+                own = [row for row in pick(rows, measure=measure) if shown(row.method)]
+                if len(self.kinds) > 1 and all(self._everywhere(row.method) for row in own):
+                    continue
                 panels.append(
                     Panel(
-                        title=f"{figure}: {data}",
-                        x_label=axis,
-                        y_label="accuracy on held-out rows",
-                        rows=pick(mine, measure=ACCURACY),
-                        published=[row for row in mine if row.measure != ACCURACY],
+                        title=", ".join(filter(None, (_title(figure, data, measure), kind))),
+                        x_label=self.axes[figure],
+                        y_label=_AXES[measure],
+                        rows=own,
+                        published=[row for row in rows if row.measure != measure],
                         log_x=figure in self.logarithmic,
+                        log_y=measure == NODES,
                     )
                 )
         return draw(panels, columns=self.columns)
 
+    def _everywhere(self, method: str) -> bool:
+        """Say whether a method is in the panels of all kinds, to be compared with."""
+        return all(shown(method) for shown in self.kinds.values())
 
-def _table(figure: str, data: str, axis: str, rows: Sequence[Result]) -> list[str]:
+
+def _plain(measure: str) -> str:
+    """Return what is measured, here or in the paper."""
+    return measure.removeprefix(f"{PUBLISHED} ")
+
+
+def _title(figure: str, data: str, measure: str) -> str:
+    return f"{figure}: {data}" + ("" if measure == ACCURACY else f", {measure}")
+
+
+def _table(title: str, measure: str, axis: str, rows: Sequence[Result]) -> list[str]:
     positions = sorted({row.position for row in rows if row.position is not None})
+    digits = 3 if measure in (ACCURACY, TRAINING) else 1
     lines = []
     for kind in dict.fromkeys(row.measure for row in rows):
         for method, points in curves(pick(rows, measure=kind)):
-            cells = [f"{summarise(points[x]):3}" if x in points else "" for x in positions]
-            lines.append([method if kind == ACCURACY else f"paper: {method}", *cells])
-    own = list(curves(pick(rows, measure=ACCURACY)))
+            cells = [f"{summarise(points[x]):{digits}}" if x in points else "" for x in positions]
+            lines.append([method if kind == measure else f"paper: {method}", *cells])
+    own = list(curves(pick(rows, measure=measure)))
     repeats = [len(found) for _, points in own for found in points.values()]
     said = "of the paper alone: not measured here"
     if repeats:
         n = " to ".join(str(n) for n in dict.fromkeys((min(repeats), max(repeats))))
         said = f"± standard error of {n} repeats"
     return [
-        f"## {figure}: {data}",
+        f"## {title}",
         "",
-        f"Accuracy against {axis}, {said}.",
+        f"{measure.capitalize()} against {axis}, {said}.",
         "",
         *table([axis, *(f"{position:g}" for position in positions)], lines),
         "",

@@ -125,3 +125,11 @@ def test_the_sections_count_ours_apart():
     assert "Claims: 1 disagrees." in text
     assert "* a above b: 1 agrees, of 1 sets." in text
     assert "| b above a | figure 1 | 3 |" in text
+
+
+def test_a_claim_may_be_about_one_of_several_measures():
+    other = [replace(row, measure="nodes", value=-row.value) for row in FEW]
+    where = {"where": lambda data, x: x == 1}
+    alone = judge(claim(**where), FEW)
+    assert judge(claim(measure="m", **where), [*FEW, *other]).mean == alone.mean
+    assert judge(claim(measure="nodes", **where), [*FEW, *other]).mean == -alone.mean

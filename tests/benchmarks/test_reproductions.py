@@ -13,15 +13,17 @@ import pytest
 
 import dpboost
 from benchmarks.harness.claims import Claim
-from benchmarks.harness.results import read
+from benchmarks.harness.results import Results, read
 from benchmarks.harness.run import Request, carry_out, page_of
+from benchmarks.reproductions import fits
 from benchmarks.reproductions.dp_topdown import data_holders, one_machine
 from benchmarks.reproductions.federated_trees import figures as federated_histograms
 from benchmarks.reproductions.federated_trees import published
 from benchmarks.reproductions.federated_trees.mixture import Mixture
-from benchmarks.reproductions.federated_trees.sites import accuracy_of, fit_sites
+from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRows
 from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
 from benchmarks.reproductions.friedman_schuster import figures as friedman_schuster
+from benchmarks.reproductions.friedman_schuster.claims import PAPER, UNPRUNED
 from benchmarks.reproductions.friedman_schuster.synthetic import (
     Concept,
     Domain,
@@ -29,6 +31,7 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     sample,
     single_split,
 )
+from benchmarks.reproductions.read_once import Divided
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree.noisy_histograms import SavingParameters
 from dpboost.rows.site_queries import ImpurityBounds
@@ -150,6 +153,23 @@ def test_single_nodes_are_measured_for_all_methods():
     assert all(0 <= row.value <= 1 for row in rows)
 
 
+def test_lines_that_say_so_are_not_pruned_and_all_others_are():
+    domain = Domain(n_nominal=3, n_numeric=1)
+    random = np.random.default_rng(0)
+    train = sample(random_concept(domain, 3, random), domain, 300, random, p_noise=0.3)
+    rows = Divided(train, train, schema=domain.schema())
+    fitted = {
+        name: rows.fit(epsilon=friedman_schuster.INFINITE, max_depth=4, **settings)
+        for name, settings in friedman_schuster._c45_methods(300).items()
+    }
+    for name, tree in fitted.items():
+        assert tree.hyperparameters.values()["prune"] is ("not pruned" not in name)
+    for score in friedman_schuster.SCORES:
+        pruned, whole = fitted[f"{score}{PAPER}"], fitted[f"{score}{UNPRUNED}"]
+        assert pruned.tree.n_nodes < whole.tree.n_nodes
+        assert rows.accuracy(pruned) <= rows.accuracy(whole)
+
+
 def test_trees_of_other_shapes_are_measured():
     size = replace(friedman_schuster.QUICK, many_rows=(300,), shape_rows=(300,))
     rows = list(friedman_schuster.other_shapes(3, 3, 0, 5, size))
@@ -157,7 +177,7 @@ def test_trees_of_other_shapes_are_measured():
     assert "ID3" in {row.method for row in rows}
     whole = list(friedman_schuster.whole_trees("figure 7", 0, 2, size))
     methods = {row.method for row in whole}
-    assert {"CART", "Max, paper's constants, pruned"} < methods
+    assert {"CART", "Max, paper's constants, not pruned"} < methods
     claimed = {
         method
         for paper in friedman_schuster.PAPERS
@@ -205,6 +225,27 @@ def test_a_page_and_its_files(tmp_path):
     assert page_of(paper.run(), read(tmp_path / "paper-quick.csv")) == page
 
 
+def test_methods_of_two_kinds_have_panels_of_their_own(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(fits, "draw", lambda panels, columns: drawn.extend(panels) or b"")
+    paper = Paper(
+        name="paper",
+        title="A paper",
+        axes={"figure 1": "rows", "figure 2": "rows"},
+        pieces=lambda quick, repeats: iter(()),
+        claims=list,
+        kinds={"ours": lambda method: method != "b", "theirs": lambda method: method != "a"},
+    )
+    # A reference is beside the methods of either kind, and alone it is not drawn.
+    references = [replace(next(toy(f"figure {n}", 0)), method="reference") for n in (1, 2)]
+    rows = [*toy("figure 1", 0), *references]
+    assert paper.run().draw(Results(rows=rows)) == b""
+    assert [(panel.title, {row.method for row in panel.rows}) for panel in drawn] == [
+        ("figure 1: d, ours", {"a", "reference"}),
+        ("figure 1: d, theirs", {"b", "reference"}),
+    ]
+
+
 def test_published_curves_are_read_where_they_are_at_hand(tmp_path, monkeypatch):
     monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
     assert published.published("figure 3", 250) == []
@@ -245,6 +286,28 @@ def test_accuracy_of_a_fit_without_noise():
     assert accuracy(*parts, schema=domain.schema(), epsilon=float("inf")) == 1.0
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_that_are_read_once_give_the_trees_of_the_estimator(n_classes):
+    domain = Domain(n_nominal=2, n_numeric=2, n_values=3, n_classes=n_classes)
+    random = np.random.default_rng(1)
+    concept = random_concept(domain, 3, random)
+    train, held_out = (sample(concept, domain, 500, random, p_noise=0.1) for _ in range(2))
+    rows = Divided(train, held_out, schema=domain.schema())
+    for settings in ({"recipe": "diffp_id3"}, {"max_depth": 3}, {"recipe": "diffp_id3"}):
+        fitted = rows.fit(epsilon=float("inf"), **settings)
+        model = dpboost.DPTreeClassifier(
+            epsilon=float("inf"), schema=domain.schema(), n_jobs=1, **settings
+        )
+        with pytest.warns(dpboost.NotPrivateWarning):
+            model.fit(*train)
+        assert np.array_equal(fitted.tree.counts, model.tree_.counts)
+        for (X, y), training in ((train, True), (held_out, False)):
+            expected = np.mean(model.predict(X) == y)
+            assert rows.accuracy(fitted, training=training) == expected
+    spent = rows.fit(epsilon=0.5, recipe="diffp_id3").report.epsilon_spent
+    assert 0 < spent <= 0.5
+
+
 def test_a_mixture_has_the_means_and_correlations_of_the_paper():
     population = Mixture(n_features=3, correlation=0.9)
     X, y = population.sample(40_000, np.random.default_rng(0))
@@ -262,14 +325,18 @@ def test_a_mixture_has_the_means_and_correlations_of_the_paper():
 def test_rows_at_positions_give_the_tree_of_all_rows():
     population = Mixture(n_features=4, correlation=0.3)
     X, y = population.sample(400, np.random.default_rng(1))
-    settings = {"recipe": "histograms", "epsilon": float("inf"), "schema": population.schema()}
-    apart = fit_sites(federated_histograms.parties(X, y), max_depth=3, **settings)
-    whole = fit_sites([(X, y)], max_depth=3, **settings)
+    schema = population.schema()
+    settings = {"recipe": "histograms", "epsilon": float("inf"), "max_depth": 3}
+    rows = PooledRows(federated_histograms.parties(X, y), schema=schema)
+    apart, whole = rows.fit(**settings), PooledRows([(X, y)], schema=schema).fit(**settings)
     assert np.array_equal(apart.tree.counts, whole.tree.counts)
-    model = dpboost.DPTreeClassifier(n_jobs=1, max_depth=3, **settings)
+    # The rows are as they were before the first fit.
+    assert np.array_equal(apart.tree.counts, rows.fit(**settings).tree.counts)
+    model = dpboost.DPTreeClassifier(n_jobs=1, schema=schema, **settings)
     with pytest.warns(dpboost.NotPrivateWarning):
         model.fit(X, y)
-    assert accuracy_of(apart, X, y) == np.mean(model.predict(X) == y) > 0.6
+    held_out = HeldOutRows(X, y, schema=schema)
+    assert held_out.accuracy(apart) == np.mean(model.predict(X) == y) > 0.6
 
 
 def test_the_printed_saving_spends_more_than_its_budget():
@@ -328,6 +395,45 @@ def small_table():
     y = (X["a"] > 0.5).to_numpy().astype(np.int64)
     schema = {"bounds": {"a": (0, 1), "b": (0, 1)}, "classes": [0, 1]}
     return one_machine.Table(name="adult", X=X, y=y, schema=schema)
+
+
+def test_figures_of_one_machine(small_table, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    tiny = replace(
+        one_machine.QUICK,
+        repeats=2,
+        alphas=(1.0, 64.0),
+        shares=(0.5,),
+        share_alphas=(8.0,),
+        fractions=(0.2, 1.0),
+        sets=("adult",),
+        small_sets=("adult",),
+        other_sets=("adult",),
+    )
+    monkeypatch.setattr(one_machine, "QUICK", tiny)
+    monkeypatch.setattr(one_machine, "load", lambda name: small_table)
+    first, other = one_machine.PAPERS
+    text = carry_out(first.run(), tmp_path, Request(quick=True), progress=False)
+    rows = read(tmp_path / f"{first.name}-quick.csv").rows
+    found = {(row.part, row.measure) for row in rows}
+    assert found == {
+        ("figure 1", "accuracy"),
+        ("figure 2", "accuracy"),
+        ("figure 3", "accuracy"),
+        ("figure 5", "training accuracy"),
+        ("figure 5", "depth"),
+        ("figure 5", "nodes"),
+        ("figure 6", "training accuracy"),
+    }
+    for part, measure in found:
+        title = f"## {part}: adult" + ("" if measure == "accuracy" else f", {measure}")
+        assert title in text
+    # The same tree is in both figures, and never worse on the rows that it was made of.
+    bare = {row.part: row.value for row in rows if row.method == one_machine.BARE}
+    assert bare["figure 2"] > 0.9
+    assert "| more nodes at alpha 64 and above than at 1 and below, adult | figure 5 | 2 |" in text
+    text = carry_out(other.run(), tmp_path, Request(quick=True), progress=False)
+    assert "## figure 4: adult, alpha 8" in text
 
 
 def test_holders_share_all_rows(small_table):

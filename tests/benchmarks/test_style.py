@@ -22,6 +22,9 @@ def test_a_method_has_one_colour_and_its_variants_too():
     assert [line_style(name) for name in ("Max", "Max, pruned", "CART, not private")] == [
         "-", "--", ":"
     ]  # fmt: skip
+    uniform, bare = "DP-TopDown, uniform budget", "DP-TopDown, without noise"
+    assert len({line_style(name) for name in ("DP-TopDown", uniform, bare)}) == 3
+    assert line_style("Max, numeric") != line_style("Max, 10 bins")
 
 
 def test_names_stand_apart_and_stay_near():

@@ -14,7 +14,7 @@ from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Result
 from benchmarks.reproductions.federated_trees.mixture import Mixture
 from benchmarks.reproductions.federated_trees.published import published
-from benchmarks.reproductions.federated_trees.sites import accuracy_of, fit_sites
+from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRows
 from benchmarks.reproductions.fits import Paper, Piece, measured
 from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.histogram_saving import SavedHistograms
@@ -80,6 +80,7 @@ class Size:
     share_epsilons: tuple[float, ...] = (1.0, 5.0)
 
 
+# A fifth of the paper's 50 repeats: as many as the words "confirmed" and "refuted" take.
 FULL = Size(
     repeats={5: 10, 10: 10},
     features=(10, 25, 50),
@@ -128,36 +129,30 @@ def curves(
     random = np.random.default_rng([repeat, n_rows, mixture.n_features, depth])
     X, y = mixture.sample(n_rows, random)
     test = mixture.sample(N_TEST, random)
+    schema = mixture.schema()
     tables = parties(X, y)
+    rows, held_out = PooledRows(tables, schema=schema), HeldOutRows(*test, schema=schema)
     # The published code draws so many rows of either class.
     more = mixture.sample(2 * n_rows, random)
-    doubled = parties(*more)
+    doubled = PooledRows(parties(*more), schema=schema)
     bare = {
         LOCAL: cart(*tables[0], test, depth),
         CENTRAL: cart(X, y, test, depth),
         DOUBLED_CENTRAL: cart(*more, test, depth),
     }
-    methods = {PLAIN: ("histograms", tables), SAVING: ("histograms_saving", tables)}
+    methods = {PLAIN: ("histograms", rows), SAVING: ("histograms_saving", rows)}
     if depth in size.printed_depths:
         methods |= {
-            PRINTED: (AS_PRINTED, tables),
+            PRINTED: (AS_PRINTED, rows),
             DOUBLED: ("histograms", doubled),
             DOUBLED_PRINTED: (AS_PRINTED, doubled),
         }
     for epsilon in size.epsilons:
         found = {
-            method: accuracy_of(
-                fit_sites(
-                    rows,
-                    recipe=recipe,
-                    epsilon=epsilon,
-                    schema=mixture.schema(),
-                    max_depth=depth,
-                    **SETTINGS,
-                ),
-                *test,
+            method: held_out.accuracy(
+                own.fit(recipe=recipe, epsilon=epsilon, max_depth=depth, **SETTINGS)
             )
-            for method, (recipe, rows) in methods.items()
+            for method, (recipe, own) in methods.items()
         }
         for method, accuracy in {**found, **bare}.items():
             yield measured(
@@ -169,7 +164,9 @@ def shares(epsilon: float, repeat: int, size: Size) -> Iterator[Result]:
     """Figure 2: how the budget is divided; 300 rows of 10 features, 7 levels."""
     mixture = Mixture(n_features=10, correlation=0.3)
     random = np.random.default_rng([repeat, 300])
-    tables, test = parties(*mixture.sample(300, random)), mixture.sample(N_TEST, random)
+    schema = mixture.schema()
+    rows = PooledRows(parties(*mixture.sample(300, random)), schema=schema)
+    held_out = HeldOutRows(*mixture.sample(N_TEST, random), schema=schema)
     for share in size.shares:
         methods: dict[str, dict[str, Any]] = {PLAIN: {"recipe": "histograms"}}
         methods |= {
@@ -180,22 +177,14 @@ def shares(epsilon: float, repeat: int, size: Size) -> Iterator[Result]:
             for part in size.bounds_shares
         }
         for method, own in methods.items():
-            fitted = fit_sites(
-                tables,
-                epsilon=epsilon,
-                schema=mixture.schema(),
-                max_depth=7,
-                leaf_share=share,
-                **own,
-                **SETTINGS,
-            )
+            fitted = rows.fit(epsilon=epsilon, max_depth=7, leaf_share=share, **own, **SETTINGS)
             yield measured(
                 figure="figure 2",
                 data=f"epsilon {epsilon:g}",
                 x=share,
                 method=method,
                 repeat=repeat,
-                accuracy=accuracy_of(fitted, *test),
+                accuracy=held_out.accuracy(fitted),
             )
 
 
@@ -276,6 +265,10 @@ def _paper(name: str, title: str, figure: str, n_rows: int, *, with_shares: bool
         claims=lambda: [*(_share_claims() if with_shares else []), *_curve_claims(figure)],
         published=partial(published, figure, n_rows),
         logarithmic=(figure,),
+        kinds={
+            "": lambda method: "2n" not in method,
+            "2n rows": lambda method: "2n" in method or method == LOCAL,
+        },
     )
 
 

@@ -9,23 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.reproductions.read_once import Remembered, tree_request
 from dpboost import NotPrivateWarning, Schema
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Command, SumQuery
 from dpboost.recipes.recipe import Recipe
-from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.site_queries import ImpurityBounds
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.training.request import FitRequest, Inputs
+from dpboost.training.request import Inputs
 
 
 class _Pool(Sites):
@@ -47,64 +44,73 @@ class _Pool(Sites):
         self._everything = order.execute(self._everything)
 
 
-def fit_sites(
-    tables: Sequence[tuple[Any, Any]],
-    *,
-    recipe: str | Recipe,
-    epsilon: float,
-    schema: dict[str, Any],
-    **settings: Any,
-) -> FittedModel:
-    """Fit a tree to rows at several sites, with noise that is added once to each sum.
+class PooledRows:
+    """Rows at several sites, read once for all trees that are fitted to them.
 
     Parameters
     ----------
     tables : sequence of (X, y)
         Arrays of numbers.
-    recipe : str or Recipe
-    epsilon : float
     schema : dict
         Everything is declared.
-    **settings
-        Parameters of the recipe.
     """
-    request = FitRequest(
-        task="classification",
-        recipe=TREE_ALGORITHMS.find(recipe, "fit_places"),
-        given=settings,
-        privacy=PrivacyRequest.validated(
-            "fit_places",
+
+    def __init__(self, tables: Sequence[tuple[Any, Any]], *, schema: dict[str, Any]) -> None:
+        names = tuple(f"Column_{position}" for position in range(tables[0][0].shape[1]))
+        self._schema = schema
+        self._resolved = Schema.coerce(schema).resolve(names)
+        self._sites = [self._read(X, y) for X, y in tables]
+        self._everything = self._read(
+            *(np.concatenate(parts) for parts in zip(*tables, strict=True))
+        )
+
+    def _read(self, X: Any, y: Any) -> RawRows:
+        table = read_table(X, schema=self._resolved)
+        return RawRows(table=Remembered(table), labels=read_class_labels(y))
+
+    def fit(self, *, recipe: str | Recipe, epsilon: float, **settings: Any) -> FittedModel:
+        """Fit a tree, with noise that is added once to each sum.
+
+        Parameters
+        ----------
+        recipe : str or Recipe
+        epsilon : float
+        **settings
+            Parameters of the recipe.
+        """
+        request = tree_request(
+            "PooledRows.fit",
+            recipe=recipe,
             epsilon=epsilon,
-            delta=0.0,
-            neighbours=Neighbours.ADD_REMOVE.value,
-            schema=schema,
+            schema=self._schema,
             assume_public=(),
-            noise_seed=None,
-        ),
-        objective=ObjectiveRequest(task="classification"),
-        public=np.random.default_rng(0),
-        owner="fit_places",
-        n_jobs=1,
-    )
-    names = tuple(f"Column_{position}" for position in range(tables[0][0].shape[1]))
-    resolved = Schema.coerce(schema).resolve(names)
-
-    def position(X: Any, y: Any) -> RawRows:
-        return RawRows(table=read_table(X, schema=resolved), labels=read_class_labels(y))
-
-    everything = position(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
-    positions = _Pool([position(X, y) for X, y in tables], everything)
-    inputs = Inputs(
-        columns=ColumnFacts.of(everything.table), schema=resolved, classes=resolved.classes
-    )
-    ledger = request.privacy.ledger(PureAccountant())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        return fit(positions, inputs, request, ledger)
+            **settings,
+        )
+        inputs = Inputs(
+            columns=ColumnFacts.of(self._everything.table),
+            schema=self._resolved,
+            classes=self._resolved.classes,
+        )
+        ledger = request.privacy.ledger(PureAccountant())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPrivateWarning)
+            return fit(_Pool(self._sites, self._everything), inputs, request, ledger)
 
 
-def accuracy_of(fitted: FittedModel, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the share of rows whose class a tree of two classes predicts."""
-    table = read_table(X, schema=fitted.completed.schema)
-    raw = fitted.ensemble.predict_raw(table)
-    return float(np.mean((np.ravel(raw) > 0) == y))
+class HeldOutRows:
+    """Rows that trees are judged by, read once.
+
+    Parameters
+    ----------
+    X, y : ndarray
+    schema : dict
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, *, schema: dict[str, Any]) -> None:
+        self._table = Remembered(read_table(X, schema=Schema.coerce(schema)))
+        self._labels = y
+
+    def accuracy(self, fitted: FittedModel) -> float:
+        """Return the share of rows whose class a tree of two classes predicts."""
+        raw = fitted.ensemble.predict_raw(self._table)
+        return float(np.mean((np.ravel(raw) > 0) == self._labels))

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.harness.results import Result
 from benchmarks.problems import PROBLEMS
-from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
-from benchmarks.reproductions.friedman_schuster.claims import DRAWS, PAPER, PRUNED, TREES, claims
+from benchmarks.reproductions.fits import Paper, Piece, measured
+from benchmarks.reproductions.friedman_schuster.claims import DRAWS, PAPER, TREES, UNPRUNED, claims
 from benchmarks.reproductions.friedman_schuster.synthetic import (
     Concept,
     Domain,
@@ -22,6 +22,7 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     sample,
     single_split,
 )
+from benchmarks.reproductions.read_once import Divided
 from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_selectors import SplitSelector
 from dpboost.privacy.exact_arithmetic import PrivacyCost
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 INFINITE = float("inf")
 N_TEST = 10_000
 SCORES = {"InfoGain": "entropy", "Gini": "gini", "Max": "max"}
+#: Methods that stand beside both kinds of constants.
+REFERENCES = ("ID3", "SuLQ", "CART", "C4.5 without noise", "our best tree, depth 4")
 
 # x-axis of each figure, for the panels.
 AXES = {
@@ -181,16 +184,19 @@ def _id3_methods(n_rows: int, **more: Any) -> Methods:
 
 
 def _c45_methods(n_rows: int, **more: Any) -> Methods:
-    """DiffPC4.5 with one draw, with n + 1 draws, and with the constants of the paper as well."""
+    """DiffPC4.5 with one draw, with n + 1 draws, and with the constants of the paper as well.
+
+    Its trees are pruned, as in the paper; those with the paper's constants also are not.
+    """
     paper = with_the_papers_constants(ours.DIFFP_C45, n_rows)
     methods: Methods = {}
     for name, criterion in SCORES.items():
-        own = {"preset": "paper", "criterion": criterion}
+        own = {"preset": "paper", "criterion": criterion, "prune": True}
         draws = {**own, "threshold_draws": "per_feature"}
         methods[name] = {"recipe": "diffp_c45", **own}
         methods[f"{name}{DRAWS}"] = {"recipe": "diffp_c45", **draws}
         methods[f"{name}{PAPER}"] = {"recipe": paper, **draws}
-        methods[f"{name}{PRUNED}"] = {"recipe": paper, **draws, "prune": True}
+        methods[f"{name}{UNPRUNED}"] = {"recipe": paper, **draws, "prune": False}
     return {name: {**more, **settings} for name, settings in methods.items()}
 
 
@@ -210,8 +216,9 @@ def _points(
     random = np.random.default_rng([n_rows, repeat])
     train = sample(concept, domain, n_rows, random, p_noise=p_noise)
     test = sample(concept, domain, N_TEST, random)
+    rows = Divided(train, test, schema=domain.schema())
     for method, settings in methods.items():
-        found = accuracy(train, test, schema=domain.schema(), **settings)
+        found = rows.measured(**settings)
         yield measured(
             figure=figure, data=data, x=n_rows, method=method, repeat=repeat, accuracy=found
         )
@@ -311,15 +318,13 @@ def adult(repeat: int, fold: int, size: Size) -> Iterator[Result]:
     methods["our best tree, depth 4"] = {"recipe": "best", "max_depth": 4}
     folds = KFold(size.folds, shuffle=True, random_state=repeat)
     train, test = list(folds.split(X))[fold]
-    parts = (X.iloc[train], y[train]), (X.iloc[test], y[test])
-    bare = accuracy(
-        *parts, schema=schema, recipe="diffp_c45", preset="paper", criterion="entropy",
-        max_depth=5, epsilon=INFINITE,
-    )  # fmt: skip
+    rows = Divided((X.iloc[train], y[train]), (X.iloc[test], y[test]), schema=schema)
+    bare = rows.measured(
+        recipe="diffp_c45", preset="paper", criterion="entropy", max_depth=5, epsilon=INFINITE
+    )
     for epsilon in size.budgets:
         found = {
-            name: accuracy(*parts, schema=schema, epsilon=epsilon, **settings)
-            for name, settings in methods.items()
+            name: rows.measured(epsilon=epsilon, **settings) for name, settings in methods.items()
         }
         for name, value in {**found, "C4.5 without noise": bare}.items():
             yield measured(
@@ -377,5 +382,9 @@ PAPERS = (
         pieces=pieces,
         claims=claims,
         logarithmic=("figure 6", "figure 7"),
+        kinds={
+            "our constants": lambda method: PAPER not in method,
+            "the paper's": lambda method: PAPER in method or method in REFERENCES,
+        },
     ),
 )

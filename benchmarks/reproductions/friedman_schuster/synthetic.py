@@ -95,7 +95,9 @@ class Concept:
         labels = np.empty(len(X), dtype=np.int64)
         for position, child in enumerate(self.children):
             own = branch == position
-            labels[own] = child.classify(X[own], domain)
+            # Deep trees have more nodes than there are rows.
+            if own.any():
+                labels[own] = child.classify(X[own], domain)
         return labels
 
 
