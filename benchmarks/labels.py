@@ -15,57 +15,27 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.harness.results import Result, Results, distinct, pick, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.label_laws import LAWS, Array, generated, schema
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.summary import table
 from dpboost import DPBoostRegressor
 
 REPEATS = 3
-N_FEATURES = 5
 N_TEST = 10_000
 DELTA = 1e-5
 
-Array = NDArray[np.float64]
-#: Labels of a line and of randomness.
-LAWS: dict[str, Callable[[Array, np.random.Generator], Array]] = {
-    "line": lambda g, random: g,
-    "years 1940 to 2010": lambda g, random: np.clip(np.round(1975 + 8 * g), 1940, 2010),
-    "1e9 and the line": lambda g, random: 1e9 + g,
-    "tiny, 1e-9 of the line": lambda g, random: 1e-9 * g,
-    "huge, around 1e13": lambda g, random: 1e12 * (10 + g),
-    "constant": lambda g, random: np.full(len(g), 3.7),
-    "two clusters": lambda g, random: np.where(g > 0, 1000.0, -5000.0) + g,
-    "counts": lambda g, random: random.poisson(np.exp(g / 3)).astype(float),
-}
 LINKS: dict[str, Callable[[Array], Array]] = {
     "gamma": lambda g: np.exp(g / 4),
     "tweedie": lambda g: np.maximum(g, 0),
 }
 
 
-def generated(
-    n_rows: int, seed: int, *, law: str = "normal", noise: float = 0.3
-) -> tuple[Array, Array, np.random.Generator]:
-    """Return features and ``g = 3 x0 + x2 + noise``, the last rows held out."""
-    random = np.random.default_rng(seed)
-    size = (n_rows + N_TEST, N_FEATURES)
-    X = random.normal(size=size) if law == "normal" else random.uniform(-1, 1, size=size)
-    return X, 3 * X[:, 0] + X[:, 2] + noise * random.normal(size=len(X)), random
-
-
-def schema(law: str, label_bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """Declare the features, and labels where their bounds are given."""
-    edge = 5 if law == "normal" else 1
-    known: dict[str, Any] = {"bounds": dict.fromkeys(range(N_FEATURES), (-edge, edge))}
-    return known if label_bounds is None else {**known, "label_bounds": label_bounds}
-
-
 def coverage(n_rows: int, alpha: float, noise: float, half: float, seed: int) -> float:
     """Return the part of held-out labels at or below the predicted quantile."""
-    X, y, _ = generated(n_rows, seed, noise=noise)
+    X, y, _ = generated(n_rows + N_TEST, seed, noise=noise)
     model = DPBoostRegressor(
         objective="quantile",
         alpha=alpha,
@@ -79,8 +49,8 @@ def coverage(n_rows: int, alpha: float, noise: float, half: float, seed: int) ->
 
 def error(name: str, n_rows: int, epsilon: float, seed: int) -> tuple[float, tuple[float, float]]:
     """Return the RMSE in deviations of the labels, and the learned bounds; nothing is declared."""
-    X, g, random = generated(n_rows, seed)
-    y = LAWS[name](g, random)
+    X, g, random = generated(n_rows + N_TEST, seed)
+    y = LAWS[name].labels(g, random)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = DPBoostRegressor(epsilon=epsilon, delta=DELTA, random_state=seed)
@@ -93,7 +63,7 @@ def error(name: str, n_rows: int, epsilon: float, seed: int) -> tuple[float, tup
 
 def explained(objective: str, law: str, n_rows: int, seed: int) -> tuple[float, float]:
     """Return the R2 of the recipe at epsilon 8 and of LightGBM."""
-    X, g, _ = generated(n_rows, seed, law=law)
+    X, g, _ = generated(n_rows + N_TEST, seed, law=law)
     y = LINKS[objective](g)
     own = DPBoostRegressor(
         objective=objective,

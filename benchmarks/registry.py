@@ -22,14 +22,17 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
+    from benchmarks.label_grid import LABEL_BOUNDS
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
     from benchmarks.reproductions.papers import PAPER_RUNS
     from benchmarks.runner import as_run
+    from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
 
     found = [
         *map(as_run, EXPERIMENTS.values()),
+        SMALL_TABLES,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,
@@ -39,6 +42,7 @@ def runs() -> dict[str, Run]:
         *CLUSTER_RUNS,
         *TIMED_RUNS,
         LABELS,
+        LABEL_BOUNDS,
         MEMORY,
         GLASS_BOX,
         BUDGET,
