@@ -94,6 +94,8 @@ class Forecast:
             lines.append(line)
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the metric against epsilon with its band; without public rows noise over rows.
 

@@ -39,6 +39,12 @@ def day_number(value: Any) -> float | None:
     return None
 
 
+def iso_text(days: float) -> str:
+    """Return days since 1970-01-01 as ISO text, with a time where it is not midnight."""
+    found = (_EPOCH + days * _DAY).replace(tzinfo=None)
+    return found.date().isoformat() if days == int(days) else found.isoformat()
+
+
 def in_days(array: NDArray[Any]) -> NDArray[np.float64]:
     """Return an array of numpy's dates or durations in days, NaN where they are missing."""
     unit, _ = np.datetime_data(array.dtype)

@@ -1,4 +1,4 @@
-"""A progress bar for long fits that shows tree numbers and nothing else."""
+"""A progress bar for long fits: numbers of trees, and how much of the budget is spent."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 # Elapsed time depends on the rows, so the bar holds none.
-BAR_FORMAT = "{desc}: {n_fmt} of {total_fmt} trees |{bar}|"
+BAR_FORMAT = "{desc}: {n_fmt} of {total_fmt} trees{postfix} |{bar}|"
 DELAY_SECONDS = 2.0
 
 
 @contextmanager
-def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
+def tree_progress(
+    n_trees: int, *, show: bool, spent: Callable[[], float]
+) -> Iterator[Callable[[], None]]:
     """Yield a function to be called after each tree.
 
     Parameters
@@ -22,6 +24,8 @@ def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
         Public number of trees.
     show : bool
         False for silence. Otherwise the bar appears on a terminal after two seconds.
+    spent : callable
+        Returns the part of the budget that is booked so far, a public number.
     """
     if not show:
         yield lambda: None
@@ -34,5 +38,11 @@ def tree_progress(n_trees: int, *, show: bool) -> Iterator[Callable[[], None]]:
         disable=None,  # shown on a terminal only
         leave=False,
     )
+
+    def on_tree() -> None:
+        if not bar.disable:
+            bar.set_postfix_str(f"{100 * spent():.0f} % of the budget", refresh=False)
+            bar.update(1)
+
     with bar:
-        yield lambda: bar.update(1) and None
+        yield on_tree

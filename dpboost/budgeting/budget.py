@@ -241,6 +241,8 @@ class Budget:
             text.append(f"{line.what:<24} {percent(line.fraction)} of {line.account}{rows}")
         return "\n".join(text)
 
+    __repr__ = __str__
+
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:

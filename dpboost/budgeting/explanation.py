@@ -144,6 +144,8 @@ class EpsilonExplanation:
             f"into at most {_up(100 * self.posterior(0.5))} %."
         )
 
+    __repr__ = __str__
+
     def table(self) -> str:
         """Return the bounds at a few rates of false positives and a few priors, as text."""
         lines = [self._name, "", "false positives   true positives at most"]

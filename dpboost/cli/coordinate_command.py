@@ -23,6 +23,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
+from dpboost.cli.output_files import check_outputs
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.https_channel import HttpsChannel, tls_context
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
+    check_outputs(options.output)
     settings = read_configuration(
         options.config, needed=_NEEDED, optional=("timeout",), paths=_PATHS
     )

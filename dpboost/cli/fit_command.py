@@ -1,9 +1,10 @@
 """Train a private model on a CSV or Parquet file and write it as a LightGBM model text.
 
 Types come from the schema: columns with categories are nominal, columns with bounds are numbers
-(cells that are none count as missing). What the schema leaves open is read off the cells, listed,
-and assumed to be public. With --holdout the model is also judged, on rows that secret coins set
-aside and that train nothing; the scores have the same epsilon, in parallel.
+or dates such as 2024-01-31 (a cell that is neither counts as missing). What the schema leaves open
+is read off the cells, listed, and assumed to be public. With --holdout the model is also judged, on
+rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
+parallel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 from typing import Any
 
 from dpboost.budgeting import Budget
+from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -30,10 +32,10 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost fit``."""
     parser.add_argument("data", help="CSV or Parquet file")
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict")
+    parser.add_argument("--target", metavar="COLUMN", help="to predict; else of role target")
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
     parser.add_argument("--epsilon", type=float, required=True, help="budget of the model")
-    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure epsilon")
+    parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")
     parser.add_argument("--task", choices=("classification", "regression"))
     parser.add_argument("--recipe", default="best", help="algorithm, default best")
     parser.add_argument("--trees", type=int, metavar="N", help="default: the recipe's rule")
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, save and say what holds."""
+    check_outputs(options.output, options.html)
     schema, dictionary = read_schema(options.schema, options.target)
     target = target_of(options.target, dictionary)
     task = task_of(options.task, schema)
@@ -83,7 +86,6 @@ def _model(options: argparse.Namespace, task: str, schema: Schema) -> Any:
         "recipe": options.recipe,
         "rows_per_user": options.rows_per_user,
         "schema": schema,
-        "verbosity": -1,
     }
     if options.trees is not None:
         parameters["n_estimators"] = options.trees

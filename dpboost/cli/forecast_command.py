@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost forecast``."""
     parser.add_argument("--rows", type=int, required=True, metavar="N", help="private rows, about")
     parser.add_argument("--epsilon", type=float, nargs="+", required=True, help="one or more")
-    parser.add_argument("--delta", type=float, default=0.0, help="default 0: pure epsilon")
+    parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")
     parser.add_argument("--like", metavar="FILE", help="CSV or Parquet file of public rows")
     parser.add_argument("--target", metavar="COLUMN", help="column to predict")
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")

@@ -1,14 +1,20 @@
 """Write a data dictionary to be filled in: names and types of the columns of a file.
 
 The types of a CSV file are read off its cells. That is a look at the rows in this process; what
-is written are names and types alone. Confirm every line: they are published with the model.
+is written are names and types alone. Confirm every line: they are published with the model. A file
+that is there is never replaced, since somebody may have filled it in.
+
+  dpboost schema data.csv -o dictionary.csv
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import read_file, typed
 from dpboost.schema import schema_template
 
@@ -21,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the dictionary."""
+    if options.output is not None and os.path.isfile(options.output):
+        raise InvalidParameterError(
+            f"The file {options.output!r} is there already, and may have been filled in: name "
+            "another one, or remove it."
+        )
+    check_outputs(options.output)
     dictionary = schema_template(typed(read_file(options.data), {}, set()), options.output)
     if options.output is None:
         print(dictionary.to_csv_text(), end="")

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.schema import DataDictionary, Schema
 
 _PARQUET = (".parquet", ".pq")
+
+#: What is wrong with a file, by the name of pandas' or pyarrow's error.
+_FAULTS = {
+    "EmptyDataError": "it is empty",
+    "UnicodeDecodeError": 'it is not in UTF-8; save it as "CSV UTF-8"',
+    "ParserError": "a line has more cells than the first one, or a quotation mark has no end",
+    "ParserWarning": "lines have more cells than the first one, which names the columns",
+    "ArrowInvalid": "it is no Parquet file",
+}
+
+#: What a cell of a column of numbers may say instead of 1 and 0.
+_WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 
 
 def pandas() -> Any:
@@ -27,12 +41,14 @@ def pandas() -> Any:
 def read_file(path: str) -> Any:
     """Read a table of a file.
 
-    Cells of a CSV file stay text, so that nothing is guessed from them.
+    Cells of a CSV file stay text, so that nothing is guessed from them. In a file that is
+    separated by semicolons, a comma in a number is its decimal point.
 
     Parameters
     ----------
     path : str
-        A CSV file, compressed or not, or a Parquet file.
+        A CSV file, compressed or not, with commas, semicolons or tabs between the cells; or a
+        Parquet file.
 
     Returns
     -------
@@ -47,12 +63,36 @@ def read_file(path: str) -> Any:
     try:
         if path.lower().endswith(_PARQUET):
             return library.read_parquet(path)
-        return library.read_csv(path, dtype=str, skipinitialspace=True)
-    except (ValueError, UnicodeError) as error:
+        mark = _separator(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", library.errors.ParserWarning)
+            table = library.read_csv(
+                path, dtype=str, skipinitialspace=True, sep=mark, index_col=False
+            )
+    except (ValueError, UnicodeError, library.errors.ParserWarning) as error:
         # The library's own message may show a line of the file.
+        name = type(error).__name__
         raise InvalidParameterError(
-            f"The file {path!r} cannot be read as a table: {type(error).__name__}."
+            f"The file {path!r} cannot be read as a table: {_FAULTS.get(name, name)}."
         ) from None
+    table = table.rename(columns=str.strip)
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise InvalidParameterError(f"The file {path!r} has two columns {twice[0]!r}.")
+    if mark == ";":
+        number = r"^\s*([+-]?\d+),(\d+)\s*$"
+        table = table.apply(lambda column: column.str.replace(number, r"\1.\2", regex=True))
+    return table
+
+
+def _separator(path: str) -> str:
+    """Return what stands between the names of the columns."""
+    if not os.path.isfile(path):  # what is read once has commas
+        return ","
+    names = pandas().read_csv(path, nrows=0, dtype=str).columns
+    if len(names) > 1:
+        return ","
+    return max(",;\t", key=str(names[0]).count)
 
 
 def read_schema(path: str | None, target: str | None) -> tuple[Schema, DataDictionary | None]:
@@ -136,7 +176,7 @@ def label_column(y: Any, schema: Schema, task: str) -> Any:
         return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
     classes = schema.classes
     if classes is not None and all(isinstance(label, str) for label in classes):
-        return y.astype(str).to_numpy(dtype=object)
+        return y.map(_stripped).astype(str).to_numpy(dtype=object)
     if classes is not None:
         return typed(y.to_frame("target"), {}, {"target"})["target"].to_numpy()
     return typed(y.to_frame("target"), {}, set())["target"].to_numpy()
@@ -149,8 +189,8 @@ def typed_features(X: Any, schema: Schema) -> Any:
     open_columns = [str(name) for name in X.columns if name not in {*numeric, *declared}]
     if open_columns:
         print(
-            f"warning: the schema says nothing of {', '.join(open_columns)}: their types were read "
-            "off the cells and are assumed to be public. Declare them.",
+            f"warning: the schema says nothing of {', '.join(open_columns)}: types were read off "
+            "the cells and are assumed to be public. Declare these columns.",
             file=sys.stderr,
         )
     return typed(X, declared, numeric)
@@ -211,7 +251,10 @@ def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) 
             values = list(declared[name])
             if not all(isinstance(value, str) for value in values):
                 column = column if column.dtype.kind in "iufb" else _numbers(column)
-            found[name] = library.Categorical(column, categories=values)
+            elif column.dtype.kind == "O" or str(column.dtype).startswith("str"):
+                column = column.map(_stripped)
+            # Masked first: pandas warns of values that are not listed, and a warning tells.
+            found[name] = library.Categorical(column.where(column.isin(values)), categories=values)
         elif name in numeric:
             found[name] = _numbers(column)
         elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
@@ -221,22 +264,49 @@ def typed(table: Any, declared: Mapping[str, Sequence[Any]], numeric: set[str]) 
     return library.DataFrame(found, index=table.index)
 
 
+def _stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
+
+
 def _numbers(column: Any) -> Any:
+    """Return the numbers of a column, dates in days; a cell that is none of both is missing."""
     library = pandas()
-    words = {"true": 1, "false": 0, "yes": 1, "no": 0}
-    if column.dtype.kind not in "iufb":
-        lowered = column.str.strip().str.lower()
-        column = lowered.where(~lowered.isin(list(words)), lowered.map(words))
-    return library.to_numeric(column, errors="coerce").astype(float)
+    if is_date(column.dtype):
+        return library.Series(column_in_days(column), index=column.index)
+    if column.dtype.kind in "iufb":
+        return column.astype(float)
+    text = column.astype(object).map(str, na_action="ignore").str.strip().str.lower()
+    found = library.to_numeric(text.map(_WORDS).where(text.isin(list(_WORDS)), text), "coerce")
+    found = found.astype(float)
+    left = text[found.isna() & text.notna()]
+    if len(left):
+        found.loc[left.index] = column_in_days(_dates(left))
+    return found
+
+
+def _dates(text: Any) -> Any:
+    """Return ISO dates and times, those with a time zone in UTC; missing where a cell is none."""
+    return pandas().to_datetime(text, errors="coerce", format="ISO8601", utc=True)
 
 
 def _guess(column: Any) -> Any:
-    """Return numbers where every cell is one, whole ones as integers; text as it is otherwise."""
+    """Return truth values, numbers or dates where every cell is one; text as it is otherwise."""
     library = pandas()
+    cells = column.dropna()
+    if len(cells) == 0:
+        return column.astype(float)
+    cells = cells.astype(str).str.strip()
+    if len(cells) == len(column) and cells.str.lower().isin(["true", "false"]).all():
+        return cells.str.lower() == "true"
     try:
-        return library.to_numeric(column)
+        numbers = library.to_numeric(column)
     except (ValueError, TypeError):
+        dates = _dates(column)
+        if dates[cells.index].notna().all():
+            return dates.dt.tz_localize(None)
         return column.astype(object)
+    whole = numbers.dtype.kind == "f" and cells.str.fullmatch(r"[+-]?\d{1,15}").all()
+    return numbers.astype("Int64") if whole else numbers
 
 
 def write_csv(table: Any, path: str | None) -> None:

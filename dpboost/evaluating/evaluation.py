@@ -51,6 +51,8 @@ class Evaluation:
             lines += [f"  {name:<18} {figure}" for name, figure in figures.items()]
         return "\n".join([*lines, "", *self.notes, self.report.guarantee])
 
+    __repr__ = __str__
+
     def plot(self, kind: str | None = None, *, metric: str | None = None, ax: Any = None) -> Any:
         """Draw a curve of a classifier, or a metric by group.
 

@@ -42,6 +42,8 @@ class Reason:
     def __str__(self) -> str:
         return f"{self.name}: {self.contribution:+.3g} ± {self.error:.2g}"
 
+    __repr__ = __str__
+
 
 def contributions(
     ensemble: Ensemble, bins: NDArray[np.uint8], output: int

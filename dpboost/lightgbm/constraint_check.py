@@ -60,6 +60,8 @@ class ConstraintCheck:
             lines.append(f"interactions: {said}")
         return "\n".join([*lines, *self.reasons]) or "no constraints were given"
 
+    __repr__ = __str__
+
 
 def check_constraints(
     booster: Any, monotone_constraints: Any = None, interaction_constraints: Any = None

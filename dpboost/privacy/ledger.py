@@ -172,6 +172,12 @@ class Ledger:
         return self.capacity if self.capacity == math.inf else self.capacity - self.spent
 
     @property
+    def part_spent(self) -> float:
+        """How much of the capacity is spent: 0 at the start, at most 1."""
+        capacity = float(self.capacity)
+        return 0.0 if capacity == math.inf else float(self.spent) / capacity
+
+    @property
     def delta_spent(self) -> Fraction:
         """Delta spent by releases that may fail; the rest serves the conversion."""
         return self._root.total.delta

@@ -273,6 +273,8 @@ class PrivacyReport:
     def __str__(self) -> str:
         return document(self).text()
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
         return document(self).fragment()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import os
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpboost._utils.dates import day_number, iso_text
 from dpboost._utils.files import write_atomically
 from dpboost._utils.schema_checks import Category
 from dpboost._utils.validation import InvalidParameterError
@@ -20,6 +22,7 @@ TYPES = {
     "integer": ("int", "count", "whole number", "ordinal"),
     "boolean": ("bool", "flag", "yesno", "truefalse", "binary"),
     "category": ("categorical", "nominal", "factor", "enum", "dropdown", "radio", "checkbox"),
+    "date": ("datetime", "timestamp", "date_ymd", "date_dmy", "date_mdy"),
     "text": ("string", "str", "varchar", "char", "notes"),
 }
 
@@ -53,9 +56,9 @@ class ColumnEntry:
     name : str
         Name of the column.
     type : str
-        One of number, integer, boolean, category and text; "" where it is left open.
+        One of number, integer, boolean, category, date and text; "" where it is left open.
     lower, upper : float or None
-        Inclusive range of the values.
+        Inclusive range of the values; of dates in days since 1970-01-01.
     values : tuple
         Values of a category.
     role : str
@@ -77,13 +80,17 @@ class ColumnEntry:
         found = {
             "name": self.name,
             "type": self.type,
-            "lower": self.lower,
-            "upper": self.upper,
+            "lower": self._end(self.lower),
+            "upper": self._end(self.upper),
             "values": list(self.values),
             "role": self.role if self.role != "feature" else "",
             "description": self.description,
         }
         return {key: value for key, value in found.items() if value not in ("", None, [])}
+
+    def _end(self, value: float | None) -> float | str | None:
+        """Return an end of the range as files have it: of dates as ISO text."""
+        return iso_text(value) if self.type == "date" and value is not None else value
 
 
 @dataclass(frozen=True)
@@ -207,7 +214,10 @@ class DataDictionary:
             raise InvalidParameterError(
                 f"The data dictionary {shown} cannot be read: {error}"
             ) from error
-        return cls.from_csv_text(text)
+        found = cls.from_csv_text(text)
+        if not found.entries:
+            raise InvalidParameterError(f"The data dictionary {shown} has no line for a column.")
+        return found
 
     @classmethod
     def from_csv_text(cls, text: str) -> DataDictionary:
@@ -230,16 +240,35 @@ class DataDictionary:
         entries = map(_entry, lines)
         return cls(tuple(entry for entry in entries if entry is not None))
 
+    def __repr__(self) -> str:
+        lines = [COLUMNS, *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = (map(str.ljust, line, widths) for line in lines)
+        return "\n".join("  ".join(line).rstrip() for line in padded)
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
+        rows = (
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self._cells()
+        )
+        return f"<table><tr>{heads}</tr>{''.join(rows)}</table>"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """Return the lines as text, in the order of `COLUMNS`."""
+        return [
+            tuple(_shown(entry.to_dict().get(name, "")) for name in COLUMNS)
+            for entry in self.entries
+        ]
+
     def to_csv_text(self) -> str:
         """Return the CSV file that `from_csv_text` reads."""
         file = io.StringIO()
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         for entry in self.entries:
-            line = entry.to_dict()
-            if entry.values:
-                line["values"] = "|".join(map(str, entry.values))
-            writer.writerow(line)
+            writer.writerow({name: _shown(value) for name, value in entry.to_dict().items()})
         return file.getvalue()
 
     def to_file(self, path: str | os.PathLike[str]) -> None:
@@ -249,6 +278,11 @@ class DataDictionary:
             lines = [entry.to_dict() for entry in self.entries]
             text = json.dumps(lines, indent=2, ensure_ascii=False) + "\n"
         write_atomically(path, text.encode())
+
+
+def _shown(value: Any) -> str:
+    """Return a part of a line as CSV files have it."""
+    return "|".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _text(value: Any) -> str:
@@ -279,11 +313,15 @@ def _entry(line: Mapping[str, Any]) -> ColumnEntry | None:
             f"not {role!r}."
         )
     kind = _type(name, _text(given["type"]).lower())
+    ends = given["lower"], given["upper"]
+    if kind in ("", "text") and any(map(_is_date, ends)):
+        kind = "date"  # as REDCap says it: text whose validation has dates
+    lower, upper = (_number(name, end, kind) for end in ends)
     return ColumnEntry(
         name=name,
         type=kind,
-        lower=_number(name, given["lower"]),
-        upper=_number(name, given["upper"]),
+        lower=lower,
+        upper=upper,
         values=_values(kind, given["values"]),
         role=role,
         description=_text(given["description"]),
@@ -302,22 +340,36 @@ def _type(name: str, word: str) -> str:
     return ""
 
 
-def _number(name: str, value: Any) -> float | None:
-    if not _text(value):
+def _number(name: str, value: Any, kind: str) -> float | None:
+    text = _text(value)
+    if not text:
         return None
-    try:
-        return float(_text(value))
-    except ValueError:
+    number = day_number(text) if kind == "date" else _plain_number(text)
+    if number is None:
+        must = "dates such as 2024-01-31" if kind == "date" else "numbers"
         raise InvalidParameterError(
-            f"The range of {name!r} in the data dictionary must be numbers, not {value!r}."
-        ) from None
+            f"The range of {name!r} in the data dictionary must be {must}, not {value!r}."
+        )
+    return number
+
+
+def _plain_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is_date(value: Any) -> bool:
+    text = _text(value)
+    return _plain_number(text) is None and day_number(text) is not None
 
 
 def _values(kind: str, value: Any) -> tuple[Category, ...]:
     """Read ``A|B``, or ``1, Yes | 2, No`` with codes before labels, or a list."""
     if isinstance(value, (list, tuple)):
         return tuple(value)
-    if kind in ("number", "integer", "boolean") and not _text(value):
+    if kind in ("number", "integer", "boolean", "date") and not _text(value):
         return ()
     parts = [part.strip() for part in _text(value).split("|") if part.strip()]
     codes = [part.partition(",")[0].strip() for part in parts]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.files import write_atomically
 from dpboost._utils.schema_checks import (
     MAX_VALUE_BINS,
@@ -233,9 +234,10 @@ class Schema:
         ----------
         path : str or path
             A CSV file with a line for each column, or a JSON file with a list of objects. Headers
-            are ``name``, ``type`` (number, integer, boolean, category or text), ``lower``,
-            ``upper``, ``values`` (separated by ``|``), ``role`` (feature, target, user or ignore)
-            and ``description``, or what other systems call them, REDCap among them.
+            are ``name``, ``type`` (number, integer, boolean, category, date or text), ``lower``,
+            ``upper`` (of dates such as 2024-01-31), ``values`` (separated by ``|``), ``role``
+            (feature, target, user or ignore) and ``description``, or what other systems call
+            them, REDCap among them.
         target : str, optional
             Column to predict, where no line has the role ``target``: its values are the
             ``classes``, its range the ``label_bounds``.
@@ -267,8 +269,8 @@ class Schema:
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Public rows. Numeric columns give bounds (smallest and largest finite value; none
-            for a column without one), text and categorical columns of a DataFrame give
+            Public rows. Columns of numbers and dates give bounds (smallest and largest finite
+            value; none for a column without one), text and categorical columns of a DataFrame give
             categories, the most frequent first for text.
         y : array-like of shape (n_samples,), optional
             Public labels; needs ``task``.
@@ -325,20 +327,17 @@ class Schema:
         --------
         >>> check = Schema(bounds={0: (0, 100)}).check([[34], [120]])
         >>> [finding.text for finding in check.findings]
-        ['1 row outside [0, 100] are clipped']
+        ['1 row outside [0, 100]: clipped']
         """
-        names, values = [], []
-        for name, column in named_columns(X):
-            names.append(name)
-            values.append(column)
-        known = self.resolve([str(name) for name in names])
+        columns = list(named_columns(X))
+        known = self.resolve([str(name) for name, *_ in columns])
         declared = {
             "bounds": known.bounds,
             "edges": known.edges,
             "categories": known.categories,
             "integer": known.integer,
         }
-        findings = check_table(declared, names, values)
+        findings = check_table(declared, columns)
         if y is not None:
             findings += check_labels(np.asarray(y).ravel(), self.classes, self.label_bounds)
         return SchemaCheck(findings=tuple(findings))
@@ -501,6 +500,8 @@ def _columns_of_sample(X: Any) -> dict[str, Any]:
                 categories[key] = list(column.cat.categories)
             elif column.dtype.kind in "OUST" or str(column.dtype).startswith("str"):
                 categories[key] = column.value_counts().index.tolist()
+            elif is_date(column.dtype):
+                bounds[key] = _finite_range(column_in_days(column))
             else:
                 numeric = column.to_numpy(dtype=np.float64, na_value=np.nan)
                 bounds[key] = _finite_range(numeric)

@@ -76,12 +76,20 @@ class SchemaCheck:
         )
 
 
-def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any]]]:
+def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any], str]]:
     """Go through the columns of a table, by name where it has names.
 
     Parameters
     ----------
     X : DataFrame, array or sparse matrix of shape (n_rows, n_columns)
+
+    Yields
+    ------
+    name : str or int
+    values : ndarray of shape (n_rows,)
+        Of dates in days.
+    kind : {"category", "date", ""}
+        What the type of the column says.
 
     Raises
     ------
@@ -93,17 +101,20 @@ def named_columns(X: Any) -> Iterator[tuple[str | int, NDArray[Any]]]:
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         for index, name in enumerate(X.columns):
             column = X.iloc[:, index]
-            own = column_in_days(column) if is_date(column.dtype) else column
-            yield (name if isinstance(name, str) else index), np.asarray(own, dtype=object)
+            kind = "category" if type(column.dtype).__name__ == "CategoricalDtype" else ""
+            if is_date(column.dtype):
+                column, kind = column_in_days(column), "date"
+            values = np.asarray(column, dtype=object)
+            yield (name if isinstance(name, str) else index), values, kind
         return
     array = checked_sparse(X).toarray() if scipy.sparse.issparse(X) else np.asarray(X)
     if array.ndim != 2:
         raise refuse("X", "Schema.check", "a table with two dimensions", array.ndim)
-    yield from enumerate(array.T)
+    yield from ((index, column, "") for index, column in enumerate(array.T))
 
 
 def check_table(
-    declared: dict[str, Any], names: Sequence[str | int], columns: Sequence[NDArray[Any]]
+    declared: dict[str, Any], columns: Sequence[tuple[str | int, NDArray[Any], str]]
 ) -> list[Finding]:
     """Return what happens to the columns of a table.
 
@@ -111,19 +122,21 @@ def check_table(
     ----------
     declared : dict
         ``bounds``, ``edges`` and ``categories`` by position, and ``integer`` as a set of positions.
-    names : sequence of str or int
-    columns : sequence of ndarray of shape (n_rows,)
+    columns : sequence of (name, values, kind)
+        As `named_columns` yields them.
     """
     findings: list[Finding] = []
-    for index, (name, values) in enumerate(zip(names, columns, strict=True)):
+    for index, (name, values, kind) in enumerate(columns):
         shown = str(name)
         empty = _is_missing(values)
         if empty.any():
-            found = f"{_rows(empty)} without a value: they get a bin of their own"
+            found = f"{_rows(empty)} without a value: in a bin of their own"
             findings.append(Finding(column=shown, what="missing", text=found))
         present = values[~empty]
         if index in declared["categories"]:
             findings += _check_categories(shown, present, declared["categories"][index])
+        elif kind and index not in declared["bounds"] and index not in declared["edges"]:
+            findings.append(_undeclared(shown, kind))
         else:
             findings += _check_numbers(shown, present, index, declared)
     return findings
@@ -139,18 +152,34 @@ def check_labels(labels: NDArray[Any], classes: Any, label_bounds: Any) -> list[
     label_bounds : (float, float) or None
     """
     if classes is not None:
+        if _is_missing(labels).any():
+            return [_missing_labels()]
         outside = np.array([label not in classes for label in labels.tolist()], dtype=bool)
         if outside.any():
-            text = f"{_rows(outside)} of no declared class take no part"
+            text = f"{_rows(outside)} of no declared class: left out"
             return [Finding(column="label", what="dropped", text=text)]
         return []
     if label_bounds is None:
         text = "neither classes nor label_bounds are declared: they are assumed public or learned"
         return [Finding(column="label", what="learned", text=text)]
+    if _is_missing(labels).any():
+        return [_missing_labels()]
     numbers = _as_numbers(labels)
-    if numbers is None or np.isnan(numbers).any():
+    if numbers is None:
         return [Finding(column="label", what="refused", text="labels that are no numbers")]
     return _clipped("label", numbers, label_bounds)
+
+
+def _missing_labels() -> Finding:
+    text = "missing labels: leave their rows out before the fit"
+    return Finding(column="label", what="refused", text=text)
+
+
+def _undeclared(name: str, kind: str) -> Finding:
+    if kind == "date":
+        return Finding(column=name, what="refused", text="dates without bounds: declare them")
+    text = "nothing is declared: categories are learned where delta > 0, and refused where it is 0"
+    return Finding(column=name, what="learned", text=text)
 
 
 def _rows(mask: NDArray[np.bool_]) -> str:
@@ -187,7 +216,7 @@ def _check_categories(name: str, values: NDArray[Any], listed: tuple[Any, ...]) 
     other = np.array([value not in known for value in values.tolist()], dtype=bool)
     if not other.any():
         return []
-    text = f'{_rows(other)} with a value that is not listed count as "other"'
+    text = f'{_rows(other)} with a value that is not listed: counted as "other"'
     return [Finding(column=name, what="other", text=text)]
 
 
@@ -196,7 +225,7 @@ def _check_numbers(
 ) -> list[Finding]:
     numbers = _as_numbers(values)
     if numbers is None:
-        text = "text without declared categories: learned where delta > 0, refused otherwise"
+        text = "text without declared categories: list them"
         if index in declared["bounds"] or index in declared["edges"]:
             text = "text in a column with bounds or edges"
         return [Finding(column=name, what="refused", text=text)]
@@ -218,5 +247,5 @@ def _clipped(name: str, numbers: NDArray[np.float64], bounds: tuple[float, float
     outside = (numbers < bounds[0]) | (numbers > bounds[1])
     if not outside.any():
         return []
-    text = f"{_rows(outside)} outside [{bounds[0]:g}, {bounds[1]:g}] are clipped"
+    text = f"{_rows(outside)} outside [{bounds[0]:g}, {bounds[1]:g}]: clipped"
     return [Finding(column=name, what="clipped", text=text)]

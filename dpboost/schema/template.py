@@ -8,7 +8,7 @@ from typing import Any
 from dpboost._utils.validation import refuse
 from dpboost.schema.data_dictionary import ColumnEntry, DataDictionary
 
-_KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
+_KINDS = {"b": "boolean", "i": "integer", "u": "integer", "f": "number", "M": "date"}
 
 
 def schema_template(X: Any, path: str | os.PathLike[str] | None = None) -> DataDictionary:
@@ -75,6 +75,8 @@ def _type(dtype: Any) -> str:
         return "boolean"
     if name.startswith(("int", "uint")):
         return "integer"
+    if name.startswith(("date", "timestamp")):
+        return "date"
     if name.startswith(("float", "double", "decimal", "half")):
         return "number"
     if name.startswith(("str", "object", "utf8", "large_string", "string")):

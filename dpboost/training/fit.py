@@ -93,7 +93,9 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
     # Trees.
     rows.apply(growth.binning(binner, loss, weighting))
     with (
-        tree_progress(growth.n_rounds, show=request.show_progress) as on_tree,
+        tree_progress(
+            growth.n_rounds, show=request.show_progress, spent=lambda: ledger.part_spent
+        ) as on_tree,
         ledger.sequential("training"),
     ):
         monitor = request.monitor

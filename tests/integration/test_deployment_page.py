@@ -96,6 +96,10 @@ def test_five_hospitals_follow_the_page(tmp_path):
         config = {**coordinator_config, "parties": addresses}
         (tmp_path / "coordinator.json").write_text(json.dumps(config))
         said = run(coordinate.strip(), tmp_path)
+        if shutil.which("curl"):
+            (health,) = re.findall(r"`(curl [^`]*)`", PAGE.read_text("utf-8"))
+            answer = run(health.replace("a.example:8443", addresses[0]), tmp_path)
+            assert json.loads(answer)["messages"] > 0
     finally:
         for process in processes:
             process.kill()

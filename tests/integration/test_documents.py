@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ import pandas as pd
 import pytest
 
 from dpboost.cli.main import main
+from dpboost.recipes import BEST
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "docs" / "index.md",
     *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
 ]
@@ -42,6 +45,42 @@ def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
         for line in text.splitlines():
             assert line.startswith("$ dpboost "), line
             assert main(shlex.split(line)[2:]) == 0, line
+
+
+def test_the_recipe_of_the_contributing_page_trains():
+    (text,) = [body for kind, body in blocks(ROOT / "CONTRIBUTING.md") if kind == "python"]
+    names: dict = {"schema": {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}}
+    exec(compile(text, "CONTRIBUTING.md", "exec"), names)
+    X = np.random.default_rng(0).uniform(size=(300, 1))
+    model = names["model"].set_params(n_estimators=3).fit(X, X[:, 0])
+    assert model.max_depth_ == 2
+
+
+class TheirRegressor:
+    """Stands for an estimator of the reader: it tells noise alone."""
+
+    def __init__(self, epsilon, bounds):
+        self.noise = np.random.default_rng()
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.noise.normal(size=len(X))
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_on_audits_runs_with_what_a_reader_brings():
+    names: dict = {
+        "TheirRegressor": TheirRegressor,
+        "MINE": replace(BEST, name="mine"),
+        "mine": lambda y, p: (np.clip(p - y, -1, 1), np.ones(len(y))),
+    }
+    path = ROOT / "docs" / "auditing-your-own.md"
+    for _, text in blocks(path):
+        exec(compile(text, str(path), "exec"), names)
+    assert not names["found"].violations
 
 
 def test_the_pages_have_programs():

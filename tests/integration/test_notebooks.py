@@ -6,7 +6,10 @@ import ast
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import dpboost
 
 matplotlib = pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
@@ -44,6 +47,28 @@ def test_a_notebook_runs(path):
     shown = [run(cell, names) for cell in cells if cell["cell_type"] == "code"]
     matplotlib.pyplot.close("all")
     assert any(shown)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_call_returns_can_be_read_in_a_console():
+    X, y = np.random.default_rng(0).uniform(size=(300, 2)), np.tile([0, 1], 150)
+    budget = dpboost.Budget(epsilon=1.0, delta=1e-6)
+    schema = dpboost.Schema(bounds={0: (0, 1), 1: (0, 1)}, classes=[0, 1])
+    model = dpboost.DPBoostClassifier(schema=schema, n_estimators=3)
+    model.fit(X, y, budget=budget, fraction=1, holdout=0.3)
+    results = {
+        "Budget": budget,
+        "ConstraintCheck": dpboost.check_constraints(model),
+        "EpsilonExplanation": dpboost.explain_epsilon(1.0, 1e-6),
+        "Evaluation": dpboost.evaluate(model, budget=budget, fraction=1),
+        "Forecast": dpboost.forecast(schema=schema, n_rows=1000, epsilon=[1.0]),
+        "PrivacyReport": model.privacy_report_,
+        "Reason": model.reason_codes(X[:1])[0][0],
+    }
+    for name, shown in results.items():
+        assert type(shown).__name__ == name
+        assert repr(shown) == str(shown)
+        assert name not in repr(shown)
 
 
 def test_notebooks_hold_no_output():

@@ -1,4 +1,4 @@
-"""The bar shows tree numbers only: times depend on the rows."""
+"""The bar shows trees and budget only: times depend on the rows."""
 
 import io
 import re
@@ -9,7 +9,9 @@ import pytest
 
 from dpboost._utils import progress
 
-TREE_NUMBERS = re.compile(r"\s*dpboost: \d+ of 5 trees \|[^|]*\|\s*")
+TREE_NUMBERS = re.compile(
+    r"\s*dpboost: \d+ of 5 trees(, (20|40|60|80|100) % of the budget)? \|[^|]*\|\s*"
+)
 
 
 class Terminal(io.StringIO):
@@ -21,9 +23,12 @@ def shown(*, show=True, pause=0.0, stream=None):
     """What a run of five trees writes to a terminal."""
     stream = stream or Terminal()
     # Not a fixture: pytest puts its own stream back between the setup and the call of a test.
-    with redirect_stderr(stream), progress.tree_progress(5, show=show) as on_tree:
-        for _ in range(5):
+    done = []
+    bar = progress.tree_progress(5, show=show, spent=lambda: len(done) / 5)
+    with redirect_stderr(stream), bar as on_tree:
+        for each in range(5):
             time.sleep(pause)
+            done.append(each)
             assert on_tree() is None
     return stream.getvalue()
 
@@ -33,13 +38,15 @@ def no_delay(monkeypatch):
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
 
 
-def test_a_bar_shows_tree_numbers_and_nothing_else(no_delay):
+def test_a_bar_shows_trees_and_budget_and_nothing_else(no_delay):
     frames = [frame for frame in shown(pause=0.11).split("\r") if frame.strip()]
     assert len(frames) >= 3
     for frame in frames:
         assert TREE_NUMBERS.fullmatch(frame), frame
     numbers = [int(frame.split()[1]) for frame in frames]
     assert numbers == sorted(numbers)
+    for number, frame in zip(numbers[1:], frames[1:], strict=True):
+        assert f"{20 * number} % of the budget" in frame
     assert numbers[0] == 0
     assert numbers[-1] >= 3
 

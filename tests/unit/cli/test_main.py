@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -14,6 +15,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from dpboost import DPBoostClassifier
+from dpboost.cli import fit_command
 from dpboost.cli.main import COMMANDS, help_of, main
 from dpboost.lightgbm.parity import page
 
@@ -159,6 +162,54 @@ def test_what_is_refused_is_said_in_one_line(folder, capsys, change, message):
     assert "Traceback" not in err
 
 
+def test_dates_train_and_predict_from_text_and_from_parquet(folder, capsys):
+    rng = np.random.default_rng(1)
+    day = rng.integers(0, 366, 2000)
+    admitted = pd.Timestamp("2024-01-01") + pd.to_timedelta(day, "D")
+    table = pd.DataFrame({"admitted on": admitted, "back": np.where(day > 180, "yes", "no")})
+    table.to_csv(folder / "dates.csv", index=False)
+    table.to_parquet(folder / "dates.parquet")
+    dictionary = folder / "dates-dictionary.csv"
+    assert main(["schema", str(folder / "dates.csv"), "-o", str(dictionary)]) == 0
+    text = dictionary.read_text()
+    assert "admitted on,date,,,,," in text
+    text = text.replace("admitted on,date,,", "admitted on,date,2024-01-01,2024-12-31")
+    dictionary.write_text(text.replace("back,text,,,,", "back,category,,,no|yes,target"))
+    predicted = []
+    for data in ("dates.csv", "dates.parquet"):
+        model, out = folder / f"{data}.txt", folder / f"{data}.out"
+        known = ["--schema", str(dictionary), "--epsilon", "8", "--trees", "20"]
+        assert main(["fit", str(folder / data), *known, "-o", str(model)]) == 0
+        for rows in ("dates.csv", "dates.parquet"):
+            assert main(["predict", str(model), str(folder / rows), "-o", str(out)]) == 0
+            predicted.append(pd.read_csv(out)["probability"])
+            assert np.mean((predicted[-1] > 0.5) == (day > 180)) > 0.9
+    for from_text, from_parquet in (predicted[:2], predicted[2:]):
+        np.testing.assert_array_equal(from_text, from_parquet)
+
+
+def test_nothing_is_spent_for_a_file_that_cannot_be_written(folder, capsys, monkeypatch):
+    def fit_nothing(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(fit_command, "_model", fit_nothing)
+    assert fit(folder, "--html", str(folder / "absent" / "page.html"))[0] == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_a_dictionary_that_was_filled_in_is_not_replaced(folder, capsys):
+    before = (folder / "dictionary.csv").read_text()
+    assert main(["schema", str(folder / "data.csv"), "-o", str(folder / "dictionary.csv")]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert (folder / "dictionary.csv").read_text() == before
+
+
+def test_the_defaults_are_those_of_the_estimators():
+    options = fit_command_options("--epsilon", "1")
+    default = DPBoostClassifier().get_params()
+    assert (options.delta, options.recipe) == (default["delta"], default["recipe"])
+
+
 def test_undeclared_columns_are_named(folder, capsys):
     schema = folder / "open.json"
     schema.write_text(json.dumps({"classes": ["no", "yes"], "bounds": {"age": [0, 120]}}))
@@ -184,6 +235,12 @@ def test_a_model_lacks_no_column(folder, capsys):
     few.write_text("age\n3\n")
     assert main(["predict", str(model), str(few)]) == 2
     assert "lacks columns of the model: sex, ward, smoker" in capsys.readouterr().err
+
+
+def fit_command_options(*more):
+    parser = argparse.ArgumentParser()
+    fit_command.add_arguments(parser)
+    return parser.parse_args(["data.csv", "-o", "model.txt", *more])
 
 
 def judge(folder, model, *more, data="data.csv"):

@@ -54,6 +54,7 @@ def test_sequential_adds_and_parallel_takes_the_largest(open_ledger):
                 spend(ledger, cost / 2)
     assert ledger.spent == Fraction(1, 10) + Fraction(1, 3)
     assert ledger.remaining == 1 - ledger.spent
+    assert ledger.part_spent == pytest.approx(13 / 30)
     assert ledger.epsilon_spent == pytest.approx(float(ledger.spent))
     assert [entry.scope for entry in ledger.entries[:2]] == [(), ("trees", "tree 0")]
 

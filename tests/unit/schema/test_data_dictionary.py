@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,19 @@ def test_every_part_of_a_schema_comes_from_its_line(tmp_path):
     assert schema.integer == ("age", "smoker")
     assert schema.classes == ("no", "yes")
     assert schema.max_rows == 1000
+
+
+def test_a_dictionary_is_shown_as_a_table():
+    dictionary = DataDictionary.from_csv_text(HOSPITAL)
+    assert repr(dictionary).splitlines()[:3] == [
+        "name     type      lower  upper  values  role    description",
+        "age      integer   0.0    120.0                  years",
+        "sex      category                F|M",
+    ]
+    (entry, *_) = dictionary.entries
+    page = DataDictionary((replace(entry, name="<b>"),))._repr_html_()
+    assert page.startswith("<table><tr><th>name</th>")
+    assert "<td>&lt;b&gt;</td><td>integer</td><td>0.0</td>" in page
 
 
 def test_roles_name_columns():
@@ -70,6 +84,25 @@ def test_dictionaries_of_other_systems_are_read():
     assert parts["categories"] == {"therapy": (1, 2, 3)}
 
 
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_dates_are_read_and_written_as_dates(tmp_path, ending):
+    text = "name,type,lower,upper\nadmitted,date,1970-01-02,1971-01-01T12:00\n"
+    dictionary = DataDictionary.from_csv_text(text)
+    assert dictionary.schema_parts()["bounds"] == {"admitted": (1, 365.5)}
+    dictionary.to_file(tmp_path / f"a.{ending}")
+    assert "1970-01-02" in (tmp_path / f"a.{ending}").read_text()
+    assert DataDictionary.from_file(tmp_path / f"a.{ending}") == dictionary
+
+
+def test_text_with_dates_for_limits_is_a_date():
+    redcap = (
+        '"Variable / Field Name","Field Type","Text Validation Min","Text Validation Max"\n'
+        "born,text,1920-01-01,2024-12-31\n"
+    )
+    (entry,) = DataDictionary.from_csv_text(redcap).entries
+    assert (entry.type, entry.lower) == ("date", -18263)
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_other_separators_are_found(separator):
     text = f"column{separator}min{separator}max\nage{separator}0{separator}9\n"
@@ -82,6 +115,8 @@ def test_other_separators_are_found(separator):
         ("name,type\na,whatever\n", "type of 'a'"),
         ("name,role\na,boss\n", "role of 'a'"),
         ("name,lower\na,low\n", "range of 'a'"),
+        ("name,type,lower\na,date,12\n", "must be dates such as"),
+        ("name,type,lower\na,number,2024-01-31\n", "must be numbers"),
         ("name\na\na\n", "two lines for 'a'"),
         ("name,role\na,target\nb,target\n", "more than one target"),
         ("title,type\na,number\n", "names no column"),
@@ -111,6 +146,13 @@ def test_bad_json_is_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(InvalidParameterError, match="data dictionary"):
         DataDictionary.from_file(path)
+
+
+def test_a_file_without_lines_is_refused(tmp_path):
+    for text in ("", "name,type\n"):
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(InvalidParameterError, match="has no line for a column"):
+            DataDictionary.from_file(tmp_path / "a.csv")
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -196,6 +196,11 @@ def test_public_sample_of_a_frame():
     assert schema.categories == {"job": ("nurse", "clerk"), "size": ("S", "M", "L")}
 
 
+def test_public_sample_of_dates():
+    days = pd.to_datetime(["1970-01-02", None, "1970-02-01"])
+    assert Schema.from_public_sample(pd.DataFrame({"in": days})).bounds == {"in": (1, 31)}
+
+
 def test_schema_is_no_key():
     with pytest.raises(TypeError):
         hash(full_schema())

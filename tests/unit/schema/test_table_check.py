@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from dpboost import Schema
+from dpboost import DPBoostClassifier, DPBoostRegressor, Schema
+from dpboost._utils.validation import InvalidParameterError
 
 TABLE = pd.DataFrame(
     {
@@ -57,6 +58,24 @@ def test_a_table_that_fits_has_no_findings():
     check = Schema(bounds={0: (0, 1)}).check(np.array([[0.5], [1.0]]))
     assert check.ok
     assert "Nothing is clipped" in repr(check)
+
+
+def test_types_say_what_is_learned_and_what_is_refused():
+    days = pd.to_datetime(["2024-01-31", "2025-01-01"])
+    table = pd.DataFrame({"ward": pd.Categorical(["a", "b"]), "in": days, "out": days})
+    schema = Schema(bounds={"out": ("2024-01-01", "2024-12-31")})
+    assert findings(schema, table) == [("ward", "learned"), ("in", "refused"), ("out", "clipped")]
+    # As a fit says it.
+    with pytest.raises(InvalidParameterError, match="'in' of X has the type"):
+        DPBoostRegressor(schema=schema).fit(table, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("labels", [["a", None], [1.0, np.nan]])
+def test_missing_labels_are_told_as_a_fit_refuses_them(labels):
+    schema = Schema(classes=["a", "b"] if "a" in labels else [0, 1])
+    assert findings(schema, np.empty((2, 0)), labels) == [("label", "refused")]
+    with pytest.raises(ValueError, match=r"[Yy]|label"):
+        DPBoostClassifier(schema=schema).fit([[0.0], [1.0]], labels)
 
 
 def test_sparse_tables_are_read():

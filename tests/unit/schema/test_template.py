@@ -14,9 +14,10 @@ TABLE = pd.DataFrame(
         "smoker": [True, False],
         "name": ["Ann", "Bob"],
         "ward": pd.Categorical(["surgery", "eyes"]),
+        "admitted": pd.to_datetime(["2024-01-31", "2024-02-01"]),
     }
 )
-EXPECTED = ["integer", "number", "boolean", "text", "category"]
+EXPECTED = ["integer", "number", "boolean", "text", "category", "date"]
 
 
 def test_names_and_types_are_written_and_nothing_else(tmp_path):
