@@ -3,6 +3,8 @@
 The rows are those of a CSV or Parquet file with the labels in it. Rows that trained the model may
 be among them: what is spent here then adds to what the model has spent. Rows that everybody may
 see need no epsilon: predict them and use any other tool.
+
+  dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
 """
 
 from __future__ import annotations

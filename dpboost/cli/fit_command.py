@@ -5,6 +5,8 @@ or dates such as 2024-01-31 (a cell that is neither counts as missing). What the
 is read off the cells, listed, and assumed to be public. With --holdout the model is also judged, on
 rows that secret coins set aside and that train nothing; the scores have the same epsilon, in
 parallel.
+
+  dpboost fit data.csv --target income --schema dictionary.csv --epsilon 1 -o model.txt
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost fit``."""
     parser.add_argument("data", help="CSV or Parquet file")
-    parser.add_argument("--target", metavar="COLUMN", help="to predict; else of role target")
+    parser.add_argument("--target", metavar="COLUMN", help="column to predict; a dictionary may say it")
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
     parser.add_argument("--epsilon", type=float, required=True, help="budget of the model")
     parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")

@@ -3,6 +3,8 @@
 With --like, rows that everybody may see and that look like the private ones, it fits models to
 them with the noise that the private fit will have. Without, it says how noise compares with the
 number of rows. Nothing is spent.
+
+  dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Columns that the model does not know, the target among them, are ignored. A regression gives
 "prediction", two classes "probability" (of the second class), more of them "probability_0" and so
 on, in the order of the classes.
+
+  dpboost predict model.txt new.csv -o predictions.csv
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Show the privacy report of a model: who is protected, from whom, and how much."""
+"""Show the privacy report of a model: who is protected, from whom, and how much.
+
+The report is a line of the model text, so nothing else is needed. The page is for people such as a
+data protection officer; the certificate says the same to programs, with the digest of the model.
+
+  dpboost report model.txt --html report.html
+  dpboost report model.txt --certificate certificate.json
+"""
 
 from __future__ import annotations
 

@@ -323,7 +323,10 @@ def test_help_shows_an_example(command, capsys):
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])
     assert left.value.code == 0
-    assert len(capsys.readouterr().out) > 200
+    shown = capsys.readouterr().out
+    assert len(shown) > 200
+    if command != ["audit"]:
+        assert f"\n  dpboost {' '.join(command)}" in shown
 
 
 def test_the_module_is_the_program():
