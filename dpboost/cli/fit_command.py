@@ -34,7 +34,9 @@ from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost fit``."""
     parser.add_argument("data", help="CSV or Parquet file")
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict; a dictionary may say it")
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="column to predict, if not in the schema"
+    )
     parser.add_argument("--schema", metavar="FILE", help="schema in JSON, or data dictionary")
     parser.add_argument("--epsilon", type=float, required=True, help="budget of the model")
     parser.add_argument("--delta", type=float, default=1e-6, help="default 1e-6; 0: pure epsilon")
