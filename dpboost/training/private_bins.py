@@ -6,7 +6,7 @@ Proof: docs/proofs/fine-histograms.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,8 +34,10 @@ FEATURES_AT_ONCE = 64
 # A difference or a count stands out from the noise beyond this many deviations, and a little
 # more where many are looked at.
 THRESHOLD = 1.5
-# Every cell gets at least this part of one cell's noise as a share of the rows.
+# A cell gets at least this part of one cell's noise as a share of the rows, on average.
 FLOOR = 0.2
+# Of what cells get in any case, the part that follows the logarithm of a number; the rest is even.
+NEAR_ZERO = 0.3
 # Halvings in the search for the mass of a bin.
 HALVINGS = 12
 
@@ -172,9 +174,11 @@ def release_bins(
         noisy = released[some] / units
         for counted, position in zip(noisy, positions[some], strict=True):
             counted[n_cells.get(position, N_CELLS) :] = 0.0  # cells beyond the bounds
-        tables = merge_cells(noisy, noise_stddev, n_rows, n_bins)
-        for position, table, counted in zip(positions[some], tables, noisy, strict=True):
-            bins = (public if position in integer else fine)[position]
+        within = [(public if at in integer else fine)[at] for at in positions[some]]
+        tables = merge_cells(noisy, noise_stddev, n_rows, n_bins, expected_masses(within))
+        for position, bins, table, counted in zip(
+            positions[some], within, tables, noisy, strict=True
+        ):
             features[position] = replace(bins, table=table[: bins.n_cells].tobytes())
             masses[position] = _masses(table, counted, bins.n_cells, noise_stddev, n_rows)
     return replace(binner, features=tuple(features)), masses
@@ -209,15 +213,51 @@ def released_columns(binner: Binner, integer: Set[int] = frozenset()) -> list[in
     return positions if len(positions) <= MOST_FEATURES else []
 
 
+def expected_masses(features: Sequence[AffineBins]) -> NDArray[np.float64]:
+    """Return which part of a feature's bins each cell gets where noise hides its rows.
+
+    Most are even; the others follow the logarithm of a number's size in cells: a range that was
+    declared with room to spare holds most of its rows near zero. Far from zero, as in years, the
+    logarithm is even as well.
+
+    Parameters
+    ----------
+    features : sequence of AffineBins
+        With ``N_CELLS`` cells or fewer, all between public or released bounds.
+
+    Returns
+    -------
+    ndarray of shape (n_features, N_CELLS)
+        Sums to 1 in each row; zeros beyond the cells that there are.
+
+    Privacy
+    -------
+    A function of bounds and types.
+    """
+    n_cells = np.array([bins.n_cells for bins in features])[:, np.newaxis]
+    first = np.array([bins.lower * bins.scale for bins in features])[:, np.newaxis]
+    cells = np.arange(N_CELLS)
+    inside = cells < n_cells
+    close: NDArray[np.float64] = inside / (1.0 + np.abs(first + cells + 0.5))
+    close /= close.sum(axis=1, keepdims=True)
+    even: NDArray[np.float64] = inside / n_cells
+    return NEAR_ZERO * close + (1 - NEAR_ZERO) * even
+
+
 def merge_cells(
-    noisy: NDArray[np.float64], noise_stddev: float, n_rows: float, n_bins: int
+    noisy: NDArray[np.float64],
+    noise_stddev: float,
+    n_rows: float,
+    n_bins: int,
+    expected: NDArray[np.float64],
 ) -> NDArray[np.uint8]:
     """Return the bin of every fine cell.
 
     Bins hold about equal parts of the square root of the denoised mass, plus a floor that keeps
     empty stretches apart: finer where rows are, not only where most of them are. A cell that
     holds more than its part is a bin of its own and the others share what is left, so that a
-    frequent value takes no bins from the rest.
+    frequent value takes no bins from the rest. The more noise there is, the more of the bins the
+    floor has; where all is noise, it has all.
 
     Parameters
     ----------
@@ -229,6 +269,8 @@ def merge_cells(
         Released number of rows.
     n_bins : int
         At most this many bins come out.
+    expected : ndarray of shape (n_features, n_cells)
+        Parts of the floor, from `expected_masses`; zeros for cells that are not there.
 
     Returns
     -------
@@ -236,9 +278,11 @@ def merge_cells(
         Starts at 0 and goes up by 0 or 1.
     """
     mass = np.sqrt(denoise(noisy, noise_stddev))
-    mass[mass.sum(axis=1) <= 0] = 1.0
+    nothing = mass.sum(axis=1) <= 0
+    mass[nothing] = expected[nothing]
     mass /= mass.sum(axis=1, keepdims=True)
-    mass += FLOOR * noise_stddev / n_rows
+    n_cells = (expected > 0).sum(axis=1, keepdims=True)
+    mass += FLOOR * noise_stddev / n_rows * n_cells * expected
     bins = np.empty(mass.shape, dtype=np.uint8)
     bin_merging.merge(mass, mass.sum(axis=1), n_bins, HALVINGS, bins)
     return bins

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpboost.data.binner import Binner
+from dpboost.data.feature_bins import fine_cells, uniform_bins
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
@@ -17,7 +18,14 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
 from dpboost.training import private_bins
-from dpboost.training.private_bins import N_CELLS, ROW_UNITS, denoise, merge_cells, release_bins
+from dpboost.training.private_bins import (
+    N_CELLS,
+    ROW_UNITS,
+    denoise,
+    expected_masses,
+    merge_cells,
+    release_bins,
+)
 
 
 def ledger(epsilon=math.inf, delta=0, neighbours=Neighbours.ADD_REMOVE):
@@ -130,15 +138,18 @@ def test_nothing_numeric_is_nothing_released():
     assert records.spent == 0
 
 
-def merged(noisy, *numbers):
+EVEN = np.full((1, N_CELLS), 1 / N_CELLS)
+
+
+def merged(noisy, *numbers, expected=EVEN):
     """Bins of one feature's cells."""
-    (bins,) = merge_cells(noisy[np.newaxis], *numbers)
+    (bins,) = merge_cells(noisy[np.newaxis], *numbers, expected)
     return bins
 
 
 def test_many_features_are_merged_as_one_by_one():
     noisy = np.random.default_rng(6).normal(3, 20, (5, N_CELLS)).cumsum(axis=1)
-    together = merge_cells(noisy, 20.0, 5000.0, 100)
+    together = merge_cells(noisy, 20.0, 5000.0, 100, np.repeat(EVEN, 5, axis=0))
     assert np.array_equal(together, [merged(one, 20.0, 5000.0, 100) for one in noisy])
     assert len({bins.tobytes() for bins in together}) == 5
 
@@ -183,6 +194,36 @@ def test_noise_spreads_bins_over_empty_stretches():
     bins = [merged(counts, noise_stddev, counts.sum(), 32) for noise_stddev in (1e-6, 40.0, 400.0)]
     in_the_empty_part = [int(found[-1]) - int(found[64]) for found in bins]
     assert in_the_empty_part == sorted(set(in_the_empty_part))
+
+
+def cells(lower, upper):
+    """Fine cells between two bounds."""
+    return fine_cells(uniform_bins(lower, upper, 2), whole=False)
+
+
+def test_where_noise_hides_the_rows_some_bins_follow_the_logarithm():
+    noisy = np.random.default_rng(7).normal(0, 1e4, N_CELLS)
+    (expected,) = expected_masses([cells(0, 100)])
+    bins = merged(noisy, 1e4, 4000.0, 64, expected=expected[np.newaxis])
+    # Percentages of words, say: most of them are below one.
+    assert bins[10] >= 4
+    assert 0.2 < bins[N_CELLS // 10] / 64 < 0.5
+    assert bins[-1] == 63
+
+
+@pytest.mark.parametrize("bounds", [(0, 100), (-50, 50), (-100, 0), (1e-3, 1e6)])
+def test_what_is_expected_of_cells_is_most_at_zero_and_one_in_all(bounds):
+    (expected,) = expected_masses([cells(*bounds)])
+    assert expected.sum() == pytest.approx(1)
+    assert expected.min() > 0.4 / N_CELLS
+    size = np.abs(np.linspace(*bounds, N_CELLS + 1)[:-1] + (bounds[1] - bounds[0]) / N_CELLS / 2)
+    assert np.all(np.diff(expected[np.argsort(size, kind="stable")]) <= 1e-12)
+
+
+@pytest.mark.parametrize("bounds", [(1e6, 1e6 + 1), (-1e300, -1e300 + 1e286), (2000, 2024)])
+def test_far_from_zero_cells_are_alike(bounds):
+    (expected,) = expected_masses([cells(*bounds)])
+    np.testing.assert_allclose(expected, 1 / N_CELLS, rtol=0.02)
 
 
 def test_without_noise_nothing_is_smoothed():
@@ -249,6 +290,12 @@ def test_there_are_never_more_bins_than_values_and_values_beyond_are_in_the_last
         assert after.bin_values(0, np.array([23.0, 24.0, 500.0, 1e9])).tolist() == [last] * 4
     _, after, _ = whole((0, 23), np.append(values, [900] * 9000), n_bins=64)
     assert after.n_bins[0] <= 24, "rows outside the bounds add no bins"
+
+
+def test_noise_leaves_whole_numbers_all_their_bins():
+    values = np.random.default_rng(0).integers(1, 79, 1000)
+    _, after, _ = whole((1, 78), values, n_bins=64, epsilon=0.01)
+    assert after.n_bins[0] >= 56, "no bins are kept for cells beyond the bounds"
 
 
 def test_two_values_need_no_release():
