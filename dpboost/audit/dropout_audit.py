@@ -58,8 +58,10 @@ class _Seen:
         Masked words of each party, late ones among them.
     present : tuple of int
     unlocked : dict of int to Unlocked
+    masks : dict of int to ReleaseMasks
+        Of each party; what those who collude may tell of theirs.
     again : list of int
-        Parties that have unlocked shares for a second set.
+        Parties that have signed a second set, or unlocked shares for it.
     shares : dict of int to dict of int to int
         Of each party the shares that those have who collude, of the key that is not opened.
     nonce : bytes
@@ -70,6 +72,7 @@ class _Seen:
     answers: dict[int, tuple[Words, ...]] = field(default_factory=dict)
     present: tuple[int, ...] = ()
     unlocked: dict[int, Unlocked] = field(default_factory=dict)
+    masks: dict[int, Any] = field(default_factory=dict)
     again: list[int] = field(default_factory=list)
     shares: dict[int, dict[int, int]] = field(default_factory=dict)
     nonce: bytes = b""
@@ -95,35 +98,47 @@ class _Curious(LocalChannel):
             for index, answer in read.items():
                 parts = (part.words for part in answer.parts if isinstance(part, m.Masked))
                 seen.answers[index] = tuple(parts)
-            if len(self.seen) == MISSED + 1:
+                seen.masks[index] = self._held[index]._masks
+            if content.turn.number == MISSED:
                 replies.pop(LATE)
         for index, one in read.items():
             if isinstance(one, Deposit):
                 self.seen.setdefault(one.turn, _Seen()).deposits[index] = one
+            if isinstance(one, Unlocked):
+                turn = one.following.turn
+                self.seen.setdefault(turn, _Seen()).deposits[index] = one.following
+        if isinstance(content, Present):
+            self._speak_again(content)
         if isinstance(content, Unmask):
+            self._speak_again(content.present, content)
             self._look(content, read)
         return replies
+
+    def _speak_again(self, present: Present, unmask: Unmask | None = None) -> None:
+        """Ask for the signature, and the keys, of another set of parties."""
+        everybody = tuple(range(N_PARTIES))
+        named = everybody if present.parties != everybody else everybody[:-1]
+        other = Present(turn=present.turn, parties=named)
+        asked: list[Any] = [other]
+        if unmask is not None:
+            signers, signatures = unmask.signers, unmask.signatures
+            asked.append(Unmask(present=other, signers=signers, signatures=signatures))
+        for index in present.parties:
+            for message in map(wire.encode, asked):
+                reply = wire.decode(self._held[index].receive(message), object)
+                if isinstance(reply, (Endorsed, Unlocked)):
+                    self.seen[present.turn].again.append(index)
 
     def _look(self, unmask: Unmask, read: dict[int, Any]) -> None:
         turn, present = unmask.present.turn, unmask.present.parties
         seen = self.seen[turn]
         seen.present, seen.unlocked = present, read
-        everybody = tuple(range(N_PARTIES))
-        other = Present(turn=turn, parties=everybody if present != everybody else everybody[:-1])
-        again = Unmask(present=other, signers=unmask.signers, signatures=unmask.signatures)
-        for index in present:
-            for more in (other, again):
-                reply = wire.decode(self._held[index].receive(wire.encode(more)), object)
-                if isinstance(reply, (Endorsed, Unlocked)):
-                    seen.again.append(index)
-        masks: Any = self._held[COLLUDING[0]]._masks
-        seen.nonce = masks._nonce
+        seen.nonce = seen.masks[COLLUDING[0]]._nonce
         for index in present:
             locked = elements(seen.deposits[index].pairs)
             seen.shares[index] = {}
             for holder in COLLUDING:
-                own: Any = self._held[holder]._masks
-                pad = own._pad(index, holder, PAIRS)
+                pad = seen.masks[holder]._pad(index, holder, PAIRS)
                 seen.shares[index][holder] = (locked[holder] - pad) % PRIME
 
 
@@ -166,7 +181,8 @@ def _trained(signed: bool) -> tuple[Agreement, list[_Seen]]:
         parties.append(Party(index, X, y, agreement=terms, identity=identity))
     channel = _Curious(parties)
     boost(Coordinator(terms, channel, resends=0))
-    return terms, list(channel.seen.values())
+    asked = [turn for turn in channel.seen if channel.seen[turn].present]
+    return terms, [channel.seen[turn] for turn in asked]
 
 
 def _attempts(fit: tuple[Agreement, list[_Seen]]) -> Iterator[str]:

@@ -532,7 +532,10 @@ class Party:
         masks = self._settle(present)
         if self._agreement.identities:
             self._check_signers(unmask, masks.statement(present))
-        return Unlocked(party=self._index, pads=masks.unlock())
+        pads = masks.unlock()
+        # From here on nothing more of this release can be unlocked.
+        following = m.Step(session=present.turn.session, number=present.turn.number + 1)
+        return Unlocked(party=self._index, pads=pads, following=self._deposit(following))
 
     def _check_signers(self, unmask: Unmask, statement: bytes) -> None:
         """Refuse unless as many parties as the threshold have signed who is there."""

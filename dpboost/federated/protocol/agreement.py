@@ -71,7 +71,7 @@ class Agreement:
     dropouts : int
         Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
         the rest is still all of it. With 0 a missing party aborts the release. More cost each
-        release two more exchanges, or three where the agreement lists identities
+        release another exchange, or two where the agreement lists identities
         (`federated.secagg.release_masks`). A lost party is asked again at the next release.
     threshold : int, optional
         With ``dropouts``: as many parties as take the masks off a sum, of those that have

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -41,6 +41,9 @@ from dpboost.privacy.remote import RemoteSensitive
 from dpboost.rows.class_queries import branch_of
 
 T = TypeVar("T")
+
+# Codes of refusals, and of replies that are none: who is only tried may answer as it likes.
+ANYTHING = ("", *m.CODES)
 
 
 class Coordinator:
@@ -111,6 +114,7 @@ class Coordinator:
         self._fewest = agreement.n_parties
         self._chain = b""
         self._absent = Absences(agreement.n_parties)
+        self._deposits: dict[int, Deposit] = {}
         self._sums, self._own = _Sums(self), _Each(self)
         self._open()
 
@@ -135,9 +139,11 @@ class Coordinator:
         return self._present
 
     @property
-    def fewest(self) -> int:
-        """Parties in the release that had fewest of them."""
-        return self._fewest
+    def losses(self) -> dict[str, Any]:
+        """What was lost, as a fact for the report; nothing where nobody may be lost."""
+        if not self._agreement.dropouts:
+            return {}
+        return {"fewest parties in a release": f"{self._fewest} of {self.n_parties}"}
 
     # -- a source -------------------------------------------------------------------------------
 
@@ -257,18 +263,18 @@ class Coordinator:
         for index, answer in answers.items():
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {index} is not to this question.")
-        chain = hashlib.sha256(self._chain + wire.encode(orders)).digest()
-        opened = None
-        if deposits and not all(one.each for one in asked):
-            nonce = chain + hashlib.sha256(message).digest()
-            opened = self._open_masks(turn, deposits, tuple(answers), nonce)
+        # This position is taken, also where the masks are not taken off in the end.
+        self._chain = hashlib.sha256(self._chain + wire.encode(orders)).digest()
         if tolerant:
             self._absent.told(self._number, self._attempt, orders, answers)
-        if asked:
-            self._fewest = min(self._fewest, len(answers))
-        self._chain = chain
         self._number, self._attempt = self._number + 1, 0
         self._orders.clear()
+        opened = None
+        if deposits and not all(one.each for one in asked):
+            nonce = self._chain + hashlib.sha256(message).digest()
+            opened = self._open_masks(turn, deposits, tuple(answers), nonce)
+        if asked:
+            self._fewest = min(self._fewest, len(answers))
         parts = list(zip(*(answer.parts for answer in answers.values()), strict=True))
         return Answered(parts=parts, opened=opened)
 
@@ -276,9 +282,13 @@ class Coordinator:
         """Return the deposits of the parties that are there, those that are back among them."""
         message = wire.encode(Prepare(turn=turn))
         back = self._return(message)
+        # Most have made their deposit when they unlocked the last release.
+        made = {i: self._deposits[i] for i in self._present if i in self._deposits}
+        made = {index: deposit for index, deposit in made.items() if deposit.turn == turn}
+        others = [index for index in self._present if index not in made]
         # Nothing is asked yet: who refuses, because its records are gone, is lost as well.
-        found = self._replies(message, Deposit, self._present, self._resends, strict=False)
-        deposits = dict(sorted((found | back).items()))
+        found = self._replies(message, Deposit, others, self._resends, excused=ANYTHING)
+        deposits = dict(sorted((made | found | back).items()))
         for index, deposit in deposits.items():
             if deposit.turn != turn or not check_deposit(deposit, self.n_parties):
                 raise RefusedError(f"Party {index} has not deposited the keys of its masks.")
@@ -297,10 +307,10 @@ class Coordinator:
         absent = self._absent
         strangers = [index for index in self._late if index not in absent.introduced]
         absent.introduced |= set(
-            self._replies(absent.introduction, m.Done, strangers, strict=False)
+            self._replies(absent.introduction, m.Done, strangers, excused=ANYTHING)
         )
         to = [index for index in self._late if index in absent.introduced]
-        back = self._replies(message, Deposit, to, strict=False)
+        back = self._replies(message, Deposit, to, excused=ANYTHING)
         return {index: deposit for index, deposit in back.items() if self._catches_up(index)}
 
     def _catches_up(self, index: int) -> bool:
@@ -308,7 +318,7 @@ class Coordinator:
         for number, attempt, orders in self._absent.missed(index):
             turn = m.Step(session=self._session, number=number, attempt=attempt)
             ask = wire.encode(m.Ask(turn=turn, orders=orders, asked=()))
-            if not self._replies(ask, m.Answers, [index], strict=False):
+            if not self._replies(ask, m.Answers, [index], excused=ANYTHING):
                 return False
             self._absent.next[index] = number + 1
         return True
@@ -331,6 +341,7 @@ class Coordinator:
         for index, one in unlocked.items():
             if not check_unlocked(one, len(deposits)):
                 raise RefusedError(f"Party {index} has not unlocked the keys of masks.")
+        self._deposits = {index: one.following for index, one in unlocked.items()}
         try:
             return open_masks(deposits, unlocked, there, threshold=threshold, nonce=nonce)
         except SealError as error:
@@ -357,7 +368,10 @@ class Coordinator:
             of them without it.
         """
         to = self._present if to is None else to
-        replies = self._replies(message, expected, to, self._resends)
+        # A party whose records are gone knows nothing of the session, and is lost.
+        tolerant = least is not None and self._agreement.dropouts > 0
+        excused = (m.OTHER_SESSION,) if tolerant else ()
+        replies = self._replies(message, expected, to, self._resends, excused=excused)
         lost = [index for index in to if index not in replies]
         self._present = tuple(index for index in self._present if index not in lost)
         if len(replies) < (self.n_parties if least is None else least):
@@ -371,9 +385,9 @@ class Coordinator:
         to: Sequence[int],
         resends: int = 0,
         *,
-        strict: bool = True,
+        excused: Container[str] = (),
     ) -> dict[int, T]:
-        """Send a message until every party has replied; who refuses raises, or counts as silent."""
+        """Send a message until every party has replied; who refuses by these codes is silent."""
         replies: dict[int, T] = {}
         waiting = list(to)
         for _ in range(1 + resends):
@@ -383,8 +397,8 @@ class Coordinator:
                 waiting.remove(index)
                 try:
                     replies[index] = _read(reply, index, expected, self._most_bytes)
-                except RefusedError:
-                    if strict:
+                except RefusedError as error:
+                    if error.code not in excused:
                         raise
         return dict(sorted(replies.items()))
 
@@ -433,7 +447,9 @@ def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
     except wire.MalformedMessageError as error:
         raise RefusedError(f"The reply of party {index} is malformed.") from error
     if isinstance(content, m.Refused):
-        raise RefusedError(f"Party {index} refused a message: {content.code}.")
+        refused = RefusedError(f"Party {index} refused a message: {content.code}.")
+        refused.code = content.code
+        raise refused
     if not isinstance(content, expected) or content.party != index:  # type: ignore[attr-defined]
         raise RefusedError(f"The reply of party {index} is not one to this message.")
     return content

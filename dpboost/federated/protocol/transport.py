@@ -11,7 +11,15 @@ class PartyLostError(RuntimeError):
 
 
 class RefusedError(RuntimeError):
-    """A party refused a message, or answered with something that is no valid answer."""
+    """A party refused a message, or answered with something that is no valid answer.
+
+    Attributes
+    ----------
+    code : str
+        Why it refused; ``""`` for an answer that is none.
+    """
+
+    code = ""
 
 
 class Channel(Protocol):

@@ -24,7 +24,7 @@ def _check_elements(content: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepare:
-    """Asks for the shares of the keys of masks, before a message is sent."""
+    """Asks for a deposit before a message, of parties that have not made it with an earlier one."""
 
     turn: Step
 
@@ -139,13 +139,16 @@ class Unlocked:
         32 bytes for every party that was asked: for one that has answered, of the share of the
         key of its own mask; for one that is missing, of the share of the key to the masks that it
         has in common with the others.
+    following : Deposit
+        For the next message, so that nobody has to ask for it.
     """
 
     party: int
     pads: bytes
+    following: Deposit
 
     def __post_init__(self) -> None:
-        if type(self.party) is not int:
+        if type(self.party) is not int or not isinstance(self.following, Deposit):
             raise ValueError("unlocked")
         _check_elements(self.pads)
 

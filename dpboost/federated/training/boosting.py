@@ -72,7 +72,7 @@ def boost(coordinator: Coordinator, *, show_progress: bool = False) -> FittedMod
         PartyRowStore(coordinator), agreement, coordinator.ledger, show_progress=show_progress
     )
     coordinator.finish()
-    more: dict[str, Any] = facts(agreement, coordinator.ledger)
+    more: dict[str, Any] = facts(agreement, coordinator.ledger) | coordinator.losses
     if fitted.recipe.needs_exact_sums:
         more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
     return with_facts(fitted, more)

@@ -226,4 +226,4 @@ def fit_federated_tree(coordinator: Coordinator, *, owner: str) -> FittedModel:
     agreement, ledger = coordinator.agreement, coordinator.ledger
     request = check_agreement(agreement, owner)
     fitted = fit(PartyTree(coordinator), agreed_inputs(agreement), request, ledger)
-    return with_facts(fitted, threat_model.facts(agreement, ledger))
+    return with_facts(fitted, threat_model.facts(agreement, ledger) | coordinator.losses)

@@ -133,8 +133,8 @@ def test_values_that_are_never_written_are_malformed(content):
         (m.Refused, {"party": 0, "code": wire._plain(np.arange(2))}),
         (m.Answers, {"party": 0, "turn": None, "parts": []}),
         (Endorsed, {"party": 0, "signature": 7}),
-        (Unlocked, {"party": 0, "pads": {"bytes": "AAAA"}}),
-        (Unlocked, {"party": "0", "pads": {"bytes": "A" * 43 + "="}}),
+        (Unlocked, {"party": 0, "pads": {"bytes": "AAAA"}, "following": None}),
+        (Unlocked, {"party": "0", "pads": {"bytes": "A" * 43 + "="}, "following": None}),
         (Unmask, {"present": None, "signers": [], "signatures": {"dict": []}}),
     ],
 )

@@ -4,8 +4,6 @@ import base64
 import hashlib
 import json
 import math
-import os
-import secrets
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,13 +24,13 @@ from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.journal import JournalChannel
 from dpboost.federated.secagg.dropout_messages import (
     Deposit,
-    Endorsed,
     Prepare,
     Present,
     Unlocked,
     Unmask,
 )
 from dpboost.federated.training.boosting import boost
+from dpboost.federated.training.single_tree import fit_federated_tree
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.mechanisms import DiscreteLaplace, PermuteAndFlip
 from tests.unit.federated.asked import ClassCounts, Keep, OwnScores
@@ -102,7 +100,7 @@ def test_nobody_is_missing(signed):
     for found in (*release(coordinator), *release(coordinator)):
         assert np.array_equal(found, total(given))
     assert coordinator.present == tuple(range(5))
-    assert coordinator.fewest == 5
+    assert coordinator.losses == {"fewest parties in a release": "5 of 5"}
     assert {party.ledger.spent for party in parties} == {400}
 
 
@@ -110,11 +108,14 @@ def test_nobody_is_missing(signed):
 @pytest.mark.parametrize("party", [0, 4])
 @pytest.mark.parametrize(("phase", "signed"), CASES)
 def test_a_party_may_be_lost_in_every_phase(phase, signed, what, party):
+    # Deposits are asked for once: later ones come with what is unlocked.
+    number = 0 if phase is Prepare else 1
     coordinator, parties, given = opened(
-        {(phase, 1, party)}, signed=signed, what=what, for_good=True
+        {(phase, number, party)}, signed=signed, what=what, for_good=True
     )
     coordinator.apply(Keep(word="red"))
-    assert np.array_equal(release(coordinator)[1], total(given))
+    first = total(given, (party,) if phase is Prepare else ())
+    assert np.array_equal(release(coordinator)[1], first)
     coordinator.apply(Keep(word="blue"))
     # Who has answered is in the sum, also when it is lost before masks are taken off.
     without = (party,) if phase in (Prepare, m.Ask) else ()
@@ -123,21 +124,22 @@ def test_a_party_may_be_lost_in_every_phase(phase, signed, what, party):
     for found in release(coordinator):
         assert np.array_equal(found, total(given, (party,)))
     assert party not in coordinator.present
-    assert coordinator.fewest == 4
+    assert coordinator.losses == {"fewest parties in a release": "4 of 5"}
     assert coordinator.ledger.spent == 600
     others = {one.ledger.spent for one in parties if one.index != party}
     assert others == {600}
     # A message that reached it was charged there, whether or not its answer came back.
     reached = phase in (Present, Unmask) or (phase is m.Ask and what == "reply")
-    assert parties[party].ledger.spent == (400 if reached else 200)
+    assert parties[party].ledger.spent == (0 if phase is Prepare else 400 if reached else 200)
 
 
 @pytest.mark.parametrize(("phase", "signed"), CASES)
 def test_a_party_that_is_back_takes_part_in_the_next_release(phase, signed):
-    coordinator, parties, given = opened({(phase, 1, 2)}, signed=signed)
+    lost = 0 if phase is Prepare else 1
+    coordinator, parties, given = opened({(phase, lost, 2)}, signed=signed)
     for number in range(4):
         coordinator.apply(Keep(word=f"order {number}"))
-        without = (2,) if number == 1 and phase in (Prepare, m.Ask) else ()
+        without = (2,) if number == lost and phase in (Prepare, m.Ask) else ()
         for found in release(coordinator):
             assert np.array_equal(found, total(given, without))
     assert coordinator.present == tuple(range(5))
@@ -146,8 +148,8 @@ def test_a_party_that_is_back_takes_part_in_the_next_release(phase, signed):
 
 
 def test_a_party_that_was_away_for_long_is_told_all_that_it_has_missed():
-    # From the second release on those that are lost are asked first, by a message of their own.
-    missing = {(Prepare, number, 2) for number in (1, 2, 4)}
+    # Others have made their deposits: only who is lost is asked for one.
+    missing = {(m.Ask, 1, 2), (Prepare, 1, 2), (Prepare, 2, 2)}
     coordinator, parties, given = opened(missing, what="message")
     for number in range(7):
         coordinator.apply(Keep(word=f"order {number}"))
@@ -165,7 +167,7 @@ def _asks(coordinator):
 
 
 def test_a_party_that_is_lost_again_while_it_catches_up_comes_back_later():
-    # It is lost when asked, and once more when it is told what it has missed.
+    # It is lost when it is asked, and once more when it is told what it has missed.
     coordinator, parties, given = opened({(m.Ask, 1, 2), (m.Ask, 2, 2)})
     found = []
     for number in range(4):
@@ -185,10 +187,9 @@ def test_a_party_that_missed_the_introduction_comes_later():
 
 def test_several_are_lost_in_different_phases():
     sizes = (4, 5, 6, 7, 3, 2, 8, 1, 9, 4)
-    lost = {(Prepare, 1, 0), (m.Ask, 1, 9), (Present, 1, 3), (Unmask, 1, 5)}
+    lost = {(Prepare, 0, 0), (m.Ask, 0, 9), (Present, 0, 3), (Unmask, 0, 5)}
     coordinator, _, given = opened(lost, signed=True, sizes=sizes, dropouts=2)
     assert coordinator.agreement.threshold == 6
-    release(coordinator)
     for found in release(coordinator):
         assert np.array_equal(found, total(given, (0, 9)))
     assert np.array_equal(release(coordinator)[0], total(given))
@@ -208,13 +209,16 @@ def test_more_than_agreed_end_the_attempt_and_the_next_is_charged_again(phase):
     assert {party.ledger.spent for party in parties} == {one + 200 for one in spent}
 
 
-def test_a_party_whose_records_are_gone_is_lost():
+@pytest.mark.parametrize("before", [0, 2])
+def test_a_party_whose_records_are_gone_is_lost(before):
     coordinator, parties, given = opened()
-    release(coordinator)
+    for _ in range(before):
+        release(coordinator)
     new = parties_of(coordinator.agreement, given)
     coordinator._channel._parties = (*parties[:4], new[4])
-    assert np.array_equal(release(coordinator)[0], total(given, (4,)))
-    assert coordinator.present == (0, 1, 2, 3)
+    for _ in range(2):
+        assert np.array_equal(release(coordinator)[0], total(given, (4,)))
+        assert coordinator.present == (0, 1, 2, 3)
     assert new[4].ledger.spent == 0
 
 
@@ -259,7 +263,7 @@ def boosted(lost, n_trees=3, **options):
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 def test_boosting_goes_on_without_a_party_and_with_it_again():
-    agreed, channel = boosted({(Prepare, 2, 1), (m.Ask, 4, 3), (Unmask, 6, 0)})
+    agreed, channel = boosted({(Prepare, 0, 1), (m.Ask, 4, 3), (Unmask, 6, 0)})
     coordinator = Coordinator(agreed, channel, resends=0)
     fitted = boost(coordinator)
     assert len(fitted.ensemble.trees) == 3
@@ -268,7 +272,24 @@ def test_boosting_goes_on_without_a_party_and_with_it_again():
     assert facts["noise"] == "in shares, 3 of which carry all of it"
     assert "up to 1" in facts["lost parties"]
     assert facts["surplus noise"].startswith("variance 1.667 times")
+    assert facts["fewest parties in a release"] == "4 of 5"
     assert facts["against 1 other party"].startswith("epsilon = 8,")
+
+
+def test_a_single_tree_goes_on_without_a_party():
+    given = tables((60, 50, 40, 30, 20), n_classes=2)
+    agreed = agreement(
+        5,
+        dropouts=1,
+        recipe="local_rnm",
+        schema={"bounds": {"age": (-3, 3), "dose": (-3, 3)}, "classes": [0, 1]},
+        hyper={"max_depth": 2, "max_bin": 8},
+    )
+    channel = Losing(parties_of(agreed, given), {(m.Ask, 1, 3), (Unmask, 1, 0)})
+    coordinator = Coordinator(agreed, channel, resends=0)
+    fitted = fit_federated_tree(coordinator, owner="a test")
+    assert fitted.report.facts["fewest parties in a release"] == "4 of 5"
+    assert {party.ledger.spent for party in channel._parties} == {coordinator.ledger.spent}
 
 
 class Replies:
@@ -289,7 +310,7 @@ class Replies:
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.95])
 def test_a_coordinator_goes_on_by_its_journal_where_parties_are_lost(tmp_path, part):
-    agreed, channel = boosted({(Prepare, 2, 1), (m.Ask, 4, 3)})
+    agreed, channel = boosted({(Prepare, 0, 1), (m.Ask, 4, 3)})
     path = tmp_path / "journal"
     whole = boost(Coordinator(agreed, JournalChannel(channel, agreed, path), resends=0))
     lines = path.read_bytes().splitlines(keepends=True)
@@ -314,15 +335,22 @@ def test_a_party_that_starts_again_keeps_to_what_it_has_unlocked(tmp_path):
     coordinator = Coordinator(agreed, processes)
     release(coordinator)
     turn = m.Step(session=coordinator._session, number=0)
-    # Each message finds a new process that has read its records.
-    for there, expected in (((0, 1, 2, 3, 4), Unlocked), ((0, 1, 2, 3), m.Refused)):
+
+    def unmask(there):
+        # Each message finds a new process that has read its records.
         present = Present(turn=turn, parties=there)
-        message = wire.encode(Unmask(present=present, signers=(), signatures=()))
-        reply = wire.decode(processes.exchange(message, [0])[0], object)
-        assert isinstance(reply, expected)
-    deposits = [processes.exchange(wire.encode(Prepare(turn=turn)), [0])[0] for _ in range(2)]
-    assert isinstance(wire.decode(deposits[0], object), Deposit)
-    assert deposits[0] == deposits[1]
+        return processes.exchange(
+            wire.encode(Unmask(present=present, signers=(), signatures=())), [0]
+        )[0]
+
+    first = unmask((0, 1, 2, 3, 4))
+    found = wire.decode(first, Unlocked)
+    assert isinstance(wire.decode(unmask((0, 1, 2, 3)), object), m.Refused)
+    assert unmask((0, 1, 2, 3, 4)) == first
+    prepare = wire.encode(Prepare(turn=m.Step(session=turn.session, number=1)))
+    for _ in range(2):
+        assert wire.decode(processes.exchange(prepare, [0])[0], Deposit) == found.following
+    assert isinstance(wire.decode(unmask((0, 1, 2, 3, 4)), object), m.Refused)
 
 
 def test_keys_that_do_not_open_end_the_release():
@@ -361,25 +389,3 @@ def test_simulations_tolerate_what_was_agreed():
     coordinator, _ = simulate(agreement(4, dropouts=2, colluding=1), tables(SIZES[:4]))
     assert coordinator.agreement.threshold == 2
     assert coordinator.present == (0, 1, 2, 3)
-
-
-def test_endorsements_are_for_one_session(monkeypatch):
-    # A coordinator names two sessions alike, with parties whose records are new.
-    monkeypatch.setattr(secrets, "token_bytes", lambda n: bytes(16) if n == 16 else os.urandom(n))
-    identities = [Identity() for _ in SIZES]
-    agreed = agreement(5, dropouts=1, identities=[one.public for one in identities])
-    present = Present(turn=m.Step(session=bytes(16), number=0), parties=(0, 1, 2, 3, 4))
-    signed = []
-    for _ in range(2):
-        parties = [
-            Party(index, X, y, agreement=agreed, identity=identities[index])
-            for index, (X, y) in enumerate(tables(SIZES))
-        ]
-        coordinator = Coordinator(agreed, LocalChannel(parties))
-        release(coordinator, mechanism=DiscreteLaplace(epsilon=Fraction(1)))
-        replies = [party.receive(wire.encode(present)) for party in parties[:4]]
-        signed.append([wire.decode(reply, Endorsed).signature for reply in replies])
-    unmask = Unmask(
-        present=present, signers=(0, 1, 2, 3), signatures=(signed[0][0], *signed[1][1:])
-    )
-    assert wire.decode(parties[1].receive(wire.encode(unmask)), m.Refused).code == m.KEYS

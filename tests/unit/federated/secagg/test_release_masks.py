@@ -1,5 +1,7 @@
 """What a party unlocks, and what it never does, whatever a coordinator asks."""
 
+import os
+import secrets
 from fractions import Fraction
 from itertools import combinations
 
@@ -34,6 +36,7 @@ from tests.unit.federated.channels import Recorder, agreement, parties_of, table
 TURN = m.Step(session=bytes(16), number=0)
 SIZES = (4, 5, 6, 7, 3)
 ALL = (0, 1, 2, 3, 4)
+NOTHING = Deposit(party=0, turn=TURN, own=b"", pairs=b"", sealed=b"")
 ONE = DiscreteLaplace(epsilon=Fraction(1))
 
 
@@ -58,7 +61,10 @@ def unlocked_by(masks, present, holders, turn=TURN):
     told = Present(turn=turn, parties=present)
     for holder in holders:
         masks[holder].settle(told, 1)
-    return {holder: Unlocked(party=holder, pads=masks[holder].unlock()) for holder in holders}
+    return {
+        holder: Unlocked(party=holder, pads=masks[holder].unlock(), following=masks[holder].deposit)
+        for holder in holders
+    }
 
 
 @pytest.mark.parametrize(("n_parties", "threshold"), [(3, 1), (4, 3), (5, 3), (6, 6)])
@@ -196,9 +202,11 @@ def test_without_masks_to_open_nothing_is_left():
 # -- what a party answers --------------------------------------------------------------------------
 
 
-def session(signed=False, **terms):
+def session(signed=False, identities=None, **terms):
     """Return parties of an open session, and the turn of its first message."""
-    identities = [Identity() if signed else None for _ in SIZES]
+    if identities is None:
+        identities = [Identity() if signed else None for _ in SIZES]
+    signed = None not in identities
     keys = [identity.public for identity in identities] if signed else ()
     agreed = agreement(5, identities=keys, **({"dropouts": 1} | terms))
     parties = [
@@ -218,9 +226,9 @@ def question(turn, roster=ALL):
     return m.Ask(turn=turn, orders=(), asked=(asked,), roster=roster)
 
 
-def asked(signed=False, **terms):
+def asked(signed=False, **options):
     """Return parties that have answered a message, its turn, and their answers."""
-    parties, turn = session(signed, **terms)
+    parties, turn = session(signed, **options)
     for party in parties:
         assert isinstance(told(party, Prepare(turn=turn)), Deposit)
     return parties, turn, [told(party, question(turn)) for party in parties]
@@ -259,6 +267,16 @@ def test_no_keys_for_parties_that_were_not_asked():
         assert isinstance(told(party, question(turn, (0, 1, 2, 3))), m.Answers)
     assert code(unmask(parties[0], turn, ALL)) == m.CHANGED
     assert isinstance(unmask(parties[0], turn, (0, 1, 2, 3)), Unlocked)
+
+
+def test_what_is_unlocked_brings_the_deposit_for_the_next_message():
+    parties, turn, _ = asked()
+    found = unmask(parties[0], turn, ALL)
+    later = m.Step(session=turn.session, number=1)
+    assert found.following.turn == later
+    assert told(parties[0], Prepare(turn=later)) == found.following
+    assert code(unmask(parties[0], turn, ALL)) == m.CHANGED
+    assert isinstance(told(parties[0], question(later)), m.Answers)
 
 
 def test_no_keys_for_another_message_or_before_the_answer():
@@ -375,6 +393,22 @@ def test_two_lists_cannot_both_be_signed():
             assert isinstance(unmask(party, turn, there, signers, signatures), m.Refused)
 
 
+def test_endorsements_are_for_one_session(monkeypatch):
+    # A coordinator names two sessions alike, with parties whose records are new.
+    monkeypatch.setattr(secrets, "token_bytes", lambda n: bytes(16) if n == 16 else os.urandom(n))
+    identities = [Identity() for _ in SIZES]
+    present = Present(turn=TURN, parties=ALL)
+    signatures = []
+    for _ in range(2):
+        parties, turn, _ = asked(identities=identities)
+        assert turn == TURN
+        signatures.append([told(party, present).signature for party in parties[:4]])
+    mixed = (signatures[0][0], *signatures[1][1:])
+    four = (0, 1, 2, 3)
+    assert code(unmask(parties[1], TURN, ALL, four, mixed)) == m.KEYS
+    assert isinstance(unmask(parties[1], TURN, ALL, four, tuple(signatures[1])), Unlocked)
+
+
 def test_a_late_answer_stays_masked():
     parties, turn, answers = asked()
     there = (0, 1, 2, 3)
@@ -400,8 +434,9 @@ def test_a_late_answer_stays_masked():
         lambda: Present(turn=TURN, parties=("a",)),
         lambda: Present(turn=None, parties=(1,)),
         lambda: Prepare(turn=None),
-        lambda: Unlocked(party=0, pads=b"short"),
-        lambda: Unlocked(party=None, pads=b""),
+        lambda: Unlocked(party=0, pads=b"short", following=NOTHING),
+        lambda: Unlocked(party=None, pads=b"", following=NOTHING),
+        lambda: Unlocked(party=0, pads=b"", following=None),
         lambda: Deposit(party=0, turn=TURN, own=b"short", pairs=b"", sealed=b""),
         lambda: Deposit(party=0, turn=TURN, own=b"", pairs=b"short", sealed=b""),
         lambda: Deposit(party=0, turn=TURN, own=b"", pairs=b"", sealed=None),
