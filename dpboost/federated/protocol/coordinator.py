@@ -60,7 +60,7 @@ class Coordinator:
     resends : int, default=2
         How often a message is sent again, with the same bytes, before a party counts as lost.
     max_message_bytes : int, default=64 MiB
-        Longer replies are refused before they are read.
+        Longer messages are not sent, and longer replies are refused before they are read.
 
     Raises
     ------
@@ -388,6 +388,12 @@ class Coordinator:
         excused: Container[str] = (),
     ) -> dict[int, T]:
         """Send a message until every party has replied; who refuses by these codes is silent."""
+        if len(message) > self._most_bytes:
+            raise RefusedError(
+                f"A message of {len(message)} bytes was not sent: the 'max_message_bytes' "
+                f"parameter of Coordinator allows {self._most_bytes}. Give coordinator and parties "
+                "a larger one."
+            )
         replies: dict[int, T] = {}
         waiting = list(to)
         for _ in range(1 + resends):

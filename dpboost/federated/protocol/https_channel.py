@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
@@ -21,7 +22,7 @@ from typing import Any
 
 from dpboost._utils.validation import check_real, refuse
 from dpboost.federated.protocol import wire
-from dpboost.federated.protocol.transport import PartyLostError
+from dpboost.federated.protocol.transport import PartyLostError, RefusedError
 
 _log = logging.getLogger("dpboost.federated")
 
@@ -222,7 +223,7 @@ class HttpsChannel:
         Seconds to wait for the reply of a party. One that cannot be reached, because it starts
         again, is tried until then; after that for 5 seconds a message, until it replies again.
     max_message_bytes : int, default=64 MiB
-        Longer replies count as none.
+        Longer replies are refused before they are read to the end.
 
     Raises
     ------
@@ -251,7 +252,13 @@ class HttpsChannel:
         return len(self._addresses)
 
     def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
-        """Send a message to some parties at once and wait for their replies."""
+        """Send a message to some parties at once and wait for their replies.
+
+        Raises
+        ------
+        RefusedError
+            If a party takes no message of this length, or its reply is too long.
+        """
         if not to:
             return {}
         with ThreadPoolExecutor(len(to)) as pool:
@@ -310,11 +317,25 @@ class HttpsChannel:
             self._silent.discard(index)
             if len(reply) > self._most_bytes or response.status != 200:
                 connection.close()
+                self._refuse(index, len(reply), response.status, len(content or b""))
                 return None
             self._connections[index] = connection
             return reply
         self._silent.add(index)
         return None
+
+    def _refuse(self, index: int, n_read: int, status: int, n_sent: int) -> None:
+        """Raise where a message or its reply was too long; sent again it would be as long."""
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            raise RefusedError(
+                f"Party {index} takes no message of {n_sent} bytes: the 'max_message_bytes' "
+                "parameter of its PartyServer is smaller."
+            )
+        if n_read > self._most_bytes:
+            raise RefusedError(
+                f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter "
+                f"of HttpsChannel allows, {self._most_bytes}."
+            )
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -222,3 +222,15 @@ def test_the_coordinators_own_books_refuse_as_well():
     with pytest.raises(BudgetExceededError):
         release(coordinator)
     assert [party.ledger.spent for party in parties] == [1, 1, 1]
+
+
+def test_a_message_that_is_too_long_is_not_sent():
+    terms = agreement()
+    channel = Recorder(parties_of(terms, tables([4, 5, 6])))
+    coordinator = Coordinator(terms, channel, max_message_bytes=2**16)
+    n_sent = len(channel.sent)
+    coordinator.apply(Keep(word="a" * 2**16))
+    with pytest.raises(RefusedError, match="'max_message_bytes' parameter of Coordinator allows"):
+        release(coordinator)
+    assert len(channel.sent) == n_sent
+    assert [party.ledger.spent for party in channel._parties] == [0, 0, 0]

@@ -14,7 +14,7 @@ from benchmarks.certificates import write_certificates
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated.protocol import https_channel
 from dpboost.federated.protocol.https_channel import HttpsChannel, PartyServer, tls_context
-from dpboost.federated.protocol.transport import PartyLostError
+from dpboost.federated.protocol.transport import PartyLostError, RefusedError
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +125,11 @@ def test_long_messages_and_replies_are_refused_before_they_are_read(folder, serv
     seen = []
     server = serve(lambda message: seen.append(message) or b"x" * 2000, max_message_bytes=1000)
     asked = channel(folder, server, timeout=1.0, max_message_bytes=1999)
-    assert asked.exchange(b"y" * 1001, [0]) == {}
+    with pytest.raises(RefusedError, match="Party 0 takes no message of 1001 bytes"):
+        asked.exchange(b"y" * 1001, [0])
     assert seen == []
-    assert asked.exchange(b"y" * 1000, [0]) == {}
+    with pytest.raises(RefusedError, match=r"reply of party 0 .* HttpsChannel allows, 1999"):
+        asked.exchange(b"y" * 1000, [0])
     assert seen == [b"y" * 1000]
     asked.close()
 
