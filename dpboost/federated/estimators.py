@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -12,13 +13,15 @@ from dpboost._utils.validation import check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.base import DECIDED_BY_RECIPE
+from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
 from dpboost.federated.training.boosting import boost, check_agreement
-from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.training.party_tables import party_columns, party_tables, party_weights
 from dpboost.federated.training.threat_model import party_report
+from dpboost.federated.unsupported import refuse_unsupported
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
@@ -44,6 +47,11 @@ features_per_tree, gradient_clip, step_prior, hessian_share, max_interaction, \
 monotone_constraints, interaction_constraints : optional
         As of the estimators for one table; None means the rule of the recipe. Only recipe ``best``
         takes ``max_interaction`` and ``interaction_constraints`` here.
+    objective, alpha, fair_c, tweedie_variance_power, poisson_max_delta_step, class_weight, \
+scale_pos_weight, max_weight : optional
+        What is learned, as of the estimators for one table; all of it is in the agreement. An
+        objective is named: parties run nobody's functions. Only recipe ``best`` takes other than
+        the defaults.
     max_delta_step, path_smooth, min_sum_hessian_in_leaf, feature_fraction, feature_contri, \
 bagging_fraction : optional
         LightGBM's, at no cost; None leaves each out. Only recipe ``best`` takes the middle four.
@@ -103,16 +111,44 @@ class _FederatedEstimator(BaseEstimator):
         feature_fraction: float | None = None,
         feature_contri: Any = None,
         bagging_fraction: float | None = None,
+        objective: str | None = None,
+        alpha: float | Sequence[float] | None = None,
+        fair_c: float | None = None,
+        tweedie_variance_power: float | None = None,
+        poisson_max_delta_step: float | None = None,
+        class_weight: Any = None,
+        scale_pos_weight: float | None = None,
+        max_weight: float | None = None,
+        **kwargs: Any,
     ) -> None:
         given = locals()
         own = {name: value for name, value in given.items() if name in _PARAMETERS}
         super().__init__(**own)
-        for name in CONTROLS:
+        for name in (*CONTROLS, *OBJECTIVE_PARAMETERS):
             setattr(self, name, given[name])
         self.colluding = colluding
+        # To be refused where parties would have to agree upon them.
+        self._set_extra(kwargs)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the signature; a constructor that takes more passes them on."""
+        kinds = (signature(cls.__init__), signature(_FederatedEstimator.__init__))
+        named = {
+            each.name
+            for kind in kinds
+            for each in list(kind.parameters.values())[1:]
+            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        }
+        return sorted(named)
 
     def agreement(
-        self, n_parties: int, features: Sequence[str], identities: Sequence[str] = ()
+        self,
+        n_parties: int,
+        features: Sequence[str],
+        identities: Sequence[str] = (),
+        *,
+        weighted: bool = False,
     ) -> Agreement:
         """Return the terms that these parameters make, for all data holders to read.
 
@@ -123,6 +159,8 @@ class _FederatedEstimator(BaseEstimator):
             Names of the columns.
         identities : sequence of str, optional
             Public keys of the parties (``Identity.public``), by their numbers.
+        weighted : bool, default=False
+            Whether every party gives weights of its rows; ``max_weight`` is then to be given.
 
         Returns
         -------
@@ -137,9 +175,7 @@ class _FederatedEstimator(BaseEstimator):
         if self.schema is None:
             raise refuse("schema", owner, "given: parties agree upon it first", None)
         recipe = ALGORITHMS.find(self.recipe, owner)
-        for name, value in self._extra_params().items():
-            must = "left out: parties agree upon the parameters of the constructor alone"
-            raise refuse(name, owner, must, value)
+        refuse_unsupported(self._extra_params(), owner)
         hyper = {name: getattr(self, name) for name in (*_HYPER, *CONTROLS)}
         seed = self.random_state
         if seed is None:
@@ -149,6 +185,8 @@ class _FederatedEstimator(BaseEstimator):
             features=tuple(map(str, features)),
             schema=_by_name(Schema.coerce(self.schema), features),
             task=self._task,
+            objective={name: getattr(self, name) for name in OBJECTIVE_PARAMETERS},
+            weighted=weighted,
             recipe=self.recipe,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -169,8 +207,10 @@ class _FederatedEstimator(BaseEstimator):
         parties: Sequence[tuple[Any, Any]],
         y: Any = None,
         *,
+        sample_weight: Sequence[Any] | None = None,
         budget: None = None,
         fraction: None = None,
+        **other: Any,
     ) -> Any:
         """Train with all parties in this process: a simulation.
 
@@ -181,8 +221,13 @@ class _FederatedEstimator(BaseEstimator):
             empty arrays of shape (0, n_features).
         y : None
             Not used.
+        sample_weight : sequence of array-like, optional
+            Weights of the rows of each party: private, not negative and clipped to
+            ``max_weight``, which is to be given.
         budget, fraction : None
             Refused: a budget has no records at parties.
+        **other
+            Refused, with the reason: what the estimator of one table takes beside these.
 
         Returns
         -------
@@ -195,10 +240,13 @@ class _FederatedEstimator(BaseEstimator):
         """
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction)
+        refuse_unsupported(other, f"{owner}.fit")
         tables = party_tables(parties, y, owner)
-        agreement = self.agreement(len(tables), party_columns(tables, owner))
+        weights = party_weights(sample_weight, tables, owner)
+        columns = party_columns(tables, owner)
+        agreement = self.agreement(len(tables), columns, weighted=weights is not None)
         agreement.warn()
-        coordinator, held = simulate(agreement, tables)
+        coordinator, held = simulate(agreement, tables, sample_weight=weights)
         self._keep(coordinator)
         self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
         return self

@@ -16,6 +16,7 @@ def simulate(
     agreement: Agreement,
     tables: Sequence[tuple[Any, Any]],
     identities: Sequence[Identity | None] = (),
+    sample_weight: Sequence[Any] | None = None,
 ) -> tuple[Coordinator, tuple[Party, ...]]:
     """Set up parties in this process and open a session.
 
@@ -27,6 +28,8 @@ def simulate(
         Rows and labels of each party.
     identities : sequence of Identity, optional
         Signing keys, where the agreement lists them.
+    sample_weight : sequence of array-like, optional
+        Weights of the rows of each party, where the agreement says that rows have them.
 
     Returns
     -------
@@ -47,9 +50,16 @@ def simulate(
     parties = []
     first_row = 0
     for index, (X, y) in enumerate(tables):
-        identity = identities[index] if identities else None
         parties.append(
-            Party(index, X, y, agreement=agreement, identity=identity, first_row=first_row)
+            Party(
+                index,
+                X,
+                y,
+                agreement=agreement,
+                identity=identities[index] if identities else None,
+                sample_weight=None if sample_weight is None else sample_weight[index],
+                first_row=first_row,
+            )
         )
         first_row += len(y)
     return Coordinator(agreement, LocalChannel(parties)), tuple(parties)

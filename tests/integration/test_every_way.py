@@ -220,6 +220,61 @@ def test_what_parties_cannot_give_is_replaced_and_said_or_refused(kind, recipe, 
     assert "noisy histograms" in facts["deviation"]
 
 
+# What is learned at parties as in one place: parameters, the task, the classes and the weights.
+OBJECTIVES = {
+    "absolute": ("regression", {"objective": "regression_l1"}),
+    "huber": ("regression", {"objective": "huber", "alpha": 1.5}),
+    "fair": ("regression", {"objective": "fair", "fair_c": 0.5}),
+    "quantile": ("regression", {"objective": "quantile", "alpha": 0.8}),
+    "quantiles": ("regression", {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]}),
+    "poisson": ("regression", {"objective": "poisson", "poisson_max_delta_step": 0.5}),
+    "gamma": ("regression", {"objective": "gamma"}),
+    "tweedie": ("regression", {"objective": "tweedie", "tweedie_variance_power": 1.3}),
+    "shares": ("regression", {"objective": "cross_entropy"}),
+    "weighted numbers": ("regression", {"max_weight": 2.0}),
+    "cross-entropy": ("classification", {"objective": "cross_entropy"}),
+    "weighted classes": ("classification", {"max_weight": 2.0}),
+    "classes with weights": ("classification", {"class_weight": {0: 1.0, 1: 4.0}}),
+    "balanced classes": ("classification", {"class_weight": "balanced"}),
+    "balanced and weighted": ("classification", {"class_weight": "balanced", "max_weight": 2.0}),
+    "one weight": ("classification", {"scale_pos_weight": 3.0}),
+    "softmax": ("three classes", {"objective": "multiclass"}),
+    "each against the rest": ("three classes", {"objective": "multiclassova"}),
+    "balanced softmax": ("three classes", {"class_weight": "balanced"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_parties_learn_every_objective_as_one_place_does(name, delta):
+    task, learned = OBJECTIVES[name]
+    X, y = table()
+    labels_of = {
+        "regression": (np.abs(y), {"label_bounds": (0.1, 4.0)}),
+        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
+        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
+    }
+    y, public = labels_of[task]
+    weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
+    kind = "regression" if task == "regression" else "classification"
+    names = [f"Column_{position}" for position in range(4)]
+    bounds = {names[position]: own for position, own in BOUNDS.items()}
+    schema = {"bounds": bounds, "categories": {names[3]: [0, 1, 2]}, **public}
+    given = {"schema": schema, **FAST, **FEW, "delta": delta, **learned}
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    one = LOCAL["boosting", kind](**given).fit(frame, y, sample_weight=weights)
+    apart = [slice(part, None, 3) for part in range(3)]
+    over = PARTIES["boosting", kind](**given).fit(
+        [(frame.iloc[part], y[part]) for part in apart],
+        sample_weight=None if weights is None else [weights[part] for part in apart],
+    )
+    text, *records = outcome(over)
+    one_text, *one_records = outcome(one)
+    assert records == one_records
+    assert without_report(text) == without_report(one_text)
+
+
 def test_every_recipe_and_every_estimator_is_here():
     assert {recipe for kind, recipe, _ in EVERY if kind == "boosting"} == set(ALGORITHMS.names)
     assert {kind.__name__ for kind in LOCAL.values()} == {

@@ -14,15 +14,14 @@ from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import MAX_CELLS, N_CELLS, AffineBins
 from dpboost.federated.party.admission import admit, check, check_same, is_admitted
 from dpboost.federated.party.boosting_state import AgreedRows, BoostingRows
+from dpboost.federated.party.loss_numbers import LossNumbers, is_range, own_loss, started
 from dpboost.federated.party.partition_table import with_table, without_table
 from dpboost.federated.party.party_rows import HeldRows
-from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.wire import known
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from dpboost.losses import MeanLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.private_bounds import CELL_NUMBERS, Magnitudes, RangeCounts
-from dpboost.recipes import ALGORITHMS
 from dpboost.rows.boosting_commands import (
     AddValues,
     AppendTrees,
@@ -31,15 +30,14 @@ from dpboost.rows.boosting_commands import (
     SelectRound,
 )
 from dpboost.rows.boosting_queries import LeafSums
-from dpboost.rows.boosting_state import INIT_LIMIT, BoostingState
+from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.encoded_rows import BinRows, EncodedRows, EncodeLabels
 from dpboost.rows.gradient_queries import SplitNodes
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.raw_rows import RawRows
-from dpboost.rows.row_attributes import RowExtras
+from dpboost.rows.row_attributes import Weighting
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
-from dpboost.training.loss_choice import choose_loss
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.loss_choice import weighting_of
 from dpboost.training.private_bins import FineCounts
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import Partition
@@ -48,8 +46,6 @@ from dpboost.trees.tree import Tree
 # Largest worth of a row in counts, in units.
 _LARGEST_UNITS = 1 << 20
 _CELLS = (1, *CELL_NUMBERS)
-# Label ranges are wider than this part of their magnitude.
-_FINEST_RANGE = 2.0**-39
 
 
 def sent(message: Any) -> Any:
@@ -62,6 +58,9 @@ def sent(message: Any) -> Any:
     """
     if not is_admitted(message):
         raise TypeError(f"Parties are neither asked nor told {type(message).__name__}.")
+    if isinstance(message, EncodeLabels | MeanAndRows | BinRows):
+        numbers: Any = LossNumbers.of(message.loss)
+        message = replace(message, loss=numbers)
     if isinstance(message, LeafSums):
         return replace(message, partition=without_table(message.partition))
     if isinstance(message, AssignRows):
@@ -102,21 +101,24 @@ def _range_counts(query: RangeCounts, rows: HeldRows) -> RangeCounts:
 
 
 def _class_sizes(query: ClassSizes, rows: AgreedRows) -> ClassSizes:
-    """Take the classes of the loss, and rows that all weigh the same."""
-    n_outputs = rows.loss.n_outputs
-    check(n_outputs > 1)
-    own = ClassSizes(n_classes=n_outputs)
+    """Take the classes of the agreement, and the agreed weights where sizes do not make them."""
+    check(len(rows.classes) > 1)
+    learns = rows.held.agreement.learns
+    weighting = None if learns.class_weight == "balanced" else weighting_of(learns, rows.classes)
+    own = ClassSizes(n_classes=len(rows.classes), weighting=weighting)
     check_same(query, own)
     return own
 
 
 def _mean_and_rows(query: MeanAndRows, rows: AgreedRows) -> MeanAndRows:
-    """Scale labels by the party's own loss."""
-    loss: Any = _started(rows.loss, query.loss)
-    check(loss.n_outputs == 1)
-    own = MeanAndRows(loss=loss, others=rows.held.agreement.task != "regression")
-    check_same(query, own)
-    return own
+    """Scale labels by the party's own loss, and weigh them as agreed."""
+    loss: Any = started(rows.loss, query.loss)
+    check(isinstance(loss, MeanLoss))
+    agreement = rows.held.agreement
+    weighting = weighting_of(agreement.learns, rows.classes)
+    others = agreement.task != "regression"
+    check_same((query.weighting, query.others), (weighting, others))
+    return MeanAndRows(loss=loss, weighting=weighting, others=others)
 
 
 def _fine_counts(query: FineCounts, rows: AgreedRows) -> FineCounts:
@@ -145,17 +147,6 @@ def _check_units(units: Any) -> None:
     check(type(units) is int and 1 <= units <= _LARGEST_UNITS)
 
 
-def is_range(bounds: Any, agreement: Agreement) -> bool:
-    """Say whether these are two numbers inside the agreed label bounds that the loss can take."""
-    outer = agreement.declared.label_bounds
-    if outer is None or not isinstance(bounds, tuple) or len(bounds) != 2:
-        return False
-    low, high = bounds
-    if type(low) is not float or type(high) is not float:
-        return False
-    return outer[0] <= low < high <= outer[1] and high - low > _FINEST_RANGE * max(-low, high)
-
-
 # -- labels and bins -------------------------------------------------------------------------------
 
 
@@ -167,7 +158,7 @@ class _EncodeAgreed(EncodeLabels):
         assert isinstance(rows, HeldRows)
         encoded = super().execute(rows)
         parts = {part.name: getattr(encoded, part.name) for part in fields(EncodedRows)}
-        return AgreedRows(**parts, held=rows, loss=self.loss)
+        return AgreedRows(**parts, held=rows, loss=self.loss, classes=self.classes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,30 +174,14 @@ class _BinAgreed(BinRows):
 
 def _encode_labels(command: EncodeLabels, rows: HeldRows) -> _EncodeAgreed:
     """Take the loss of the agreement, within a released range of labels."""
-    agreement, given = rows.agreement, command.loss
-    schema = agreement.declared.resolve(agreement.features)
-    for_rules: dict[str, Any] = {}
-    if agreement.task == "regression":
-        check(isinstance(given, SquaredLoss))
-        assert isinstance(given, SquaredLoss)
-        bounds = given.lower, given.upper
-        check(is_range(bounds, agreement))
-        check(given.spread is None or type(given.spread) is float)
-        schema = replace(schema, label_bounds=bounds)
-        for_rules = {"spread": given.spread}
-    recipe = ALGORITHMS.find(agreement.recipe, "a party")
-    objective = ObjectiveRequest(task=agreement.task)
-    loss, classes = choose_loss(recipe, objective, schema, RowExtras())
-    loss = replace(loss, **for_rules)
-    own = _EncodeAgreed(loss=loss, classes=classes)
-    check_same((given, command.classes), (loss, classes))
-    return own
+    loss, classes = own_loss(command.loss, rows.agreement)
+    check_same(command.classes, classes)
+    return _EncodeAgreed(loss=loss, classes=classes)
 
 
 def _bin_rows(command: BinRows, rows: AgreedRows) -> _BinAgreed:
     """Take bins of the party's columns; scores of its own loss begin at a released start."""
     sent: Any = command.binner
-    check(command.weighting is None)
     check(len(sent["features"]) == rows.held.table.n_features)
     for bins in sent["features"]:
         # Their number is memory, before anything else looks at it.
@@ -214,18 +189,29 @@ def _bin_rows(command: BinRows, rows: AgreedRows) -> _BinAgreed:
         check(type(cells) is int and 1 <= cells <= MAX_CELLS)
     binner = Binner.from_dict(sent)
     check(binner.feature_names == tuple(rows.held.table.feature_names))
-    loss = _started(rows.loss, command.loss)
-    return _BinAgreed(binner=binner, loss=loss, weighting=None)
+    return _BinAgreed(
+        binner=binner,
+        loss=started(rows.loss, command.loss),
+        weighting=_weighting(command.weighting, rows),
+    )
 
 
-def _started(own: Loss, given: Any) -> Loss:
-    """Return the party's own loss with a released start, or raise where another one is given."""
-    starts = given.start_units if isinstance(given.start_units, tuple) else (given.start_units,)
-    check(len(starts) == own.n_outputs)
-    check(all(type(units) is int and abs(units) <= INIT_LIMIT for units in starts))
-    started: Loss = own.starting_from(starts)
-    check_same(given, started)
-    return started
+def _weighting(given: Any, rows: AgreedRows) -> Weighting | None:
+    """Return the agreed weighting; where classes are balanced, with factors of released sizes.
+
+    A row's weight is clipped to the agreed bound whatever the factors are.
+    """
+    learns = rows.held.agreement.learns
+    own = weighting_of(learns, rows.classes)
+    if learns.class_weight == "balanced":
+        check(isinstance(given, Weighting) and isinstance(given.factors, tuple))
+        factors = given.factors
+        check(len(factors) == len(rows.classes))
+        check(all(type(factor) is float and 0 < factor <= 1 for factor in factors))
+        most = 1.0 if own is None else own.max_weight
+        own = Weighting(max_weight=most, factors=factors)
+    check_same(given, own)
+    return own
 
 
 # -- rounds ----------------------------------------------------------------------------------------
@@ -267,12 +253,10 @@ def _leaf_totals(query: LeafTotals, rows: BoostingRows) -> LeafTotals:
 known("affine bins", AffineBins)
 known("contribution bound", ContributionBound)
 known("layout", Layout)
-known("logistic loss", LogisticLoss)
 known("partition", Partition)
-known("softmax loss", SoftmaxLoss)
-known("squared loss", SquaredLoss)
 known("sum scale", SumScale)
 known("tree", Tree)
+known("weighting", Weighting)
 
 admit("magnitudes", Magnitudes, HeldRows, _magnitudes)
 admit("range counts", RangeCounts, HeldRows, _range_counts)

@@ -43,10 +43,13 @@ class AgreedRows(EncodedRows):
         The rows as they came.
     loss : Loss
         By the agreement, within a released range of labels.
+    classes : tuple
+        In their order, empty for a regression.
     """
 
     held: HeldRows
     loss: Loss
+    classes: tuple[Any, ...]
 
 
 class BoostingRows:

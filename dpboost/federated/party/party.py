@@ -49,6 +49,8 @@ from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
 from dpboost.privacy.randomness import RowCoins
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_queries import branch_of
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.training.objective import read_weights
 
 _MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
 _MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Prepare, Present, Unmask)
@@ -103,6 +105,9 @@ class Party:
         The terms that the data holder has read and approves.
     identity : Identity, optional
         Its signing key; needed where the agreement lists identities.
+    sample_weight : array-like of shape (n_rows,), optional
+        Private weights of the rows, clipped to the agreed bound; needed where the agreement says
+        that rows are weighted, and refused where it does not.
     first_row : int, default=0
         Number of the first row among those of all parties; matters only to noise from a seed.
     n_threads : int, default=1
@@ -142,6 +147,7 @@ class Party:
         *,
         agreement: Agreement,
         identity: Identity | None = None,
+        sample_weight: Any = None,
         first_row: int = 0,
         n_threads: int = 1,
         max_message_bytes: int = wire.MOST_BYTES,
@@ -155,6 +161,11 @@ class Party:
         self._most_bytes = check_integer(
             "max_message_bytes", "Party", max_message_bytes, low=wire.LEAST_BYTES
         )
+        if agreement.weighted != (sample_weight is not None):
+            must = "one weight for each row" if agreement.weighted else "None"
+            raise InvalidParameterError(
+                f"The 'sample_weight' parameter of Party must be {must}: the agreement says so."
+            )
         table = read_rows(X, agreement)
         labels = read_labels(y, agreement)
         check_same_length(table.n_rows, labels)
@@ -165,6 +176,7 @@ class Party:
         self._held = HeldRows(
             table=table,
             labels=labels,
+            extras=RowExtras(sample_weight=read_weights(sample_weight, table.n_rows)),
             agreement=agreement,
             draw_coins=self._draw_coins,
             first_row=first_row,

@@ -17,6 +17,7 @@ from dpboost._utils.validation import (
     refuse,
 )
 from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreed_objective import agreed_objective, objective_request
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -28,6 +29,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
+from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import warn_of_terms
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
@@ -53,6 +55,11 @@ class Agreement:
         Nothing is assumed and nothing learned from column types: the parties may differ in them.
     task : {"classification", "regression"}
         Kind of the labels.
+    objective : dict
+        What is learned, where it is not the default of the task: ``objective``, ``alpha``,
+        ``class_weight``, ``max_weight`` and the like, as of the estimators.
+    weighted : bool
+        Whether every party gives weights of its rows, which are clipped to ``max_weight``.
     recipe : str
         The algorithm.
     epsilon : Fraction, float or inf
@@ -118,6 +125,8 @@ class Agreement:
     features: tuple[str, ...]
     schema: dict[str, Any] = field(default_factory=dict)
     task: str = "classification"
+    objective: dict[str, Any] = field(default_factory=dict)
+    weighted: bool = False
     recipe: str = "best"
     epsilon: Epsilon = epsilon_of(Fraction(1))
     delta: Fraction = Fraction(0)
@@ -151,7 +160,11 @@ class Agreement:
         object.__setattr__(self, "identities", tuple(self.identities))
         object.__setattr__(self, "epsilon", as_budget("epsilon", owner, self.epsilon))
         object.__setattr__(self, "delta", as_fraction("delta", owner, self.delta))
-        # One form of the schema, so that equal agreements have equal digests.
+        if type(self.weighted) is not bool:
+            raise refuse("weighted", owner, "True or False", self.weighted)
+        # One form of the parts, so that equal agreements have equal digests.
+        learned = agreed_objective(self.objective, self.task, owner, weighted=self.weighted)
+        object.__setattr__(self, "objective", learned)
         checked = Schema.from_dict(self.schema)
         checked.resolve(self.features)
         object.__setattr__(self, "schema", checked.to_dict())
@@ -191,9 +204,14 @@ class Agreement:
         return Neighbours(self.neighbours)
 
     @property
+    def learns(self) -> ObjectiveRequest:
+        """What a model learns."""
+        return objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
+
+    @property
     def declared(self) -> Schema:
-        """The schema."""
-        return Schema.from_dict(self.schema)
+        """The schema, with the label bounds that belong to the objective."""
+        return self.learns.completed(Schema.from_dict(self.schema))
 
     @property
     def listed(self) -> dict[int, list[Any]]:

@@ -27,10 +27,11 @@ from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import Given, constraints_of, on_columns
 from dpboost.recipes.recipe import Recipe, Setting, Terms
+from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
+from dpboost.training.inputs import check_number_of_classes
 from dpboost.training.noise_check import check_noise
-from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.request import FitRequest
 from dpboost.trees.bin_layout import Layout
 
@@ -105,7 +106,7 @@ def train_agreed(
         recipe=replace(recipe, build=lambda own: _build(recipe, own, source), useful_budget=None),
         given=given,
         privacy=agreed_privacy(agreement),
-        objective=ObjectiveRequest(task=agreement.task),
+        objective=agreement.learns,
         public=agreement.public(),
         owner=OWNER,
         n_jobs=1,
@@ -134,12 +135,19 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
             if name in given:
                 must = "None: parties tell of all features of a level; recipe='best' takes it"
                 raise refuse(name, OWNER, must, given[name])
-    schema = agreement.declared
+    schema, learns = agreement.declared, agreement.learns
     name = "label_bounds" if agreement.task == "regression" else "classes"
     if getattr(schema, name) is None:
         raise InvalidParameterError(
             f"The agreement must declare Schema({name}=...): parties have to know it to begin."
         )
+    learns.check_recipe(recipe, OWNER)
+    if agreement.task == "regression":
+        learns.check_labels(schema, RowExtras(), None)
+    else:
+        classes = tuple(schema.classes or ())
+        check_number_of_classes(len(classes), recipe)
+        learns.check_classes(classes, RowExtras())
     accountant = recipe.accountant(float(agreement.epsilon), float(agreement.delta))
     if accountant.name != agreement.accountant:
         raise refuse("accountant", OWNER, f"{accountant.name!r} here", agreement.accountant)
@@ -148,6 +156,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
         task=agreement.task,
         neighbours=agreement.relation,
         n_features=len(agreement.features),
+        weighted=agreement.weighted,
     )
     least = recipe.least_epsilon(given, terms)
     if recipe.needs_exact_sums:
@@ -168,7 +177,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
         recipe,
         given,
         agreed_privacy(agreement),
-        ObjectiveRequest(task=agreement.task),
+        learns,
         schema.classes,
         owner=OWNER,
     )

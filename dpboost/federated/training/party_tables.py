@@ -73,3 +73,29 @@ def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, .
                 "parties give the same columns, in the same order."
             )
     return found[0]
+
+
+def party_weights(given: Any, tables: Sequence[tuple[Any, Any]], owner: str) -> list[Any] | None:
+    """Return the weights of the rows of each party, None where there are none.
+
+    Parameters
+    ----------
+    given : sequence of array-like, or None
+    tables : sequence of (X, y)
+    owner : str
+        Estimator, for messages.
+
+    Raises
+    ------
+    InvalidParameterError
+        If this is no list with as many arrays as there are parties.
+    """
+    if given is None:
+        return None
+    arrays = list(given) if isinstance(given, (list, tuple)) else []
+    if len(arrays) != len(tables) or not all(np.ndim(one) == 1 for one in arrays):
+        raise InvalidParameterError(
+            f"The 'sample_weight' parameter of {owner}.fit must be a list with one array of "
+            "weights for each party."
+        )
+    return arrays

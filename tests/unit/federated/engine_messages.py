@@ -9,6 +9,7 @@ import numpy as np
 from dpboost.data.feature_bins import N_CELLS, AffineBins
 from dpboost.federated.party.admission import admitted
 from dpboost.federated.party.boosting_admission import sent
+from dpboost.federated.party.loss_numbers import LossNumbers
 from dpboost.federated.party.partition_table import without_table
 from dpboost.federated.protocol import wire
 from dpboost.recipes import ALGORITHMS
@@ -17,8 +18,7 @@ from dpboost.rows.boosting_queries import LeafSums
 from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.loss_choice import choose_loss
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.loss_choice import choose_loss, weighting_of
 from dpboost.training.private_bins import FineCounts
 from dpboost.trees.random_partition import Partition
 from dpboost.trees.tree import Tree
@@ -33,8 +33,9 @@ def told(command, rows):
 
 
 def over_the_wire(message):
-    """Return what a party reads."""
-    return wire.decode(wire.encode(sent(message)), object)
+    """Return what a party reads of a message, of the engine's or as it is sent."""
+    ready = isinstance(getattr(message, "loss", None), LossNumbers)
+    return wire.decode(wire.encode(message if ready else sent(message)), object)
 
 
 def loss_of(terms, label_bounds=None):
@@ -43,17 +44,19 @@ def loss_of(terms, label_bounds=None):
     if label_bounds is not None:
         schema = replace(schema, label_bounds=label_bounds)
     recipe = ALGORITHMS.find(terms.recipe, "a test")
-    return choose_loss(recipe, ObjectiveRequest(task=terms.task), schema, RowExtras())
+    return choose_loss(recipe, terms.learns, schema, RowExtras())
 
 
 def encode(terms, label_bounds=None):
     loss, classes = loss_of(terms, label_bounds)
-    return EncodeLabels(loss=loss, classes=classes)
+    return sent(EncodeLabels(loss=loss, classes=classes))
 
 
 def bins(terms, binner, start_units=(0,)):
-    loss, _ = loss_of(terms)
-    return sent(BinRows(binner=binner, loss=loss.starting_from(start_units), weighting=None))
+    loss, classes = loss_of(terms)
+    weighting = weighting_of(terms.learns, classes)
+    started = loss.starting_from(start_units)
+    return sent(BinRows(binner=binner, loss=started, weighting=weighting))
 
 
 def assign(shares):

@@ -50,7 +50,8 @@ def test_parameters_are_those_of_the_signature():
     model = classifier(colluding=2, recipe="seq")
     again = clone(model)
     assert again.get_params() == model.get_params()
-    assert "class_weight" not in model.get_params()
+    assert "assume_public" not in model.get_params()
+    assert model.get_params()["class_weight"] is None
 
 
 def test_over_a_channel_the_agreement_decides():
@@ -122,6 +123,50 @@ def test_names_with_blanks_are_those_of_the_model_text():
 def test_refuses_before_anything_happens(parameters, given, named):
     with pytest.raises(InvalidParameterError, match=named):
         classifier(**parameters).fit(given)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"objective": "lambdarank"}, "lambdarank"),
+        ({"objective": lambda y, p: (y, p)}, "nobody's code"),
+        ({"objective": "multiclassova", "recipe": "seq"}, "objective"),
+        ({"class_weight": {5: 2.0}}, "class_weight"),
+        ({"class_weight": "balanced", "recipe": "dpboost"}, "class_weight"),
+        ({"alpha": 0.5}, "alpha"),
+        ({"scale_pos_weight": 2.0, "schema": {"classes": [0, 1, 2]}}, "scale_pos_weight"),
+        ({"schema": {"classes": [0, 1, 2]}, "recipe": "para"}, "multiclass"),
+    ],
+)
+def test_refuses_what_cannot_be_learned_before_anything_happens(parameters, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        classifier(**parameters).fit(GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("weights", "named"),
+    [
+        (None, None),
+        ([np.ones(50), np.ones(0), np.ones(30)], None),
+        ([np.ones(50), np.ones(0), np.ones(29)], "same length"),
+        ([np.ones(50), np.ones(0), -np.ones(30)], "negative"),
+        ([np.ones(50), np.ones(0)], "one array of weights for each party"),
+        (np.ones(80), "one array of weights for each party"),
+    ],
+)
+def test_weights_come_party_by_party(weights, named):
+    model = classifier(max_weight=2.0)
+    if named is None:
+        facts = model.fit(GIVEN, sample_weight=weights).privacy_report_.facts
+        assert ("weights" in facts) == (weights is not None)
+        return
+    with pytest.raises(InvalidParameterError, match=named):
+        model.fit(GIVEN, sample_weight=weights)
+
+
+def test_weights_without_a_bound_are_refused():
+    with pytest.raises(InvalidParameterError, match="max_weight"):
+        classifier().fit(GIVEN, sample_weight=[np.ones(50), np.ones(0), np.ones(30)])
 
 
 def test_refuses_an_agreement_for_another_task():

@@ -22,6 +22,7 @@ from dpboost.rows.boosting_commands import AddValues, AppendTrees
 from dpboost.rows.boosting_state import INIT_LIMIT
 from dpboost.rows.gradient_queries import SplitNodes
 from dpboost.rows.start_queries import ClassSizes, MeanAndRows
+from dpboost.training.loss_choice import weighting_of
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import PartitionGrid
 from tests.unit.federated import engine_messages as e
@@ -29,12 +30,34 @@ from tests.unit.federated.channels import FEATURES, agreement
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 BRUTE = settings(deadline=None, derandomize=True, max_examples=60)
+SHORT = settings(BRUTE, max_examples=12)
 BOUNDS = {"age": (-3, 3), "dose": (-3, 3)}
 SCHEMAS = {
     "two classes": {"bounds": BOUNDS, "classes": [0, 1]},
     "three classes": {"bounds": BOUNDS, "classes": [0, 1, 2]},
     "regression": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
+    "quantiles": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
+    "absolute": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
+    "counts": {"bounds": BOUNDS, "label_bounds": (0.0, 5.0)},
+    "shares": {"bounds": BOUNDS},
+    "each against the rest": {"bounds": BOUNDS, "classes": [0, 1, 2]},
+    "weighted classes": {"bounds": BOUNDS, "classes": [0, 1]},
+    "weighted numbers": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
 }
+OBJECTIVES = {
+    "quantiles": {"objective": {"objective": "quantile", "alpha": [0.1, 0.5, 0.95]}},
+    "absolute": {"objective": {"objective": "regression_l1"}},
+    "counts": {"objective": {"objective": "poisson"}},
+    "shares": {"objective": {"objective": "cross_entropy"}},
+    "each against the rest": {"objective": {"objective": "multiclassova"}},
+    "weighted classes": {
+        "objective": {"class_weight": {0: 0.5, 1: 3.0}, "max_weight": 4.0},
+        "weighted": True,
+    },
+    "weighted numbers": {"objective": {"max_weight": 4.0}, "weighted": True},
+}
+OF_CLASSES = [name for name, schema in SCHEMAS.items() if "classes" in schema]
+PLAIN = [name for name in SCHEMAS if name not in OBJECTIVES]
 BUDGETS = {
     "best": {"recipe": "best", "delta": 1e-6, "accountant": "GDP"},
     "pure": {"recipe": "best"},
@@ -46,7 +69,10 @@ LABELS = {
     "two classes": st.sampled_from([0, 1, 7]),
     "three classes": st.sampled_from([0, 1, 2, 7]),
     "regression": st.sampled_from([-2.0, 5.0, 0.3, 1e308, -1e308]),
+    "each against the rest": st.sampled_from([0, 1, 2, 7]),
+    "weighted classes": st.sampled_from([0, 1, 7]),
 }
+LABELS |= {name: LABELS["regression"] for name in SCHEMAS if name not in LABELS}
 STARTS = st.sampled_from([0, 1, -1, 12345, INIT_LIMIT, -INIT_LIMIT])
 VALUES = st.sampled_from([0, 1, -1, 2**20, -(2**21), VALUE_LIMIT, -VALUE_LIMIT])
 ONE_UNIT = 2.0**-16
@@ -65,9 +91,10 @@ UNITS = st.sampled_from([1, 2**18, 2**20 - 1, 2**20])
 
 
 def terms_of(task, budget):
-    kind = "regression" if task == "regression" else "classification"
+    kind = "classification" if task in OF_CLASSES else "regression"
     # From a seed, so that the coins of a row are the same in both tables.
-    return agreement(2, schema=SCHEMAS[task], task=kind, noise_seed=0, **BUDGETS[budget])
+    more = OBJECTIVES.get(task, {}) | BUDGETS[budget]
+    return agreement(2, schema=SCHEMAS[task], task=kind, noise_seed=0, **more)
 
 
 def rows_of(task):
@@ -78,7 +105,9 @@ def rows_of(task):
 def held(terms, rows):
     X = np.array([cells for cells, _ in rows], dtype=np.float64).reshape(-1, len(FEATURES))
     y = np.array([label for _, label in rows], dtype=np.float64)
-    return Party(0, X, y, agreement=terms).held
+    # A function of the row.
+    weights = np.where(X[:, 0] > 0, 0.3, 7.0) if terms.weighted else None
+    return Party(0, X, y, agreement=terms, sample_weight=weights).held
 
 
 def answers(terms, tables, orders, ask):
@@ -128,7 +157,7 @@ def binned(data, task, budget):
     own = {position: data.draw(wide) for position in range(len(FEATURES))}
     object.__setattr__(resolved, "bounds", own)
     binner = Binner.from_schema(resolved, n_bins=data.draw(st.sampled_from([2, 8, 255])))
-    n_outputs = 3 if task == "three classes" else 1
+    n_outputs = e.loss_of(terms)[0].n_outputs
     start = tuple(data.draw(STARTS) for _ in range(n_outputs))
     deal = data.draw(st.sampled_from([None, (Fraction(1),), (Fraction(2, 3), Fraction(1, 4))]))
     return (
@@ -171,12 +200,24 @@ def learned(data, terms, binner, n_outputs):
     return [*add, carried_out(AppendTrees(trees=trees)), carried_out(e.TAKE)]
 
 
-@pytest.mark.parametrize("task", list(SCHEMAS))
+@pytest.mark.parametrize("task", PLAIN)
 @pytest.mark.parametrize("budget", ["best", "pure"])
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @BRUTE
 @given(data=st.data())
 def test_no_leaf_sums_move_further_than_their_bounds(task, budget, relation, data):
+    check_leaf_sums(task, budget, relation, data)
+
+
+@pytest.mark.parametrize("task", list(OBJECTIVES))
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@SHORT
+@given(data=st.data())
+def test_no_leaf_sums_of_an_objective_move_further_than_their_bounds(task, relation, data):
+    check_leaf_sums(task, data.draw(st.sampled_from(["best", "pure"])), relation, data)
+
+
+def check_leaf_sums(task, budget, relation, data):
     terms = terms_of(task, budget)
     binner, n_outputs, orders = binned(data, task, budget)
     for _ in range(data.draw(st.integers(0, 2))):
@@ -219,20 +260,33 @@ def test_no_sums_of_a_level_move_further_than_their_bounds(task, kind, relation,
     check_bounds(data, task, "dpboost", relation, orders, ask, honest=not wrong)
 
 
-@pytest.mark.parametrize("task", list(SCHEMAS))
+@pytest.mark.parametrize("task", PLAIN)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @BRUTE
 @given(data=st.data())
 def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relation, data):
+    check_before_the_bins(task, relation, data)
+
+
+@pytest.mark.parametrize("task", list(OBJECTIVES))
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@SHORT
+@given(data=st.data())
+def test_nothing_asked_for_an_objective_moves_further_than_its_bounds(task, relation, data):
+    check_before_the_bins(task, relation, data)
+
+
+def check_before_the_bins(task, relation, data):
     terms = terms_of(task, "best")
-    loss, _ = e.loss_of(terms)
+    loss, classes = e.loss_of(terms)
+    weighting = weighting_of(terms.learns, classes)
     bounds = st.tuples(st.sampled_from([-1e308, -3.0, 0.0]), st.sampled_from([5e-324, 3.0, 1e308]))
     positions = sorted(data.draw(st.sets(st.integers(0, 1), min_size=1)))
     start = ClassSizes(n_classes=3)
-    if task != "three classes":
+    if len(classes) < 3:
         # It is asked once more where there are few rows, at a start that was released.
-        begun = loss.starting_from((data.draw(STARTS),))
-        start = MeanAndRows(loss=begun, others=task != "regression")
+        begun = loss.starting_from((data.draw(STARTS),) * loss.n_outputs)
+        start = MeanAndRows(loss=begun, weighting=weighting, others=bool(classes))
     ranges = st.builds(
         RangeCounts,
         low=st.sampled_from([-2.0, -1e-300, 0.0]),
@@ -255,7 +309,7 @@ def test_nothing_asked_before_the_bins_moves_further_than_its_bounds(task, relat
                 columns=st.sampled_from([None, 0, 1, (0,), (1, 0)]),
                 units=UNITS,
             ),
-            *([ranges] if task == "regression" else []),
+            *([ranges] if terms.declared.label_bounds == (-2.0, 5.0) else []),
         )
     )
     raw = isinstance(ask, Magnitudes | RangeCounts)

@@ -6,13 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.binner import Binner
 from dpboost.federated import Party
 from dpboost.federated.party.admission import UnusableMessageError, admitted
 from dpboost.federated.party.boosting_admission import sent
 from dpboost.federated.party.partition_table import without_table
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
-from dpboost.losses import LogisticLoss, SoftmaxLoss
+from dpboost.losses import LogisticLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
@@ -77,8 +78,18 @@ def features(change):
 def ranged(bounds):
     """Labels of a regression on the grid of a range, honest or not."""
     command = e.encode(REGRESSION)
-    numbers = bounds if len(bounds) == 2 else (None, None)
-    return replace(command, loss=replace(command.loss, lower=numbers[0], upper=numbers[1]))
+    return replace(command, loss=replace(command.loss, bounds=bounds))
+
+
+def encoding(terms=TERMS, classes=(0, 1), **wrong):
+    """The command that puts labels on a grid, with other numbers in it."""
+    command = e.encode(terms)
+    return replace(command, classes=classes, loss=replace(command.loss, **wrong))
+
+
+def starting(*start_units):
+    """The numbers of the loss with a start."""
+    return replace(e.encode(TERMS).loss, start_units=start_units)
 
 
 def dealt(shares=(Fraction(1, 2), Fraction(1, 2))):
@@ -147,26 +158,33 @@ def test_parties_deal_by_coins_of_their_own():
                 (0, 1),
                 (0.0, np.nan),
                 (),
-                # The grid is not that of the range.
-                (-1.0, 2.0),
+                None,
+                [-1.0, 2.0],
             )
         ),
         lambda: e.told(e.encode(TERMS), measured()),
-        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(1, 0)), held()),
-        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(0, 2)), held()),
-        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(False, True)), held()),
-        lambda: e.told(EncodeLabels(loss=LogisticLoss(start_units=1), classes=(0, 1)), held()),
-        lambda: e.told(EncodeLabels(loss=SoftmaxLoss(n_outputs=2), classes=(0, 1)), held()),
+        lambda: e.told(encoding(classes=(1, 0)), held()),
+        lambda: e.told(encoding(classes=(0, 2)), held()),
+        lambda: e.told(encoding(classes=(False, True)), held()),
+        lambda: e.told(encoding(start_units=(1,)), held()),
+        lambda: e.told(encoding(start_units=(0, 0)), held()),
+        lambda: e.told(encoding(start_units=0), held()),
+        lambda: e.told(encoding(bounds=(0.0, 1.0)), held()),
+        lambda: e.told(encoding(spread=0.5), held()),
+        lambda: e.told(encoding(REGRESSION, (), spread=1), measured()),
+        lambda: e.told(EncodeLabels(loss=LogisticLoss(), classes=(0, 1)), held()),
         lambda: e.told(EncodeLabels(loss=None, classes=(0, 1)), held()),
         lambda: e.told(bins(binner={}), begun()),
         lambda: e.told(bins(binner=features({"n_cells": 2**40})), begun()),
         lambda: e.told(bins(binner=features({"n_cells": 0})), begun()),
         lambda: e.told(bins(binner=BINNER.to_dict() | {"features": []}), begun()),
-        lambda: e.told(bins(loss=LogisticLoss(start_units=2**60)), begun()),
-        lambda: e.told(bins(loss=LogisticLoss(start_units=0.5)), begun()),
-        lambda: e.told(bins(loss=LogisticLoss(start_units=True)), begun()),
-        lambda: e.told(bins(loss=SoftmaxLoss(n_outputs=2)), begun()),
-        lambda: e.told(bins(loss=LogisticLoss(objective="another")), begun()),
+        lambda: e.told(bins(loss=starting(2**60)), begun()),
+        lambda: e.told(bins(loss=starting(0.5)), begun()),
+        lambda: e.told(bins(loss=starting(True)), begun()),
+        lambda: e.told(bins(loss=starting(0, 0)), begun()),
+        lambda: e.told(bins(loss=replace(starting(0), start_units=0)), begun()),
+        lambda: e.told(bins(loss=replace(starting(0), bounds=(0.0, 1.0))), begun()),
+        lambda: e.told(bins(loss=LogisticLoss()), begun()),
         lambda: e.told(bins(weighting=Weighting(max_weight=1.0)), begun()),
         lambda: e.told(bins(), held()),
         lambda: e.told(bins(), binned()),
@@ -256,7 +274,7 @@ def test_labels_are_counted_and_encoded_inside_a_released_range():
     loss, classes = e.loss_of(REGRESSION, (-1.0, 2.0))
     # The released spread is for rules of the coordinator.
     for spread in (None, 0.25):
-        command = EncodeLabels(loss=replace(loss, spread=spread), classes=classes)
+        command = sent(EncodeLabels(loss=replace(loss, spread=spread), classes=classes))
         rows = e.told(command, measured())
         assert (rows.loss.lower, rows.loss.upper) == (-1.0, 2.0)
 
@@ -269,7 +287,7 @@ def test_orders_that_fit_are_carried_out():
 
 def test_what_a_party_uses_is_its_own():
     command = admitted(e.encode(TERMS), held())
-    assert command.loss is not e.encode(TERMS).loss
+    assert isinstance(command.loss, LogisticLoss)
     rows = taken()
     given = sums()
     own = admitted(given, rows)
@@ -306,11 +324,13 @@ def test_what_a_party_uses_is_its_own():
         (lambda: mean(), held),
         (lambda: mean(others=False), begun),
         (lambda: mean(others=1), begun),
-        (lambda: mean(loss=LogisticLoss(start_units=2**60)), begun),
-        (lambda: mean(loss=LogisticLoss(objective="another")), begun),
-        (lambda: mean(loss=SoftmaxLoss(n_outputs=2)), begun),
+        (lambda: mean(loss=starting(2**60)), begun),
+        (lambda: mean(loss=starting(0, 0)), begun),
+        (lambda: mean(loss=LogisticLoss()), begun),
+        (lambda: mean(weighting=Weighting(max_weight=1.0)), begun),
         (lambda: ClassSizes(n_classes=1), begun),
-        (lambda: ClassSizes(n_classes=2), begun),
+        (lambda: ClassSizes(n_classes=3), begun),
+        (lambda: ClassSizes(n_classes=2, weighting=Weighting(max_weight=1.0)), begun),
         (lambda: sums(limit=1), dealt),
         (lambda: sums(gradient_limit=np.ones(1), hessian_share=np.full(1, 0.1)), dealt),
         (lambda: sums(limit=9.0), dealt),
@@ -346,7 +366,7 @@ def test_questions_that_do_not_fit_are_refused(query, rows):
 
 
 def mean(**wrong):
-    return replace(MeanAndRows(loss=LogisticLoss(), others=True), **wrong)
+    return replace(sent(MeanAndRows(loss=LogisticLoss(), others=True)), **wrong)
 
 
 @pytest.mark.parametrize(
@@ -356,7 +376,9 @@ def mean(**wrong):
         (lambda: e.fine_counts({0: (0.0, 1.0)}, 1), begun),
         (mean, begun),
         # It is asked once more where there are few rows.
-        (lambda: mean(loss=LogisticLoss(start_units=1)), begun),
+        (lambda: mean(loss=starting(1)), begun),
+        # Where classes are to be balanced, two have sizes as well.
+        (lambda: ClassSizes(n_classes=2), begun),
         (sums, taken),
         (level, entered),
         (lambda: LeafTotals(n_nodes=1, gradient_bound=1.0), entered),
@@ -428,3 +450,55 @@ def test_bounds_are_those_of_the_partys_own_loss():
         assert own.scale.gradient_reach == rows.loss.gradient_reach(limit)
     own = admitted(level(), entered())
     assert own.bounds(Neighbours.ADD_REMOVE)[0].constant == 2 * 2 * 2**16
+
+
+WEIGHTED = agreement(
+    schema=SCHEMA | {"classes": [0, 1]}, weighted=True, objective={"max_weight": 2.0}
+)
+BALANCED = agreement(schema=SCHEMA | {"classes": [0, 1]}, objective={"class_weight": "balanced"})
+FACTORS = agreement(
+    schema=SCHEMA | {"classes": [0, 1]}, objective={"class_weight": {0: 1.0, 1: 3.0}}
+)
+
+
+def encoded(terms):
+    ((X, y),) = tables([30], n_classes=2)
+    weights = np.linspace(0, 4, 30) if terms.weighted else None
+    party = Party(0, X, y, agreement=terms, sample_weight=weights)
+    return e.told(e.encode(terms), party.held)
+
+
+@pytest.mark.parametrize(
+    ("terms", "weighting"),
+    [
+        (WEIGHTED, Weighting(max_weight=2.0)),
+        (FACTORS, Weighting(max_weight=3.0, factors=(1.0, 3.0))),
+        # Sizes of classes are released: any factors may follow from them.
+        (BALANCED, Weighting(max_weight=1.0, factors=(1.0, 0.25))),
+    ],
+)
+def test_weights_are_those_of_the_agreement(terms, weighting):
+    rows = e.told(replace(e.bins(terms, BINNER), weighting=weighting), encoded(terms))
+    assert len(rows.state.weights) == 30
+    others = [
+        None,
+        Weighting(max_weight=weighting.max_weight * 2, factors=weighting.factors),
+        Weighting(max_weight=weighting.max_weight, factors=(1.0,)),
+        Weighting(max_weight=weighting.max_weight, factors=(2.0, 1.0)),
+        Weighting(max_weight=weighting.max_weight, factors=(1.0, -1.0)),
+        Weighting(max_weight=weighting.max_weight, factors=(1.0, np.nan)),
+        Weighting(max_weight=weighting.max_weight, factors=(1, 1)),
+    ]
+    for other in others:
+        with pytest.raises((UnusableMessageError, ValueError)):
+            e.told(replace(e.bins(terms, BINNER), weighting=other), encoded(terms))
+
+
+def test_a_party_has_weights_where_the_agreement_says_so():
+    ((X, y),) = tables([30], n_classes=2)
+    for terms, weights in ((WEIGHTED, None), (BALANCED, np.ones(30))):
+        with pytest.raises(InvalidParameterError, match="'sample_weight' parameter of Party"):
+            Party(0, X, y, agreement=terms, sample_weight=weights)
+    for wrong in (np.ones(29), -np.ones(30), np.full(30, np.nan)):
+        with pytest.raises(InvalidParameterError):
+            Party(0, X, y, agreement=WEIGHTED, sample_weight=wrong)

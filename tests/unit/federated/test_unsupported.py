@@ -1,0 +1,57 @@
+import inspect
+from pathlib import Path
+
+import pytest
+
+from dpboost import DPBoostClassifier, DPBoostRegressor
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated import FederatedBoostingClassifier, FederatedBoostingRegressor
+from dpboost.federated.unsupported import UNSUPPORTED, refuse_unsupported
+
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "parties.md"
+PAIRS = [
+    (DPBoostClassifier, FederatedBoostingClassifier),
+    (DPBoostRegressor, FederatedBoostingRegressor),
+]
+
+
+def names(function):
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {
+        name
+        for name, each in inspect.signature(function).parameters.items()
+        if each.kind not in kinds
+    } - {"self", "X", "y", "parties"}
+
+
+@pytest.mark.parametrize(("local", "over_parties"), PAIRS)
+def test_whatever_one_table_takes_is_taken_or_refused_with_a_reason(local, over_parties):
+    there = names(over_parties.__init__) | names(over_parties.fit)
+    asked = names(local.__init__) | names(local.fit)
+    missing = asked - there
+    assert missing <= set(UNSUPPORTED)
+    assert not set(UNSUPPORTED) & there
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
+def test_the_page_says_why(name):
+    lines = PAGE.read_text("utf-8").splitlines()
+    assert any(line.startswith("|") and f"`{name}" in line for line in lines)
+
+
+def test_none_asks_for_nothing():
+    refuse_unsupported({"conformal": None, "feature_name": "auto"}, "Model")
+    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of Model .* coins"):
+        refuse_unsupported({"conformal": 0.9}, "Model")
+    with pytest.raises(InvalidParameterError, match="'colour' parameter of Model"):
+        refuse_unsupported({"colour": None}, "Model")
+
+
+@pytest.mark.parametrize("kind", [pair[1] for pair in PAIRS])
+def test_estimators_refuse_before_anything_else(kind):
+    with pytest.raises(InvalidParameterError, match=r"'conformal' parameter of .*\.fit"):
+        kind().fit(None, conformal=0.9)
+    model = kind(schema={"label_bounds": (0, 1), "classes": [0, 1]}, rows_per_user=2)
+    with pytest.raises(InvalidParameterError, match="'rows_per_user' parameter"):
+        model.agreement(2, ["a"])
+    assert model.get_params()["rows_per_user"] == 2
