@@ -19,6 +19,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
     from benchmarks.federated.chaos import FEDERATED_CHAOS
+    from benchmarks.federated.scale import FEDERATED_SCALE
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
@@ -38,6 +39,7 @@ def runs() -> dict[str, Run]:
         *PAPER_RUNS,
         FEDERATED_ACCURACY,
         FEDERATED_TRAFFIC,
+        FEDERATED_SCALE,
         FEDERATED_CHAOS,
         *CLUSTER_RUNS,
         *TIMED_RUNS,

@@ -1,0 +1,172 @@
+"""Time, memory and bytes of a federated fit of many parties, all in one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.federated.traffic import Scale
+from benchmarks.harness.results import Result, Results
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.memory import peak
+from benchmarks.summary import table
+from dpboost.federated import Agreement, FederatedBoostingClassifier, Party
+
+EPSILON = 1.0
+TEST_ROWS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How large a fit is.
+
+    Parameters
+    ----------
+    parties : int
+    rows : int
+        Of each party.
+    features : int
+    rounds : int
+    """
+
+    parties: int
+    rows: int
+    features: int
+    rounds: int
+
+    def __str__(self) -> str:
+        return f"{self.parties} x {self.rows} x {self.features}, {self.rounds} rounds"
+
+
+SIZES = (
+    Size(parties=10, rows=20_000, features=50, rounds=400),
+    Size(parties=50, rows=20_000, features=50, rounds=400),
+)
+QUICK = (Size(parties=5, rows=2_000, features=10, rounds=20),)
+
+
+def rows_of(size: Size, seed: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows whose class depends on ten columns at most."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_rows, size.features))
+    score = (X[:, :10] - 0.5) @ np.linspace(1, 3, X[:, :10].shape[1]) + 4 * X[:, 0] * X[:, 1]
+    return X, (score + rng.normal(0, 0.5, n_rows) > 1.0).astype(int)
+
+
+def parties_of(size: Size, agreement: Agreement) -> list[Party]:
+    """Return all parties, each with rows of its own."""
+    return [
+        Party(index, *rows_of(size, 1 + index, size.rows), agreement=agreement)
+        for index in range(size.parties)
+    ]
+
+
+def fit(size: Size) -> dict[str, float]:
+    """Train over parties in this process, and return what it took."""
+    names = [f"x{column}" for column in range(size.features)]
+    model: Any = FederatedBoostingClassifier(
+        epsilon=EPSILON,
+        schema={"bounds": dict.fromkeys(names, (0, 1)), "classes": [0, 1]},
+        n_estimators=size.rounds,
+        random_state=0,
+        verbosity=0,
+    )
+    agreement = model.agreement(size.parties, names)
+    channel = Scale(parties_of(size, agreement))
+    start = time.perf_counter()
+    model.fit_channel(channel, agreement)
+    seconds = time.perf_counter() - start
+    most = peak()
+    down, up = np.sum(channel.exchanges, axis=0).tolist()
+    X, y = rows_of(size, 0, TEST_ROWS)
+    return {
+        "seconds": seconds,
+        "peak MB": float(most),
+        "exchanges": float(len(channel.exchanges)),
+        "bytes down": float(down),
+        "bytes up": float(up),
+        "AUC": float(roc_auc_score(y, model.predict_proba(X)[:, 1])),
+    }
+
+
+def measure(size: Size) -> list[Result]:
+    """Train in a process of its own."""
+    code = (
+        "import json; from benchmarks.federated.scale import Size, fit; "
+        f"print(json.dumps(fit(Size(**{asdict(size)!r}))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchmarkError(f"{size}: {done.stderr.strip().splitlines()[-1]}")
+    found = asdict(size) | json.loads(done.stdout.strip().splitlines()[-1])
+    return [
+        Result(data=str(size), method="best", epsilon=EPSILON, measure=name, value=float(value))
+        for name, value in found.items()
+    ]
+
+
+def plan(request: Request) -> Plan:
+    """Return every size as a unit."""
+    versions = dpboost_recipes.versions()
+    units = [
+        Unit(
+            name=str(size),
+            settings=digest({**asdict(size), "versions": versions}),
+            measure=partial(measure, size),
+        )
+        for size in (QUICK if request.quick else SIZES)
+    ]
+    return Plan(units=units)
+
+
+def body(results: Results) -> list[str]:
+    """Return the table."""
+    lines = []
+    for name in dict.fromkeys(row.data for row in results.rows):
+        one = {row.measure: row.value for row in results.rows if row.data == name}
+        rounds = one["rounds"]
+        lines.append(
+            [
+                f"{one['parties']:.0f}",
+                f"{one['rows']:,.0f} x {one['features']:.0f}",
+                f"{rounds:.0f}",
+                f"{one['seconds'] / 60:.1f}",
+                f"{one['peak MB'] / 1000:.2f}",
+                f"{one['exchanges'] / rounds:.2f}",
+                f"{one['bytes down'] / rounds / 1000:.1f}",
+                f"{one['bytes up'] / rounds / 1000:.1f}",
+                f"{one['AUC']:.3f}",
+            ]
+        )
+    header = ["parties", "rows of each", "rounds", "fit (min)", "GB at most"]
+    header += ["messages a round", "KB to each party a round", "KB from each party a round", "AUC"]
+    return [
+        f"Recipe best with its defaults, epsilon {EPSILON:g}, delta 1e-6, two classes, one "
+        "colluder. All parties are in one process and work one after the other: between "
+        "institutions they work at the same time. A round takes one message to each party, which "
+        "asks for the sums of its partition and tells the leaf values of the round before; later "
+        "partitions cannot be asked for with it, since their gradients depend on these values. "
+        "Rows of the parties are in memory as float64, and count in the memory.",
+        "",
+        *table(header, lines),
+    ]
+
+
+FEDERATED_SCALE = Run(
+    name="federated-scale",
+    description="Federated fits of many parties: time, memory, and the bytes of each party in "
+    "each round. Fifty parties are to take at most 15 minutes and 3 GB on an idle machine.",
+    plan=plan,
+    body=body,
+    timed=True,
+)
