@@ -309,6 +309,7 @@ class Party:
         if state["noise"] is not None:
             self._entropy.bit_generator.state = state["noise"]
         self._session, self._chain, self._turn, self._last = state["session"]
+        self._key = None
         if state["key"] is not None:
             assert self._session is not None
             terms = self._agreement.digest + self._session

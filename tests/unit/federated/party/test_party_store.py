@@ -116,6 +116,17 @@ def test_a_folder_serves_one_session(tmp_path):
     assert records(processes) == [100, 100, 100]
 
 
+def test_keys_that_were_used_are_gone_in_the_next_process(tmp_path):
+    coordinator, processes = opened(tmp_path)
+    # Another introduction would pair the party with keys of somebody else's choice.
+    again = m.Introduce(session=coordinator._session, keys=(), signatures=())
+    with pytest.raises(RefusedError, match=m.OTHER_SESSION):
+        coordinator._exchange(wire.encode(again), m.Done)
+    party = processes.party(0)
+    with processes.store(0).attached(party):
+        assert party.session()["key"] is None
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions of files as Unix has them")
 def test_nobody_else_may_read_it(tmp_path, always_compact):
     opened(tmp_path)
