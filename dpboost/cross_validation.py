@@ -348,6 +348,11 @@ class _Run:
     def _paid_metrics(self) -> list[FoldMetric]:
         """Return the metrics to be paid for."""
         classifier = hasattr(self.estimator, "predict_proba")
+        if classifier and callable(self.estimator.objective):
+            raise RefusedError(
+                "Metrics of classes need probabilities, and a function as objective gives raw "
+                "scores: give public rows in public_sets."
+            )
         asked = value_of(self.params, "metric")
         if isinstance(asked, str):
             asked = asked.split(",")

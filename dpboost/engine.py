@@ -57,7 +57,9 @@ def train(
         LightGBM's parameters under any of its names, and those of the estimators: ``epsilon``,
         ``delta``, ``recipe``, ``schema``, ... The objective decides between regression (the
         default), ``binary`` with labels 0 and 1, and ``multiclass`` with labels from 0 to
-        ``num_class - 1``; these labels are public.
+        ``num_class - 1``; these labels are public. A function ``objective(preds, train_data)``
+        makes a regression, and with ``num_class`` of 3 and more a classification, where ``preds``
+        and what it returns have the shape (n, num_class).
     train_set : Dataset
         Of dpboost or of LightGBM, with its raw data.
     num_boost_round : int, optional
@@ -179,6 +181,7 @@ def _kept(
         raw=lambda data: scores(unpack(data), raw_score=True),
         labels=lambda data: labels_for(estimator, data.label),
         trained_on=weakref.ref(train_set),
+        n_outputs=estimator.ensemble_.n_outputs,
     )
     known = [*names, *(f"valid_{position}" for position in range(len(names), len(sets)))]
     return KeptBooster.of(estimator.booster_, judge, list(zip(known, sets, strict=False)))
@@ -245,6 +248,13 @@ def build_estimator(
     classes: tuple[int, ...] | None = None
     if objective in _BINARY:
         kind, classes = DPBoostClassifier, (0, 1)
+    elif callable(objective) and value_of(chosen, "num_class") not in (None, 1):
+        kind, classes = DPBoostClassifier, tuple(range(_number_of_classes(chosen)))
+        if len(classes) == 2:
+            raise InvalidParameterError(
+                "The 'num_class' parameter cannot be 2 with a function as objective: two classes "
+                "have one score a row. Leave it out, with Schema(label_bounds=(0, 1))."
+            )
     elif objective in _MULTICLASS:
         kind, classes = DPBoostClassifier, tuple(range(_number_of_classes(chosen)))
     if classes is not None:

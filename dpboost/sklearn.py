@@ -363,6 +363,8 @@ _DOCUMENTED = {
             "``quantile``,\n        ``poisson``, ``gamma``, ``tweedie``, ``cross_entropy``, "
             "``binary``.",
             score_bounds="the label bounds",
+            several="",
+            norm="",
         )
         + docs.REGRESSION_OBJECTIVES
     ),
@@ -370,6 +372,7 @@ _DOCUMENTED = {
         docs.OBJECTIVE.format(
             objectives="None or ``binary``, ``multiclass``, ``multiclassova``, ``cross_entropy``.",
             score_bounds="-6 and 6",
+            **docs.OF_CLASSES,
         )
         + docs.CLASS_WEIGHTS
     ),

@@ -34,6 +34,10 @@ def _squared(y: Any, s: Any) -> tuple[Any, Any]:
     return 3 * (s - y), np.ones(len(s))
 
 
+def _far_from_classes(y: Any, s: Any) -> tuple[Any, Any]:
+    return 3.0 - 6.0 * (np.arange(s.shape[1]) == y[:, np.newaxis]) + 0 * s, 0 * s + 1
+
+
 #: Parameters of a regression, its label bounds, and the start value that makes gradients largest.
 _TOP, _MIDDLE = [MANY_ROWS, MANY_ROWS], [0, MANY_ROWS]
 OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
@@ -54,6 +58,7 @@ OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
 CLASSES: dict[str, tuple[dict[str, Any], int]] = {
     "multiclass": ({}, 4),
     "multiclassova": ({"objective": "multiclassova"}, 3),
+    "custom, 3 classes": ({"objective": _far_from_classes, "gradient_bound": 1.0}, 3),
     "balanced, 3 classes": ({"class_weight": "balanced"}, 3),
     "balanced, 2 classes": ({"class_weight": "balanced"}, 2),
     "class weights": ({"class_weight": {0: 0.5, 1: 4.0}}, 2),
@@ -144,7 +149,7 @@ def _classes(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Itera
     far, last = np.array([0.999, 0.001]), n_classes - 1
     rest = [RARE] * (n_classes - 1)
     steering: dict[str, Any] = {}
-    if n_classes > 2:
+    if n_classes > 2 and not callable(parameters.get("objective")):
         # The last class looks impossible; the first two look equally likely.
         steering["wrong"] = {("start value", 0): np.array([SURE, *rest, 0])}
         steering["even"] = {("start value", 0): np.array([SURE, SURE, *rest[1:], 0])}

@@ -399,6 +399,11 @@ class PrivateEstimator(
             "init_score": rows.init_score is not None,
             "batches of rows": is_batched(X) or isinstance(X, Batches),
         }
+        if self._task == "classification" and callable(self.objective):
+            raise InvalidParameterError(
+                f"The 'conformal' parameter of {owner}.fit does not go with a function as "
+                "objective: sets of classes need probabilities, and it gives raw scores."
+            )
         for name, there in given.items():
             if there:
                 raise InvalidParameterError(

@@ -98,15 +98,15 @@ OBJECTIVE = """    objective : str or callable, default=None
         {objectives} LightGBM's aliases are understood. Only recipe ``best`` learns other
         objectives than the default. A callable ``objective(y_true, y_pred) -> grad, hess`` is
         called before training on a grid of public labels and raw scores, not on rows; see the
-        *Privacy* section and ``gradient_bound``.
+        *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
         Public bound of a custom objective's gradient, required with one: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row.
+        [-gradient_bound, gradient_bound] row by row.{norm}
     hessian_bound : float, default=None
         Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
         [0, hessian_bound].
     score_bounds : (float, float), default=None
-        Raw scores between which a custom objective is tabulated; training starts in their middle.
+        Raw scores between which a custom objective is known; training starts in their middle.
         None means {score_bounds}.
     max_weight : float, default=None
         Public bound of weights: the product of ``sample_weight`` and class weight is clipped to
@@ -126,6 +126,16 @@ REGRESSION_OBJECTIVES = """    alpha : float or list of float, default=None
     poisson_max_delta_step : float, default=None
         Of ``poisson``; 0.7 unless given.
 """
+
+OF_CLASSES = {
+    "several": """ Of three and more classes
+        ``y_pred`` and what it returns have the shape (n, n_classes), and it is called with rows at
+        each round, some of them one by one: the longest part of a fit where it is slow.""",
+    "norm": """ Of
+        three and more classes both bounds are those of the Euclidean norm of a row's numbers:
+        longer ones are scaled down. Gradients of softmax have norms of at most 1.42, its hessians
+        of at most 0.39.""",
+}
 
 CLASS_WEIGHTS = """    class_weight : dict, "balanced" or None, default=None
         Weight of each class, multiplied with ``sample_weight``. ``"balanced"`` weighs classes
@@ -162,5 +172,8 @@ trees_per_ensemble_, selection_
     row and of public or released numbers is the user's promise. Of a custom objective nothing has
     to be promised: it is called with public numbers only and what it returns is clipped, so that
     one row's part of each sum is bounded whatever the function does. A function that mixes rows is
-    refused, because its table would mean nothing.
+    refused, because its table would mean nothing. One of three and more classes has no such table
+    and is called with rows: that it is a function of each row alone is then the user's promise.
+    What it returns is clipped, it is tried on public rows before anything is charged, and one that
+    mixes these is refused.
 """

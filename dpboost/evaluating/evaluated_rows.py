@@ -33,14 +33,23 @@ def is_classifier(model: Any) -> bool:
     Raises
     ------
     InvalidParameterError
-        For what is no fitted model of this library.
+        For what is no fitted model of this library, and for a classifier that was fitted with a
+        function as objective: it gives raw scores.
     """
     if not hasattr(model, "predict") or not hasattr(model, "schema_"):
         raise InvalidParameterError(
             "The 'model' argument of evaluate must be a fitted estimator of dpboost: its classes "
             "or label bounds say what a row may add."
         )
-    return hasattr(model, "predict_proba") and hasattr(model, "classes_")
+    classifier = hasattr(model, "predict_proba") and hasattr(model, "classes_")
+    if classifier and callable(getattr(model, "objective", None)):
+        raise refuse(
+            "objective",
+            "an evaluated classifier",
+            "one of LightGBM's names: a function gives raw scores, whose link nobody knows",
+            "a function",
+        )
+    return classifier
 
 
 def read_rows(X: Any, owner: str) -> tuple[Any, int]:

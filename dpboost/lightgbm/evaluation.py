@@ -128,6 +128,8 @@ class Metrics:
         Further parameters that metrics read.
     functions : sequence of callable
         ``function(predictions, dataset)`` as ``feval`` of ``lightgbm.train``.
+    n_outputs : int, default=1
+        Raw scores of a row, of which the objective of a function says nothing.
     """
 
     def __init__(
@@ -136,9 +138,12 @@ class Metrics:
         metrics: Sequence[str],
         parameters: dict[str, Any],
         functions: Sequence[Callable[..., Any]],
+        n_outputs: int = 1,
     ) -> None:
         name, *constants = objective.split(" ") if objective else ["none"]
         known = dict(part.split(":") for part in constants if ":" in part)
+        if name in ("none", "", "custom") and n_outputs > 1:
+            known["num_class"] = str(n_outputs)
         self._parameters = {
             "objective": "none" if name in ("", "custom") else name,
             "verbosity": -1,
@@ -292,6 +297,7 @@ class Evaluator:
             names,
             {"num_threads": setting.n_threads, **self.metric_parameters},
             self.functions,
+            loss.n_outputs,
         )
         self._scores = [self._scores_of(public, setting, schema) for public in self.sets]
         return self

@@ -35,6 +35,8 @@ class Judge:
         ``labels(dataset)``: its labels as metrics read them.
     trained_on : weakref of Dataset
         The private rows; they are not kept alive.
+    n_outputs : int, default=1
+        Raw scores of a row.
     """
 
     objective: str
@@ -43,6 +45,7 @@ class Judge:
     raw: Callable[[lightgbm.Dataset], NDArray[np.float64]]
     labels: Callable[[lightgbm.Dataset], Any]
     trained_on: weakref.ReferenceType[lightgbm.Dataset]
+    n_outputs: int = 1
 
     def check(self, data: Any) -> None:
         """Refuse what is no Dataset, and the training rows."""
@@ -65,6 +68,7 @@ class Judge:
             metrics_of_classes(self.metrics, self.objective),
             self.parameters,
             [each for each in functions if each is not None],
+            self.n_outputs,
         )
         for name, data in sets:
             metrics.add_set(name, self.labels(data), data.weight, data.init_score)

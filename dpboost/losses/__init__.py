@@ -8,6 +8,7 @@ mechanisms are told.
 from __future__ import annotations
 
 from dpboost.losses.custom import CustomLoss
+from dpboost.losses.custom_classes import CustomClassLoss
 from dpboost.losses.fractional import FractionalLabelLoss
 from dpboost.losses.grid import GRADIENT_ONE, GRADIENT_UNIT
 from dpboost.losses.link_table import exponential_table, logistic_table
@@ -28,18 +29,23 @@ OneOutputLoss = SplitLoss | TabulatedLoss
 ClassLoss = SoftmaxLoss | OneVsRestLoss
 """Losses with one output for each class."""
 
+AnyCustomLoss = CustomLoss | CustomClassLoss
+"""Losses that the user writes: where their scores start does not depend on the labels."""
+
 MeanLoss = OneOutputLoss | QuantilesLoss
 """Losses whose scores start at a mean of labels."""
 
 LabelRangeLoss = SquaredLoss | RobustLoss | QuantilesLoss
 """Losses whose scores are on the scale of the labels."""
 
-Loss = OneOutputLoss | ClassLoss | QuantilesLoss
+Loss = OneOutputLoss | ClassLoss | CustomClassLoss | QuantilesLoss
 
 __all__ = [
     "GRADIENT_ONE",
     "GRADIENT_UNIT",
+    "AnyCustomLoss",
     "ClassLoss",
+    "CustomClassLoss",
     "CustomLoss",
     "LabelRangeLoss",
     "LogLinkLoss",

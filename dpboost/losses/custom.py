@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from inspect import signature
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.squared import SquaredLoss, binary_exponent
 from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
-
-Objective = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
+from dpboost.losses.user_function import NOT_ALONE, Objective, call
 
 LABEL_NODES = 257
 SCORE_NODES_BITS = 10  # steps between the two score bounds
@@ -134,51 +130,11 @@ def _evaluate(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Call the function on all pairs, and on some of them in another order."""
     label, score = (part.ravel() for part in np.meshgrid(labels, scores, indexing="ij"))
-    whole = _call(function, label, score)
+    whole = call(function, label, score)
     positions = np.random.default_rng(0).permutation(len(label))[:1000]
-    again = _call(function, label[positions], score[positions])
+    again = call(function, label[positions], score[positions])
     for values, probe in zip(whole, again, strict=True):
         if not np.allclose(values[positions], probe, rtol=1e-9, atol=1e-12):
-            raise InvalidParameterError(
-                "The 'objective' parameter must be a function of each row alone: it returned "
-                "other values for the same labels and scores among others."
-            )
+            raise InvalidParameterError(NOT_ALONE)
     shape = (len(labels), len(scores))
     return whole[0].reshape(shape), whole[1].reshape(shape)
-
-
-def _call(
-    function: Objective, label: NDArray[np.float64], score: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    result = function(label.copy(), score.copy(), *_further(function, len(label)))
-    problem = ""
-    values: list[NDArray[np.float64]] = []
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        problem = "something else"
-    else:
-        values = [np.asarray(part, dtype=np.float64) for part in result]
-        if any(part.shape != label.shape for part in values):
-            problem = f"arrays of shapes {values[0].shape} and {values[1].shape}"
-        elif any(np.isnan(part).any() for part in values):
-            problem = "missing values"
-    if problem:
-        raise InvalidParameterError(
-            "The 'objective' parameter must be a function (y_true, y_pred) -> (grad, hess) with "
-            f"one number each for each of {len(label)} public pairs. It returned {problem}."
-        )
-    return values[0], values[1]
-
-
-def _further(function: Objective, n_rows: int) -> tuple[NDArray[np.float64] | None, ...]:
-    """Return what a function asks for beyond labels and scores: weights, groups."""
-    try:
-        parameters = signature(function).parameters.values()
-    except ValueError:  # compiled functions may have none
-        return ()
-    required = [
-        each
-        for each in parameters
-        if each.default is each.empty
-        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
-    return (np.ones(n_rows), None)[: max(len(required) - 2, 0)]

@@ -19,8 +19,8 @@ class DatasetObjective:
 
     Privacy
     -------
-    The function gets public labels and scores, as any custom objective does; there is no other
-    attribute of a training set to be read.
+    The function gets labels and scores as any custom objective does; there is no other attribute
+    of a training set to be read.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -32,7 +32,7 @@ class DatasetObjective:
 
 
 class _Labels:
-    """What a custom objective sees of a training set."""
+    """What a custom objective sees of a training set: the rows of this call."""
 
     def __init__(self, labels: NDArray[np.float64]) -> None:
         self._labels = labels
@@ -40,6 +40,10 @@ class _Labels:
     def get_label(self) -> NDArray[np.float64]:
         """Return the labels."""
         return self._labels
+
+    def num_data(self) -> int:
+        """Return their number."""
+        return len(self._labels)
 
     def get_weight(self) -> None:
         """Return no weights: they are multiplied after the function was called."""

@@ -148,4 +148,5 @@ def _facts(
         facts["part of"] = (
             f"{privacy.part[1]} fits under one budget; the epsilon spent is that of all of them"
         )
-    return facts | request.objective.facts() | (request.monitor.facts if request.monitor else {})
+    objective = request.objective.facts(len(completed.schema.classes or ()))
+    return facts | objective | (request.monitor.facts if request.monitor else {})

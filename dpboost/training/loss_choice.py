@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.losses import ClassLoss, CustomLoss, Loss
+from dpboost.losses import AnyCustomLoss, ClassLoss, Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -163,7 +163,7 @@ def _start(
     if request.recipe.start_share is None:
         seen = release_rows(source, budget=budget, ledger=ledger)
         return loss, weighting_of(objective, classes), seen
-    fixed = isinstance(loss, CustomLoss)
+    fixed = isinstance(loss, AnyCustomLoss)
     if objective.init_score is not None:
         # LightGBM does not boost from an average either where scores are given.
         loss = loss.starting_from((0,) * loss.n_outputs)
@@ -208,7 +208,7 @@ def share_to_start_again(
     numbers decide.
     """
     objective = request.objective
-    fixed = isinstance(loss, CustomLoss) or objective.init_score is not None
+    fixed = isinstance(loss, AnyCustomLoss) or objective.init_score is not None
     if fixed or objective.class_weight == "balanced" or request.recipe.start_share is None:
         return Fraction(0)
     information = min(seen.n_rows, max_rows or math.inf) * request.privacy.row_epsilon

@@ -15,6 +15,7 @@ from dpboost._utils.validation import InvalidParameterError, RefusedError, check
 from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
 from dpboost.data.labels import check_same_length
 from dpboost.losses import (
+    CustomClassLoss,
     CustomLoss,
     FractionalLabelLoss,
     LogisticLoss,
@@ -245,9 +246,7 @@ class ObjectiveRequest:
             self._check_earlier(loss)
             extras.scores_for(loss.n_outputs)
         elif self.name == "custom":
-            # Before the function is called: one that wants several scores has no use for one.
-            self._check_two(len(classes or ()))
-            self._class_loss(2)
+            self._class_loss(len(classes or ()))
 
     def _check_earlier(self, loss: Loss) -> None:
         """Raise when the model to be continued has another objective."""
@@ -306,10 +305,13 @@ class ObjectiveRequest:
 
     def _class_loss(self, n_classes: int) -> Loss:
         if self.name == "custom":
-            self._check_two(n_classes)
-            return self._custom(None, self.score_bounds or (-6.0, 6.0))
+            return self._custom_of_classes(n_classes)
         if self.name == "cross_entropy":
-            self._check_two(n_classes)
+            if n_classes > 2:
+                raise RefusedError(
+                    "The objective 'cross_entropy' is for two classes. Use 'multiclass' or "
+                    "'multiclassova', or declare two classes with Schema(classes=...)."
+                )
             return LogisticLoss(objective="cross_entropy")
         if n_classes <= 2:
             return LogisticLoss()
@@ -317,16 +319,6 @@ class ObjectiveRequest:
             return OneVsRestLoss(n_outputs=n_classes)
         # LightGBM's classifier goes over from "binary" to softmax where there are more classes.
         return SoftmaxLoss(n_outputs=n_classes)
-
-    def _check_two(self, n_classes: int) -> None:
-        if n_classes > 2:
-            why = ""
-            if self.name == "custom":
-                why = ": a gradient of several scores is no table that can be made before training"
-            raise RefusedError(
-                f"The objective {self.name!r} is for two classes{why}. Use 'multiclass' or "
-                "'multiclassova', or declare two classes with Schema(classes=...)."
-            )
 
     def _regression(self, lower: float, upper: float) -> Loss:
         if self.name in SHARES:
@@ -366,6 +358,19 @@ class ObjectiveRequest:
             score_bounds=score_bounds,
         )
 
+    def _custom_of_classes(self, n_classes: int) -> CustomLoss | CustomClassLoss:
+        score_bounds = self.score_bounds or (-6.0, 6.0)
+        if n_classes <= 2:
+            return self._custom(None, score_bounds)
+        assert self.function is not None
+        return CustomClassLoss.of(
+            self.function,
+            n_classes,
+            gradient_bound=self.gradient_bound,
+            hessian_bound=self.hessian_bound,
+            score_bounds=score_bounds,
+        )
+
     def read_rows(self, n_rows: int) -> RowExtras:
         """Check the private arrays, or raise; nothing is said about their values."""
         return RowExtras(
@@ -373,7 +378,7 @@ class ObjectiveRequest:
             init_scores=_init_scores(self.init_score, n_rows, self.continues),
         )
 
-    def facts(self) -> dict[str, bool | int | float | str]:
+    def facts(self, n_classes: int = 0) -> dict[str, bool | int | float | str]:
         """Public facts for the report."""
         facts: dict[str, bool | int | float | str] = {}
         if self.name:
@@ -384,6 +389,11 @@ class ObjectiveRequest:
             facts["alpha"] = self.alpha
         if self.name == "custom":
             facts |= {"gradient_bound": self.gradient_bound, "hessian_bound": self.hessian_bound}
+            if n_classes > 2:
+                facts["custom objective"] = (
+                    "called with rows; that it is a function of each row alone is the user's "
+                    "promise, which was tried on public rows"
+                )
         if self.sample_weight is not None:
             facts["weights"] = f"an attribute of each row, clipped to [0, {self.max_weight:g}]"
         if self.scale_pos_weight != 1.0:

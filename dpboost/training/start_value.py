@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpboost.losses import (
     ClassLoss,
+    CustomClassLoss,
     FractionalLabelLoss,
     LabelRangeLoss,
     LogisticLoss,
@@ -160,6 +161,7 @@ def release_start(
             shares = part * shares + (1 - part) / loss.n_outputs
         return loss.starting_at(shares), seen
     else:
+        assert not isinstance(loss, CustomClassLoss)  # its start is fixed
         query = MeanAndRows(loss=loss, weighting=weighting, others=classes)
     released, noise_stddev = _release(query, source, budget, ledger)
     values = released.tolist()

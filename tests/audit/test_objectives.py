@@ -162,19 +162,36 @@ def test_a_bound_of_gradients_that_does_not_hold_is_found(monkeypatch):
     assert "entry cost" in {violation.check for violation in violations}
 
 
+def far_from_classes(y, s):
+    own = np.arange(s.shape[1]) == y[:, np.newaxis]
+    return 3.0 - 6.0 * own + 0 * s, 0 * s + 1
+
+
+def mixing(y, s):
+    """Gradients of which each depends on all rows."""
+    return far_from_classes(y, s)[0] * (len(y) % 2 - 0.5), 0 * s + 1
+
+
 @pytest.mark.parametrize("delta", [DELTA, 0.0])
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(
     ("parameters", "n_classes"),
     [
         ({"objective": "multiclassova"}, 3),
+        ({"objective": far_from_classes, "gradient_bound": 1.0}, 3),
         ({"class_weight": "balanced"}, 3),
         ({"class_weight": "balanced"}, 2),
         ({"class_weight": {0: 0.5, 1: 4.0}}, 2),
     ],
-    ids=str,
+    ids=["one against the rest", "custom", "balanced, 3", "balanced, 2", "class weights"],
 )
 def test_classes(parameters, n_classes, neighbours, delta):
+    for audit in audits_of_classes(parameters, n_classes, neighbours, delta):
+        assert audit.violations == ()
+        assert audit.cost <= audit.capacity * (1 + 1e-9)
+
+
+def audits_of_classes(parameters, n_classes, neighbours, delta):
     random = np.random.default_rng(0)
     X, y = random.integers(0, 2, (40, 3)).astype(float), np.arange(40) % n_classes
     schema = {"bounds": dict.fromkeys(range(2), (0.0, 1.0)), "classes": list(range(n_classes))}
@@ -193,6 +210,33 @@ def test_classes(parameters, n_classes, neighbours, delta):
         )
 
     found = pair_of(X, y, X[0], 1, neighbours, instead=(X[1], 0))
-    for audit in (replay_pair(fit_of(make, None), side) for side in (found, found.swapped)):
-        assert audit.violations == ()
-        assert audit.cost <= audit.capacity * (1 + 1e-9)
+    return [replay_pair(fit_of(make, None), side) for side in (found, found.swapped)]
+
+
+@pytest.mark.parametrize("delta", [DELTA, 0.0])
+def test_the_largest_gradients_of_custom_classes_reach_their_charge(delta):
+    parameters = {"objective": far_from_classes, "gradient_bound": 1.0}
+    found = audits_of_classes(parameters, 3, Neighbours.ADD_REMOVE, delta)
+    reached = [
+        entry.reached for audit in found for entry in audit.entries if entry.label == "leaf sums"
+    ]
+    assert max(reached) >= 0.95
+
+
+PLANTED = {
+    "no clip": (
+        "_shortened",
+        lambda values, norm: np.clip(values, -1, 1) * 65536,
+        far_from_classes,
+    ),
+    "rows that are mixed": ("CustomClassLoss._try", lambda self: None, mixing),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_mistakes_of_custom_classes_are_found(name, monkeypatch):
+    place, wrong, function = PLANTED[name]
+    monkeypatch.setattr(f"dpboost.losses.custom_classes.{place}", wrong)
+    parameters = {"objective": function, "gradient_bound": 1.0}
+    found = audits_of_classes(parameters, 3, Neighbours.ADD_REMOVE, DELTA)
+    assert "entry cost" in {each.check for audit in found for each in audit.violations}

@@ -95,11 +95,12 @@ def test_the_model_does_not_depend_on_partitions(client, recipe, schema, n_parts
         {"assume_public": (), "epsilon": 20.0},
         {"class_weight": "balanced", "trees_per_ensemble": 2},
         {"recipe": "dpboost", "n_estimators": 2, "max_depth": 2, "schema": {"classes": [0, 1]}},
+        {"objective": lambda y, s: (s - (np.arange(3) == y[:, None]), 1 + 0 * s)},
     ],
-    ids=["several classes", "learned classes", "balanced", "two classes"],
+    ids=["several classes", "learned classes", "balanced", "two classes", "custom"],
 )
 def test_classifiers_do_not_either(client, options, n_parts):
-    options = {**GIVEN, **options}
+    options = {**GIVEN, "gradient_bound": 2.0, **options}
     expected = DPBoostClassifier(**options).fit(X, CLASSES)
     model = DaskDPBoostClassifier(**options, client=client)
     model.fit(chunked(X, n_parts), chunked(CLASSES, n_parts))

@@ -9,6 +9,7 @@ import pytest
 
 from dpboost._kernels import newton
 from dpboost.losses import (
+    CustomClassLoss,
     CustomLoss,
     FractionalLabelLoss,
     LogisticLoss,
@@ -36,6 +37,11 @@ def steep(y, s):
     return 9 * (s - y), 1 + 0 * s
 
 
+def steep_classes(y, s):
+    own = np.arange(s.shape[1]) == y[:, np.newaxis]
+    return 2 * (np.sign(s) - 2 * own), 1 + 0 * s
+
+
 LOSSES = {
     "regression_l1": RobustLoss.absolute(LABELS),
     "huber": RobustLoss.huber(LABELS, 0.3),
@@ -52,6 +58,9 @@ LOSSES = {
         hessian_bound=1.0,
         label_bounds=(-1.0, 1.0),
         score_bounds=(-1.0, 1.0),
+    ),
+    "custom, several classes": CustomClassLoss.of(
+        steep_classes, 3, gradient_bound=2.0, hessian_bound=1.0, score_bounds=(-6.0, 6.0)
     ),
     "multiclassova": OneVsRestLoss(n_outputs=3),
     "multiclass": SoftmaxLoss(n_outputs=3),

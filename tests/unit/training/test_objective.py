@@ -248,6 +248,105 @@ def test_a_custom_classification_predicts_raw_scores_as_lightgbm_does():
     assert deviance("binary", y, 1 / (1 + np.exp(-raw))) < deviance("binary", y, y.mean())
 
 
+def softmax(y_true, y_pred):
+    p = np.exp(y_pred - y_pred.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return p - (np.arange(y_pred.shape[1]) == y_true[:, np.newaxis]), 2 * p * (1 - p)
+
+
+CUSTOM = {
+    "objective": softmax,
+    "gradient_bound": 1.42,
+    "hessian_bound": 0.78,
+    "schema": {"bounds": BOUNDS, "classes": [0, 1, 2]},
+}
+
+
+def three_classes():
+    X, truth, random = table()
+    return X, np.digitize(truth + random.normal(0, 0.3, N_ROWS), [0.7, 1.7])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"delta": 0.0}, {"trees_per_ensemble": 10}, {"class_weight": "balanced"}],
+    ids=["rounds of all rows", "pure", "rounds of some rows", "balanced"],
+)
+def test_a_custom_classification_of_several_classes(settings):
+    X, y = three_classes()
+    model = DPBoostClassifier(**CUSTOM, **{**QUICK, **settings}).fit(X, y)
+    raw = model.predict(X)
+    assert raw.shape == (N_ROWS, 3)
+    assert (raw.argmax(axis=1) == y).mean() > np.bincount(y).max() / N_ROWS + 0.15
+    np.testing.assert_array_equal(model.predict_proba(X), raw)
+    text = model.booster_.model_to_string()
+    np.testing.assert_array_equal(lightgbm.Booster(model_str=text).predict(X), raw)
+    np.testing.assert_array_equal(model.ensemble_.predict(read_table(X)), raw)
+    assert "each row alone" in model.privacy_report_.facts["custom objective"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), raw)
+
+
+def test_custom_classes_give_the_same_model_however_their_rows_come():
+    X, y = three_classes()
+    settings = {**CUSTOM, **QUICK, "n_estimators": 10, "noise_seed": 1, "verbosity": -1}
+
+    def trees(X, y, **rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            more = {"max_weight": 1.0} if rows else {}
+            return trees_of(DPBoostClassifier(**settings, **more).fit(X, y, **rows).booster_)
+
+    whole = trees(X, y)
+    assert trees([X[:1500], X[1500:]], y) == whole
+    assert trees(X, y, sample_weight=np.ones(N_ROWS)) == whole
+    data = dpboost.Dataset(X, y)
+    parameters = {**settings, "objective": of_dataset, "num_class": 3}
+    with pytest.warns(UserWarning, match="not private"):
+        assert trees_of(dpboost.train(parameters, data)) == whole
+
+
+def trees_of(booster):
+    return booster.model_to_string().split("Tree=0")[1].split("end of trees")[0]
+
+
+def of_dataset(preds, train_data):
+    assert preds.shape == (train_data.num_data(), 3)
+    return softmax(train_data.get_label(), preds)
+
+
+def test_public_rows_judge_raw_scores_of_custom_classes():
+    X, y = three_classes()
+    model = DPBoostClassifier(**CUSTOM, **QUICK)
+    public = [(X.copy(), y.copy())]
+    with pytest.warns(UserWarning, match="public"):
+        model.fit(X, y, eval_set=public, eval_metric=["multi_error", hits])
+    last = {name: values[-1] for name, values in model.evals_result_["valid_0"].items()}
+    raw = model.predict(X)
+    assert last["hits"] == np.mean(raw.argmax(axis=1) == y)
+    assert last["multi_error"] == pytest.approx(1 - last["hits"])
+
+
+def hits(y_true, y_pred):
+    return "hits", np.mean(y_pred.argmax(axis=1) == y_true), True
+
+
+def test_what_needs_probabilities_refuses_custom_classes():
+    X, y = three_classes()
+    model = DPBoostClassifier(**CUSTOM, **QUICK | {"n_estimators": 2})
+    with pytest.raises(InvalidParameterError, match="raw scores"):
+        model.fit(X, y, conformal=0.9)
+    budget = dpboost.Budget(epsilon=8, delta=1e-5)
+    model.fit(X, y, budget=budget, fraction=0.5)
+    with pytest.raises(InvalidParameterError, match="raw scores"):
+        dpboost.evaluate(model, X, y, budget=budget, fraction=0.5)
+    parameters = {**CUSTOM, "objective": of_dataset, "num_class": 3}
+    with pytest.raises(InvalidParameterError, match="public_sets"):
+        dpboost.cv(parameters, dpboost.Dataset(X, y))
+    with pytest.raises(InvalidParameterError, match="num_class"):
+        dpboost.train({**parameters, "num_class": 2}, dpboost.Dataset(X, y))
+    assert [line.what for line in budget.lines] == [type(model).__name__]
+
+
 def test_weights_say_which_rows_count():
     X, y, bounds = regression("regression")
     right = X[:, 2] > 0.5
@@ -412,7 +511,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_charged(case, monkeyp
 REFUSED_CLASSES = {
     "a regression": ({"objective": "huber"}, {}, "objective"),
     "two classes only": ({"objective": "cross_entropy"}, {}, "two classes"),
-    "custom of three classes": ({"objective": logistic, "gradient_bound": 1.0}, {}, "two classes"),
+    "custom of three classes": (
+        {"objective": logistic, "gradient_bound": 1.0},
+        {},
+        "for public labels of shape",
+    ),
     "weights of no class": ({"class_weight": {9: 1.0}}, {}, "class_weight"),
     "odd weights": ({"class_weight": "even"}, {}, "class_weight"),
     "negative weights": ({"class_weight": {0: -1.0}}, {}, "class_weight"),
