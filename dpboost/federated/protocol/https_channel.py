@@ -310,6 +310,9 @@ class HttpsChannel:
                 connection.request(method, path, content)
                 response = connection.getresponse()
                 reply = response.read(self._most_bytes + 1)
+                if response.length != 0 and len(reply) <= self._most_bytes:
+                    # A party that is killed while it writes: what is there is no reply.
+                    raise http.client.IncompleteRead(reply)
             except (OSError, http.client.HTTPException):
                 connection.close()
                 time.sleep(min(_PAUSE, max(deadline - time.monotonic(), 0.0)))

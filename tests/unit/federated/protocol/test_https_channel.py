@@ -124,13 +124,35 @@ def test_strangers_get_nothing(folder, serve):
 def test_long_messages_and_replies_are_refused_before_they_are_read(folder, serve):
     seen = []
     server = serve(lambda message: seen.append(message) or b"x" * 2000, max_message_bytes=1000)
-    asked = channel(folder, server, timeout=1.0, max_message_bytes=1999)
+    asked = channel(folder, server, timeout=60.0, max_message_bytes=1999)
     with pytest.raises(RefusedError, match="Party 0 takes no message of 1001 bytes"):
         asked.exchange(b"y" * 1001, [0])
     assert seen == []
     with pytest.raises(RefusedError, match=r"reply of party 0 .* HttpsChannel allows, 1999"):
         asked.exchange(b"y" * 1000, [0])
     assert seen == [b"y" * 1000]
+    asked.close()
+
+
+@pytest.mark.parametrize("n_bytes", [0, 3])
+def test_a_reply_that_is_cut_is_asked_for_again(folder, serve, monkeypatch, n_bytes):
+    whole, cut = https_channel._Handler._reply, []
+
+    def reply(handler, status, content=b"", kind="text/plain"):
+        if cut:
+            whole(handler, status, content, kind)
+            return
+        cut.append(content)
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content[:n_bytes])
+        handler.close_connection = True
+
+    monkeypatch.setattr(https_channel._Handler, "_reply", reply)
+    asked = channel(folder, serve(lambda message: b"a reply"), timeout=60)
+    assert asked.exchange(b"ask", [0]) == {0: b"a reply"}
+    assert cut == [b"a reply"]
     asked.close()
 
 
