@@ -156,6 +156,11 @@ class FeatureQueue:
         self._variances = np.zeros(n_features)
         self._visits = np.zeros(n_features)
 
+    @property
+    def has_new(self) -> bool:
+        """Whether some feature has not been cut yet."""
+        return bool(self._visits[self._allowed].min() <= 0)
+
     def take(self, k: int) -> NDArray[np.int32]:
         """Take the next ``k`` different features, fewer where there are not so many."""
         allowed = self._part()
@@ -171,6 +176,13 @@ class FeatureQueue:
             if feature not in taken:
                 taken.append(feature)
         return np.array(taken, dtype=np.int32)
+
+    def take_new(self) -> NDArray[np.int32]:
+        """Take the next feature that has not been cut yet; there must be one."""
+        while True:
+            taken = self.take(1)
+            if self._visits[taken[0]] <= 0:
+                return taken
 
     def learn(
         self,
@@ -265,7 +277,7 @@ class FeatureQueue:
     def _refill(self) -> list[int]:
         allowed = self._allowed
         n_features = len(allowed)
-        if self._visits[allowed].min() <= 0:
+        if self.has_new:
             return allowed[self._public.permutation(n_features)].tolist()
         weights = self._chances()[allowed]
         positions = (np.arange(n_features) + self._public.random()) / n_features

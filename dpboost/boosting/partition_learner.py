@@ -52,6 +52,8 @@ class PartitionLearner:
         Public randomness.
     rules : LeafRules, optional
         What else the user asks of steps.
+    depth_alone : int, default=0
+        Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
 
     Privacy
     -------
@@ -70,6 +72,7 @@ class PartitionLearner:
     to_order: list[int]
     public: np.random.Generator
     rules: LeafRules | None = None
+    depth_alone: int = 0
 
     def learn(
         self,
@@ -104,6 +107,8 @@ class PartitionLearner:
         """Return the public partition of the round."""
         if ordering is not None:
             return self.grid.by_category(ordering)
+        if self.depth_alone and self.queue.has_new:
+            return self.grid.random(self.queue.take_new(), self.depth_alone, self.public)
         features = self.queue.take(self.features_per_tree)
         return self.grid.random(features, self.depth, self.public)
 

@@ -7,7 +7,8 @@ What is new or put together here:
   rows, instead of their ratio, whose noise does not shrink with it;
 * each step is multiplied by the weight of its posterior mean under the known noise, so that
   deep partitions and empty leaves do no harm;
-* many trees on all rows under Gaussian composition when delta > 0, few trees under pure epsilon;
+* many trees on all rows under Gaussian composition when delta > 0, few trees under pure epsilon,
+  of which, with two classes, the first cut one feature each;
 * start value, row count and bins are released from the same budget, and released gains decide
   which features are cut more often.
 
@@ -70,6 +71,12 @@ ROWS_TO_ORDER_CATEGORIES = 1.5e4
 ROWS_TO_TRUST = 8e3
 # From so many on, trees of the gamma and the Tweedie loss may be deep.
 ROWS_FOR_DEPTH = 5e4
+# Under pure epsilon and logistic loss each feature is cut alone first, to so many levels, where
+# this part of the rounds is enough for that: what it shows alone then has the least noise.
+DEPTH_ALONE, MOST_ALONE = 4, 0.6
+# Below so many rows times epsilon there are few rounds with large steps.
+ROWS_FOR_FEW_ROUNDS = 8e3
+FEW_ROUNDS = {"n_estimators": 28, "learning_rate": 0.7}
 # Where gains are noisy, features are preferred by their size; where they are sure, all that have
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
@@ -195,7 +202,9 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
     information = facts.n_rows * facts.epsilon
     squared = isinstance(facts.loss, LabelRangeLoss)
     if facts.delta == 0:
-        return _for_labels(_pure_rule(information, squared), facts)
+        rules = _for_labels(_pure_rule(information, squared), facts)
+        few = isinstance(facts.loss, LogisticLoss) and information < ROWS_FOR_FEW_ROUNDS
+        return rules | FEW_ROUNDS if few else rules
     rules = _for_labels(_gaussian_rule(information, squared), facts)
     if isinstance(facts.loss, LogLinkLoss) and facts.loss.gaussian_rules:
         rules |= facts.loss.gaussian_rules
@@ -296,7 +305,10 @@ def build(setting: Setting) -> BoostingLoop:
     nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
     grid = PartitionGrid(n_bins=binner.n_bins, is_nominal=nominal)
     information = facts.n_rows * facts.epsilon if facts.delta > 0 else 0.0
-    orders = information >= ROWS_TO_ORDER_CATEGORIES
+    simple = facts.delta == 0 and isinstance(facts.loss, LogisticLoss)
+    begins_alone = simple and binner.n_features <= MOST_ALONE * hyper.n_estimators
+    known = facts.n_rows * facts.epsilon >= ROWS_TO_ORDER_CATEGORIES
+    orders = known and (facts.delta > 0 or begins_alone)
     preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
     constraints = setting.constraints
     factors = contributions_of(hyper.values(), binner.n_features, "fit")
@@ -329,6 +341,7 @@ def build(setting: Setting) -> BoostingLoop:
         to_order=to_order[::-1].tolist() if orders else [],
         public=setting.public,
         rules=_rules_of_leaves(hyper, leaf),
+        depth_alone=min(DEPTH_ALONE, hyper.max_depth) if begins_alone else 0,
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,

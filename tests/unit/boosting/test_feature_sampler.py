@@ -38,6 +38,17 @@ def test_the_first_list_visits_every_feature(k):
     assert all(part.dtype == np.int32 for part in taken)
 
 
+@pytest.mark.parametrize("options", [{}, {"fraction": 0.4}, {"groups": ((0, 1, 2), (2, 3, 4, 5))}])
+def test_new_features_come_once_each_whatever_was_cut_before(options):
+    waiting = FeatureQueue(6, PLAIN, np.random.default_rng(0), **options)
+    learn(waiting, 4, 1.0)
+    taken = []
+    while waiting.has_new:
+        taken += waiting.take_new().tolist()
+        learn(waiting, taken[-1], 1.0)
+    assert sorted(taken) == [0, 1, 2, 3, 5]
+
+
 @pytest.mark.parametrize("n_features", [3, 4, 7])
 def test_a_partition_never_holds_a_feature_twice(n_features):
     waiting = queue(n_features)

@@ -43,7 +43,7 @@ def ledger(epsilon=math.inf, delta=0):
     )
 
 
-def learner(loss, *, depth=3, to_order=(), clip=1.0, seed=0):
+def learner(loss, *, depth=3, to_order=(), clip=1.0, seed=0, depth_alone=0):
     public = np.random.default_rng(seed)
     return PartitionLearner(
         loss=loss,
@@ -63,6 +63,7 @@ def learner(loss, *, depth=3, to_order=(), clip=1.0, seed=0):
         learning_rate=0.5,
         to_order=list(to_order),
         public=public,
+        depth_alone=depth_alone,
     )
 
 
@@ -178,6 +179,19 @@ def test_threads_change_nothing():
     one, two = (run(training_rows(loss, n), learner(loss), ledger(3.0), 1) for n in (1, 2))
     assert np.array_equal(one[0].leaf_value, two[0].leaf_value)
     assert np.array_equal(one[0].left_bins, two[0].left_bins)
+
+
+@pytest.mark.parametrize("to_order", [[], [1]])
+def test_every_feature_is_cut_alone_first(to_order):
+    loss = LOSSES["logistic"]
+    steps = learner(loss, depth=4, depth_alone=2, to_order=to_order)
+    trees = run(training_rows(loss), steps, ledger(), 20)
+    first = [set(tree.feature.tolist()) for tree in trees[:3]]
+    assert sorted(map(len, first)) == [1, 1, 1]
+    assert set.union(*first) == {0, 1, 2}
+    assert all(len(tree.leaf_value) <= 4 for tree in trees[len(to_order) : 3])
+    assert max(len(set(tree.feature.tolist())) for tree in trees[3:]) == 2
+    assert max(len(tree.leaf_value) for tree in trees[3:]) > 8
 
 
 def test_a_round_orders_the_categories_by_what_it_released():

@@ -20,6 +20,7 @@ from dpboost.recipes.best import (
     BY_SIGN,
     BY_SIZE,
     MOST_ROUNDS,
+    ROWS_FOR_FEW_ROUNDS,
     ROWS_TO_ORDER_CATEGORIES,
     ROWS_TO_TRUST,
     build,
@@ -139,3 +140,38 @@ def test_categories_are_ordered_where_a_round_for_each_feature_pays():
     assert learner(facts(ROWS_TO_ORDER_CATEGORIES)).to_order == [1]
     assert learner(facts(ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
     assert learner(facts(10 * ROWS_TO_ORDER_CATEGORIES, delta=0.0)).to_order == []
+    pure = facts(ROWS_TO_ORDER_CATEGORIES, LogisticLoss(), delta=0.0)
+    assert learner(pure).to_order == [1]
+    assert learner(replace(pure, n_rows=ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "delta", "n_estimators", "depth"),
+    [
+        (LogisticLoss(), 0.0, 28, 4),
+        (LogisticLoss(), 0.0, 4, 4),
+        (LogisticLoss(), 0.0, 3, 0),  # two features would take most of the rounds
+        (LogisticLoss(), 1e-6, 28, 0),
+        (SQUARED, 0.0, 28, 0),
+        (SOFTMAX, 0.0, 28, 0),
+    ],
+)
+def test_with_two_classes_and_a_pure_epsilon_features_are_cut_alone_first(
+    loss, delta, n_estimators, depth
+):
+    def alone(**given):
+        chosen = replace(facts(1e4, loss, delta), given=given)
+        return build(setting_of(chosen, BEST.settle(chosen))).learner.depth_alone
+
+    assert alone(n_estimators=n_estimators) == depth
+    assert alone(n_estimators=n_estimators, max_depth=2) == min(depth, 2)
+
+
+def test_a_small_pure_epsilon_buys_few_rounds_of_two_classes():
+    def rounds(information, loss):
+        found = defaults(facts(information, loss, delta=0.0))
+        return found.n_estimators, found.learning_rate
+
+    assert rounds(ROWS_FOR_FEW_ROUNDS - 1, LogisticLoss()) == (28, 0.7)
+    assert rounds(ROWS_FOR_FEW_ROUNDS, LogisticLoss()) == (56, 0.5)
+    assert rounds(ROWS_FOR_FEW_ROUNDS - 1, SQUARED) == (56, 0.5)
