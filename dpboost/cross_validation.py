@@ -62,6 +62,18 @@ class CVResults(dict[str, Any]):
     """What ``cv`` returns: LightGBM's dict, with the report of the whole.
 
     ``privacy_report`` is of all fits and metrics together; each model holds its own.
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
+    >>> params = {"objective": "regression", "schema": schema, "verbosity": -1}
+    >>> result = dpboost.cv(params, dpboost.Dataset(X, X[:, 0]), num_boost_round=5, nfold=2)
+    >>> sorted(result)
+    ['valid l2-mean', 'valid l2-stdv']
+    >>> result.privacy_report.epsilon_spent <= 1
+    True
     """
 
     privacy_report: PrivacyReport

@@ -68,6 +68,15 @@ class Forecast:
     hidden_rows : tuple of float
         Standard deviation, in rows, of the noise of one number of rows that all of epsilon is
         spent on. What a model learns from fewer rows than that is noise whatever the data are.
+
+    Examples
+    --------
+    >>> from dpboost import forecast
+    >>> found = forecast(n_rows=10_000, epsilon=[0.5, 1.0])
+    >>> found.epsilon
+    (0.5, 1.0)
+    >>> found.metric is None  # without public rows, noise alone
+    True
     """
 
     metric: str | None

@@ -60,6 +60,17 @@ class BinHistograms:
         What these histograms alone have spent.
     alike : int
         Rows of one user that may be one and the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import Budget, DPBoostRegressor, bin_histograms
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
+    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
+    >>> model = DPBoostRegressor(schema=schema, n_estimators=30).fit(X, X[:, 0])
+    >>> found = bin_histograms(model, X, budget=Budget(epsilon=1, delta=1e-6), fraction=1)
+    >>> bool(1000 < found.counts["Column_0"].sum() < 3000)
+    True
     """
 
     counts: Mapping[str, Array]

@@ -32,6 +32,19 @@ class Evaluation:
         What the evaluation alone has spent.
     notes : tuple of str
         What the figures leave out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import Budget, DPBoostRegressor, evaluate
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
+    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
+    >>> model = DPBoostRegressor(schema=schema, n_estimators=30)
+    >>> budget = Budget(epsilon=2, delta=1e-6)
+    >>> model = model.fit(X, X[:, 0], budget=budget, fraction=1, holdout=0.3)
+    >>> found = evaluate(model, budget=budget, fraction=1)
+    >>> found["rmse"].low <= found["rmse"].value <= found["rmse"].high
+    True
     """
 
     metrics: Mapping[str, Figure]
