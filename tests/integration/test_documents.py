@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpboost import DataDictionary
 from dpboost.cli.main import main
 from dpboost.recipes import BEST
 
@@ -45,6 +46,15 @@ def test_a_page_runs_as_it_stands(path, tmp_path, monkeypatch):
         for line in text.splitlines():
             assert line.startswith("$ dpboost "), line
             assert main(shlex.split(line)[2:]) == 0, line
+
+
+def test_the_dictionary_of_the_page_on_bounds_is_read():
+    page = (ROOT / "docs" / "howto" / "declare-bounds.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    dictionary = DataDictionary.from_csv_text(text)
+    assert {entry.type for entry in dictionary.entries} == {"integer", "category", "date", "text"}
+    assert (dictionary.user_column, dictionary.ignored) == ("patient", ("note",))
+    assert dictionary.schema_parts()["classes"] == ("no", "yes")
 
 
 def test_the_recipe_of_the_contributing_page_trains():
