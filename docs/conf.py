@@ -51,6 +51,7 @@ warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interacti
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
+    "within_subsection_order": "gallery_order.FirstModelFirst",
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "download_all_examples": False,

@@ -236,7 +236,7 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         Impurity that splits lower; ``"max"`` counts the rows outside the largest class. Not
         every recipe knows each of them. The gain ratio is refused: nothing bounds what one row
         changes in it.
-    schema : Schema, dict, JSON text or path, default=None
+    schema : Schema, dict or path of a JSON file, default=None
         Public knowledge: bounds, categories, classes. What is not declared is assumed public or
         learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"
@@ -404,7 +404,7 @@ class DPTreeRegressor(TreeRegressor, TrainedTree):
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
-    schema : Schema, dict, JSON text or path, default=None
+    schema : Schema, dict or path of a JSON file, default=None
         Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
         or learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"

@@ -51,7 +51,7 @@ default="histograms"
     max_depth : int, default=None
         Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
         used is stored with an underscore after ``fit``.
-    schema : Schema, dict, JSON text or path
+    schema : Schema, dict or path of a JSON file
         Public knowledge on which all parties agree first: bounds, edges or categories of every
         column, and the classes. Required.
     neighbours : {"add_remove", "replace"}, default="add_remove"
