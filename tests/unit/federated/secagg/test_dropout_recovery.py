@@ -19,6 +19,7 @@ from dpboost.federated import (
     RefusedError,
     simulate,
 )
+from dpboost.federated.party.party_store import PartyStore
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.journal import JournalChannel
@@ -351,6 +352,47 @@ def test_a_party_that_starts_again_keeps_to_what_it_has_unlocked(tmp_path):
     for _ in range(2):
         assert wire.decode(processes.exchange(prepare, [0])[0], Deposit) == found.following
     assert isinstance(wire.decode(unmask((0, 1, 2, 3, 4)), object), m.Refused)
+
+
+class OnDisk:
+    """A party that starts again for every message, from its holder's disk."""
+
+    def __init__(self, index, rows, terms, identity, folder):
+        self.index, self.rows, self.terms, self.identity = index, rows, terms, identity
+        self.folder = folder / str(index)
+
+    def party(self):
+        return Party(self.index, *self.rows, agreement=self.terms, identity=self.identity)
+
+    def receive(self, message):
+        return PartyStore(self.folder).answer(self.party(), message)
+
+    @property
+    def spent(self):
+        party = self.party()
+        with PartyStore(self.folder).attached(party):
+            return party.ledger.spent
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_parties_that_start_again_for_every_message_may_be_lost_and_come_back(tmp_path, phase):
+    identities = [Identity() for _ in SIZES]
+    terms = agreement(
+        5, dropouts=1, epsilon=10**6, identities=[identity.public for identity in identities]
+    )
+    given = tables(SIZES)
+    parties = [
+        OnDisk(index, rows, terms, identities[index], tmp_path) for index, rows in enumerate(given)
+    ]
+    lost = 0 if phase is Prepare else 1
+    coordinator = Coordinator(terms, Losing(parties, {(phase, lost, 2)}), resends=0)
+    for number in range(3):
+        coordinator.apply(Keep(word=f"order {number}"))
+        without = (2,) if number == lost and phase in (Prepare, m.Ask) else ()
+        assert np.array_equal(release(coordinator)[0], total(given, without))
+    assert {party.spent for party in parties if party.index != 2} == {600}
+    # An answer that did not arrive was charged; one that was never asked for was not.
+    assert parties[2].spent == (400 if phase is Prepare else 600)
 
 
 def test_keys_that_do_not_open_end_the_release():
