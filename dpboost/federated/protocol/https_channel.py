@@ -29,7 +29,7 @@ _log = logging.getLogger("dpboost.federated")
 # Between two attempts to reach a party that does not answer; it may be starting again.
 _PAUSE = 0.2
 # For a party that has let the whole time pass once: it is tried, and not waited for.
-_SHORT = 5.0
+_SHORT = 2.0
 _PATHS = ("/message", "/health")
 
 
@@ -221,7 +221,8 @@ class HttpsChannel:
         `tls_context` of a client.
     timeout : float, default=600.0
         Seconds to wait for the reply of a party. One that cannot be reached, because it starts
-        again, is tried until then; after that for 5 seconds a message, until it replies again.
+        again, is tried until then; after that once a message, for 2 seconds, until it replies
+        again.
     max_message_bytes : int, default=64 MiB
         Longer replies are refused before they are read to the end.
 
@@ -296,8 +297,8 @@ class HttpsChannel:
 
         A message that is sent twice gets the same bytes twice and is charged once.
         """
-        short = min(_SHORT, self._timeout)
-        deadline = time.monotonic() + (short if index in self._silent else self._timeout)
+        silent = index in self._silent
+        deadline = time.monotonic() + (min(_SHORT, self._timeout) if silent else self._timeout)
         while (left := deadline - time.monotonic()) > 0:
             connection = self._connections.pop(index, None)
             if connection is None:
@@ -315,6 +316,8 @@ class HttpsChannel:
                     raise http.client.IncompleteRead(reply)
             except (OSError, http.client.HTTPException):
                 connection.close()
+                if silent:
+                    return None
                 time.sleep(min(_PAUSE, max(deadline - time.monotonic(), 0.0)))
                 continue
             self._silent.discard(index)

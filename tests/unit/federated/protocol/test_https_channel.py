@@ -226,19 +226,21 @@ def test_files_that_are_no_certificates_are_refused(folder, tmp_path):
 
 
 def test_a_party_that_let_the_time_pass_is_only_tried_until_it_is_back(folder, serve, monkeypatch):
-    monkeypatch.setattr(https_channel, "_SHORT", 0.05)
+    monkeypatch.setattr(https_channel, "_SHORT", 1.0)
     server = serve(lambda message: message)
     port = server.port
     server.close()
-    asked = channel(folder, port, timeout=0.6)
+    asked = channel(folder, port, timeout=2.0)
 
     def seconds():
         started = time.monotonic()
         assert asked.exchange(b"ask", [0]) == {}
         return time.monotonic() - started
 
-    assert seconds() >= 0.6
-    assert seconds() < 0.5
+    assert seconds() >= 2.0
+    # Nobody listens, which is known at once.
+    assert seconds() < 1.0
     serve(lambda message: message * 2, port)
-    assert asked.exchange(b"ask", [0]) == {0: b"askask"}
+    found = next(filter(None, (asked.exchange(b"ask", [0]) for _ in range(20))))
+    assert found == {0: b"askask"}
     asked.close()
