@@ -9,6 +9,8 @@ The configuration is a JSON file; its paths are read from its own folder:
    "folder": "party0",                  kept between messages: records, keys and state; a new one
                                         for every fit
    "identity": "identity0",             secret key, where the agreement lists identities
+   "weight": "weight",                  column of the weights, where the agreement weighs rows
+   "user": "patient",                   column that says whose row it is, where it protects persons
    "listen": "0.0.0.0:8443",            address and port
    "certificate": "party0.pem", "key": "party0.key",
    "authority": "authority.pem"}        who signs the certificates of all sides
@@ -30,7 +32,13 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
-from dpboost.cli.table_files import label_column, read_file, split_columns, typed_features
+from dpboost.cli.table_files import (
+    label_column,
+    read_file,
+    split_columns,
+    typed,
+    typed_features,
+)
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_store import PartyStore
 from dpboost.federated.protocol.agreement import Agreement
@@ -38,6 +46,7 @@ from dpboost.federated.protocol.https_channel import PartyServer, tls_context
 from dpboost.federated.secagg.keys import Identity
 
 _NEEDED = ("party", "agreement", "data", "target", "folder", "listen", *("certificate", "key"))
+_OPTIONAL = ("identity", "weight", "user")
 _PATHS = ("agreement", "data", "folder", "identity", "certificate", "key", "authority")
 
 
@@ -55,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         return
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = read_configuration(
-        options.config, needed=(*_NEEDED, "authority"), optional=("identity",), paths=_PATHS
+        options.config, needed=(*_NEEDED, "authority"), optional=_OPTIONAL, paths=_PATHS
     )
     party = party_of(settings)
     host, _, port = str(settings["listen"]).rpartition(":")
@@ -100,7 +109,13 @@ def party_of(settings: dict[str, Any]) -> Party:
     """
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
-    table, y, _ = split_columns(read_file(settings["data"]), settings["target"], None, None)
+    whole, weight = read_file(settings["data"]), settings.get("weight")
+    table, y, users = split_columns(whole, settings["target"], None, settings.get("user"))
+    if weight is not None and weight not in whole.columns:
+        raise InvalidParameterError(f"The file {settings['data']!r} has no column {weight!r}.")
+    weights = None
+    if weight is not None:
+        weights = typed(whole[[weight]], {}, {weight})[weight].to_numpy()
     missing = [name for name in agreement.features if name not in table.columns]
     if missing:
         raise InvalidParameterError(
@@ -115,4 +130,6 @@ def party_of(settings: dict[str, Any]) -> Party:
         label_column(y, schema, agreement.task),
         agreement=agreement,
         identity=identity,
+        sample_weight=weights,
+        user_ids=None if users is None else users.to_numpy(),
     )

@@ -93,6 +93,26 @@ def sample_rows(
     return np.sort(order[rank < rows_per_user])
 
 
+def earliest_rows(users: NDArray[np.int64], rows_per_user: int) -> NDArray[np.intp]:
+    """Choose the rows that take part without coins: of each user those that come first.
+
+    The choice among the rows of a user looks at their order alone, and at no row of anybody else.
+    It is the same in every process.
+
+    Parameters
+    ----------
+    users : ndarray of shape (n_rows,), int64
+    rows_per_user : int
+        Most rows of a user.
+
+    Returns
+    -------
+    ndarray of intp
+        Positions in ascending order.
+    """
+    return sample_rows(users, rows_per_user, np.arange(len(users), dtype=np.uint64))
+
+
 def first_rows(users: NDArray[np.int64]) -> NDArray[np.intp]:
     """Return one row of each user, for histograms that count users."""
     _, first = np.unique(users, return_index=True)

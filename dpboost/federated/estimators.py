@@ -19,7 +19,7 @@ from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
 from dpboost.federated.training.boosting import boost, check_agreement
-from dpboost.federated.training.party_tables import party_columns, party_tables, party_weights
+from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
 from dpboost.federated.training.threat_model import party_report
 from dpboost.federated.unsupported import refuse_unsupported
 from dpboost.recipes import ALGORITHMS
@@ -39,6 +39,11 @@ _DOCUMENTATION = """    Parameters
         numeric columns that are missing are learned with a tenth of the budget.
     neighbours : {"add_remove", "replace"}, default="add_remove"
         The relation, for the rows of one party.
+    rows_per_user : int, optional
+        Protects persons instead of rows: so many rows of each take part at a party, those that
+        come first. ``fit`` then takes ``user_ids``.
+    parties_per_user : int, default=1
+        At how many parties a person may have rows. It is declared: no party sees the others'.
     colluding : int, default=1
         Parties that may show one another and the coordinator all they know: the guarantee for the
         rows of the rest holds against them. 1 is a party on its own; the noise grows with it.
@@ -119,6 +124,8 @@ class _FederatedEstimator(BaseEstimator):
         class_weight: Any = None,
         scale_pos_weight: float | None = None,
         max_weight: float | None = None,
+        rows_per_user: int | None = None,
+        parties_per_user: int = 1,
         **kwargs: Any,
     ) -> None:
         given = locals()
@@ -127,6 +134,7 @@ class _FederatedEstimator(BaseEstimator):
         for name in (*CONTROLS, *OBJECTIVE_PARAMETERS):
             setattr(self, name, given[name])
         self.colluding = colluding
+        self.parties_per_user = parties_per_user
         # To be refused where parties would have to agree upon them.
         self._set_extra(kwargs)
 
@@ -187,6 +195,8 @@ class _FederatedEstimator(BaseEstimator):
             task=self._task,
             objective={name: getattr(self, name) for name in OBJECTIVE_PARAMETERS},
             weighted=weighted,
+            rows_per_user=self.rows_per_user,
+            parties_per_user=self.parties_per_user,
             recipe=self.recipe,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -208,6 +218,7 @@ class _FederatedEstimator(BaseEstimator):
         y: Any = None,
         *,
         sample_weight: Sequence[Any] | None = None,
+        user_ids: Sequence[Any] | None = None,
         budget: None = None,
         fraction: None = None,
         **other: Any,
@@ -224,6 +235,8 @@ class _FederatedEstimator(BaseEstimator):
         sample_weight : sequence of array-like, optional
             Weights of the rows of each party: private, not negative and clipped to
             ``max_weight``, which is to be given.
+        user_ids : sequence of array-like, optional
+            Whose row each one is, for each party, where ``rows_per_user`` protects persons.
         budget, fraction : None
             Refused: a budget has no records at parties.
         **other
@@ -242,11 +255,12 @@ class _FederatedEstimator(BaseEstimator):
         refuse_budget(owner, budget, fraction)
         refuse_unsupported(other, f"{owner}.fit")
         tables = party_tables(parties, y, owner)
-        weights = party_weights(sample_weight, tables, owner)
+        weights = party_arrays("sample_weight", sample_weight, tables, owner)
+        users = party_arrays("user_ids", user_ids, tables, owner)
         columns = party_columns(tables, owner)
         agreement = self.agreement(len(tables), columns, weighted=weights is not None)
         agreement.warn()
-        coordinator, held = simulate(agreement, tables, sample_weight=weights)
+        coordinator, held = simulate(agreement, tables, sample_weight=weights, user_ids=users)
         self._keep(coordinator)
         self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
         return self
@@ -329,7 +343,7 @@ _HYPER = (
 )
 _PARAMETERS = (
     *("epsilon", "delta", "recipe", "schema", "neighbours", *_HYPER),
-    *("random_state", "noise_seed", "verbosity"),
+    *("random_state", "noise_seed", "verbosity", "rows_per_user"),
 )
 
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):

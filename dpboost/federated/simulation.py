@@ -17,6 +17,7 @@ def simulate(
     tables: Sequence[tuple[Any, Any]],
     identities: Sequence[Identity | None] = (),
     sample_weight: Sequence[Any] | None = None,
+    user_ids: Sequence[Any] | None = None,
 ) -> tuple[Coordinator, tuple[Party, ...]]:
     """Set up parties in this process and open a session.
 
@@ -30,6 +31,8 @@ def simulate(
         Signing keys, where the agreement lists them.
     sample_weight : sequence of array-like, optional
         Weights of the rows of each party, where the agreement says that rows have them.
+    user_ids : sequence of array-like, optional
+        Whose rows those of each party are, where the agreement protects persons.
 
     Returns
     -------
@@ -58,6 +61,7 @@ def simulate(
                 agreement=agreement,
                 identity=identities[index] if identities else None,
                 sample_weight=None if sample_weight is None else sample_weight[index],
+                user_ids=None if user_ids is None else user_ids[index],
                 first_row=first_row,
             )
         )

@@ -24,10 +24,6 @@ UNSUPPORTED: dict[str, str] = {
     "hessian_bound": _FUNCTIONS,
     "score_bounds": _FUNCTIONS,
     "is_unbalance": "say class_weight='balanced'",
-    "rows_per_user": "a person may have rows at several parties, and each of them protects rows; "
-    "divide epsilon by the most rows that a person has at all of them",
-    "user_ids": "a person may have rows at several parties, and each of them protects rows; "
-    "divide epsilon by the most rows that a person has at all of them",
     "init_score": "scores of parties start at a released value",
     "init_model": "scores of parties start at a released value; fit all rounds at once",
     "eval_set": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",

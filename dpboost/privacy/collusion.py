@@ -127,7 +127,9 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     accountant = ledger.accountant
     if accountant.name == "pure":
         shares = {"n_parties": n_parties, "colluding": colluding, "honest": honest}
-        return _of_scope(ledger.root, lambda entry: _of_entry(entry, **shares))
+        loss = _of_scope(ledger.root, lambda entry: _of_entry(entry, **shares))
+        # Of one row; an accountant of several counts it as often.
+        return loss * float(getattr(accountant, "factor", 1))
     return _of_total(ledger.entries, accountant, ledger, Fraction(honest, n_parties - colluding))
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.data.labels import check_same_length
+from dpboost.data.users import earliest_rows, read_users, take_rows
 from dpboost.federated.party.admission import admitted
 from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
 from dpboost.federated.protocol import messages as m
@@ -83,6 +84,15 @@ class Change(NamedTuple):
     booked: tuple[Booked, ...]
 
 
+def _check_given(name: str, value: Any, *, agreed: bool) -> None:
+    """Raise unless an array is there where the agreement says so, and nowhere else."""
+    if agreed != (value is not None):
+        must = "an array with one entry for each row" if agreed else "None"
+        raise InvalidParameterError(
+            f"The {name!r} parameter of Party must be {must}: the agreement says so."
+        )
+
+
 class _RefusalError(Exception):
     """Ends the handling of a message with a code."""
 
@@ -108,6 +118,9 @@ class Party:
     sample_weight : array-like of shape (n_rows,), optional
         Private weights of the rows, clipped to the agreed bound; needed where the agreement says
         that rows are weighted, and refused where it does not.
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is; needed where the agreement protects persons, and refused where it
+        does not. Of each the rows that come first take part.
     first_row : int, default=0
         Number of the first row among those of all parties; matters only to noise from a seed.
     n_threads : int, default=1
@@ -148,6 +161,7 @@ class Party:
         agreement: Agreement,
         identity: Identity | None = None,
         sample_weight: Any = None,
+        user_ids: Any = None,
         first_row: int = 0,
         n_threads: int = 1,
         max_message_bytes: int = wire.MOST_BYTES,
@@ -161,14 +175,17 @@ class Party:
         self._most_bytes = check_integer(
             "max_message_bytes", "Party", max_message_bytes, low=wire.LEAST_BYTES
         )
-        if agreement.weighted != (sample_weight is not None):
-            must = "one weight for each row" if agreement.weighted else "None"
-            raise InvalidParameterError(
-                f"The 'sample_weight' parameter of Party must be {must}: the agreement says so."
-            )
+        _check_given("sample_weight", sample_weight, agreed=agreement.weighted)
+        _check_given("user_ids", user_ids, agreed=agreement.rows_per_user is not None)
         table = read_rows(X, agreement)
         labels = read_labels(y, agreement)
         check_same_length(table.n_rows, labels)
+        extras = RowExtras(sample_weight=read_weights(sample_weight, table.n_rows))
+        if agreement.rows_per_user is not None:
+            users = read_users(user_ids, table.n_rows)
+            chosen = earliest_rows(users, agreement.rows_per_user)
+            labels, extras = labels[chosen], extras.take(chosen)
+            table = read_rows(take_rows(X, chosen), agreement)
         self._agreement = agreement
         self._identity = identity
         self._entropy = agreement.entropy()
@@ -176,7 +193,7 @@ class Party:
         self._held = HeldRows(
             table=table,
             labels=labels,
-            extras=RowExtras(sample_weight=read_weights(sample_weight, table.n_rows)),
+            extras=extras,
             agreement=agreement,
             draw_coins=self._draw_coins,
             first_row=first_row,

@@ -25,12 +25,13 @@ from dpboost.privacy.accounting import (
     ZCDPAccountant,
 )
 from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction, epsilon_of
+from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
 from dpboost.training.objective import ObjectiveRequest
-from dpboost.training.privacy_params import warn_of_terms
+from dpboost.training.privacy_params import MOST_ROWS_PER_USER, warn_of_terms
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
     "pure": PureAccountant,
@@ -66,6 +67,12 @@ class Agreement:
         Budget of the fit, of every party's own ledger as well.
     delta : Fraction or float
         Probability of failure.
+    rows_per_user : int, optional
+        Protects persons instead of rows: so many rows of each take part at a party, of which a
+        party itself sees to it.
+    parties_per_user : int
+        At how many parties a person may have rows. That no person has rows at more is declared:
+        nobody can look.
     accountant : {"pure", "zCDP", "GDP"}
         Currency of the ledgers.
     neighbours : {"add_remove", "replace"}
@@ -130,6 +137,8 @@ class Agreement:
     recipe: str = "best"
     epsilon: Epsilon = epsilon_of(Fraction(1))
     delta: Fraction = Fraction(0)
+    rows_per_user: int | None = None
+    parties_per_user: int = 1
     accountant: str = "pure"
     neighbours: str = "add_remove"
     colluding: int = 1
@@ -160,6 +169,7 @@ class Agreement:
         object.__setattr__(self, "identities", tuple(self.identities))
         object.__setattr__(self, "epsilon", as_budget("epsilon", owner, self.epsilon))
         object.__setattr__(self, "delta", as_fraction("delta", owner, self.delta))
+        self._check_users(owner)
         if type(self.weighted) is not bool:
             raise refuse("weighted", owner, "True or False", self.weighted)
         # One form of the parts, so that equal agreements have equal digests.
@@ -187,6 +197,20 @@ class Agreement:
         if self.threshold is None:
             return min(safe, most)
         return check_integer("threshold", owner, self.threshold, low=least, high=most)
+
+    def _check_users(self, owner: str) -> None:
+        most = self.n_parties if self.rows_per_user is not None else 1
+        check_integer("parties_per_user", owner, self.parties_per_user, low=1, high=most)
+        if self.rows_per_user is not None:
+            # At most a thousandth of a budget is for one row.
+            high = MOST_ROWS_PER_USER // self.parties_per_user
+            check_integer("rows_per_user", owner, self.rows_per_user, low=1, high=high)
+
+    @property
+    def rows_of_user(self) -> int | None:
+        """Most rows of a person at all parties together; None where rows are protected."""
+        each = self.rows_per_user
+        return None if each is None else each * self.parties_per_user
 
     @property
     def honest(self) -> int:
@@ -243,7 +267,7 @@ class Agreement:
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.relation,
-            accountant=ACCOUNTANTS[self.accountant](),
+            accountant=for_group(ACCOUNTANTS[self.accountant](), self.rows_of_user or 1),
             entropy=self.entropy() if entropy is None else entropy,
         )
 

@@ -29,4 +29,5 @@ def agreed_privacy(agreement: Agreement) -> PrivacyRequest:
         schema=agreement.declared,
         assume_public=(),
         noise_seed=agreement.noise_seed,
+        rows_per_user=agreement.rows_of_user,
     )

@@ -162,6 +162,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
     if recipe.needs_exact_sums:
         given = {"max_bin": HISTOGRAM_BINS} | given
         least = max(least, _least_of_histograms(recipe, given, agreement))
+    least *= agreement.rows_of_user or 1
     if number_of(agreement.epsilon) < least:
         raise refuse(
             "epsilon",

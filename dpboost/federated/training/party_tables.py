@@ -75,11 +75,15 @@ def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, .
     return found[0]
 
 
-def party_weights(given: Any, tables: Sequence[tuple[Any, Any]], owner: str) -> list[Any] | None:
-    """Return the weights of the rows of each party, None where there are none.
+def party_arrays(
+    name: str, given: Any, tables: Sequence[tuple[Any, Any]], owner: str
+) -> list[Any] | None:
+    """Return what there is beside the rows of each party, None where there is nothing.
 
     Parameters
     ----------
+    name : str
+        Of the argument.
     given : sequence of array-like, or None
     tables : sequence of (X, y)
     owner : str
@@ -95,7 +99,6 @@ def party_weights(given: Any, tables: Sequence[tuple[Any, Any]], owner: str) -> 
     arrays = list(given) if isinstance(given, (list, tuple)) else []
     if len(arrays) != len(tables) or not all(np.ndim(one) == 1 for one in arrays):
         raise InvalidParameterError(
-            f"The 'sample_weight' parameter of {owner}.fit must be a list with one array of "
-            "weights for each party."
+            f"The {name!r} parameter of {owner}.fit must be a list with one array for each party."
         )
     return arrays

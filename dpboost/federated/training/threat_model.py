@@ -33,8 +33,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         "noise": "each party adds all of it"
         if honest == 1
         else f"in shares, {honest} of which carry all of it",
-        "protected at": "each party: a row among the rows of one party; a person with rows at m "
-        "parties is protected at m times epsilon",
+        "protected at": _unit(agreement),
         "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
     }
     if agreement.dropouts:
@@ -63,6 +62,21 @@ def _surplus(agreement: Agreement) -> str:
     return (
         f"variance {of_all:.4g} times what is charged while nobody is lost, {of_least:.4g} times "
         f"with {agreement.dropouts} lost"
+    )
+
+
+def _unit(agreement: Agreement) -> str:
+    """Say what is protected, and where."""
+    most = agreement.rows_per_user
+    if most is None:
+        return (
+            "each party: a row among the rows of one party; a person with rows at m parties is "
+            "protected at m times epsilon"
+        )
+    places = agreement.parties_per_user
+    return (
+        f"each person: all rows, of which {most} take part at a party; a person has rows at "
+        f"{places} of the parties at most, as declared"
     )
 
 

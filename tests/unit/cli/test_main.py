@@ -16,6 +16,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dpboost import DPBoostClassifier
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import fit_command
 from dpboost.cli.main import COMMANDS, help_of, main
 from dpboost.lightgbm.parity import page
@@ -374,3 +375,39 @@ def test_the_engine_without_noise_is_near_lightgbm(capsys):
     assert len(areas) == 3
     assert max(areas) - min(areas) < 0.005
     assert min(areas) > 0.8
+
+
+def test_a_party_reads_weights_and_persons_from_columns_of_its_file(tmp_path):
+    from dpboost.cli.party_command import party_of
+    from dpboost.federated import Agreement
+
+    terms = Agreement(
+        n_parties=2,
+        features=("age",),
+        schema={"bounds": {"age": (0, 100)}, "classes": [0, 1]},
+        weighted=True,
+        objective={"max_weight": 3.0},
+        rows_per_user=2,
+    )
+    (tmp_path / "agreement.json").write_text(terms.to_json(), "utf-8")
+    lines = ["patient,age,ill,weight", "a,30,0,1", "b,60,1,2.5", "a,31,0,1.5", "a,32,1,2"]
+    (tmp_path / "rows.csv").write_text("\n".join(lines), "utf-8")
+    settings = {
+        "party": 0,
+        "agreement": str(tmp_path / "agreement.json"),
+        "data": str(tmp_path / "rows.csv"),
+        "target": "ill",
+    }
+    held = party_of({**settings, "weight": "weight", "user": "patient"}).held
+    assert held.column(0).tolist() == [30, 60, 31]
+    assert held.labels.tolist() == [0, 1, 0]
+    assert held.extras.sample_weight.tolist() == [1, 2.5, 1.5]
+    wrong = [
+        ({"weight": "weight"}, "'user_ids' parameter of Party"),
+        ({"user": "patient"}, "'sample_weight' parameter of Party"),
+        ({"weight": "height", "user": "patient"}, "no column 'height'"),
+        ({"weight": "weight", "user": "name"}, "no column 'name'"),
+    ]
+    for more, message in wrong:
+        with pytest.raises(InvalidParameterError, match=message):
+            party_of({**settings, **more})

@@ -14,7 +14,7 @@ import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.replay import replay_pair
-from dpboost.data.users import first_rows, read_users, sample_rows, take_rows
+from dpboost.data.users import earliest_rows, first_rows, read_users, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
 
 FAST = {"n_estimators": 3, "max_depth": 2, "n_jobs": 1, "verbosity": 0}
@@ -98,6 +98,21 @@ def test_another_user_changes_nobody_elses_rows(most):
         left = np.flatnonzero(users != gone)
         smaller = left[sample_rows(users[left], most, coins[left])]
         assert smaller.tolist() == [row for row in sample if users[row] != gone]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_the_earliest_rows_of_a_user_depend_on_no_other_row(most):
+    rng = np.random.default_rng(0)
+    users = rng.integers(0, 6, 40)
+    chosen = earliest_rows(users, most)
+    for user in range(6):
+        own = np.flatnonzero(users == user)
+        assert [row for row in chosen if users[row] == user] == own[:most].tolist()
+        # Without the rows of one user the others have the same ones.
+        others = np.flatnonzero(users != user)
+        kept = others[earliest_rows(users[others], most)]
+        assert kept.tolist() == [row for row in chosen if users[row] != user]
+    assert earliest_rows(np.empty(0, dtype=np.int64), most).tolist() == []
 
 
 def test_one_row_of_each_user_is_counted():

@@ -150,8 +150,8 @@ def test_refuses_what_cannot_be_learned_before_anything_happens(parameters, name
         ([np.ones(50), np.ones(0), np.ones(30)], None),
         ([np.ones(50), np.ones(0), np.ones(29)], "same length"),
         ([np.ones(50), np.ones(0), -np.ones(30)], "negative"),
-        ([np.ones(50), np.ones(0)], "one array of weights for each party"),
-        (np.ones(80), "one array of weights for each party"),
+        ([np.ones(50), np.ones(0)], "one array for each party"),
+        (np.ones(80), "one array for each party"),
     ],
 )
 def test_weights_come_party_by_party(weights, named):
