@@ -77,6 +77,11 @@ DEPTH_ALONE, MOST_ALONE = 4, 0.6
 # Below so many rows times epsilon there are few rounds with large steps.
 ROWS_FOR_FEW_ROUNDS = 8e3
 FEW_ROUNDS = {"n_estimators": 28, "learning_rate": 0.7}
+# From so many on there may be more rounds than usual, and deeper trees: a round for so many rows,
+# up to twice as many rounds. A large epsilon alone does not keep them from fitting few rows.
+ROWS_FOR_ROUNDS = 1.5e5
+USUAL_ROUNDS, ROWS_OF_ROUND = 800, 32
+DEEP_FROM_ROUNDS = 1200
 # Where gains are noisy, features are preferred by their size; where they are sure, all that have
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
@@ -205,7 +210,7 @@ def _rules(facts: PublicFacts) -> dict[str, Any]:
         rules = _for_labels(_pure_rule(information, squared), facts)
         few = isinstance(facts.loss, LogisticLoss) and information < ROWS_FOR_FEW_ROUNDS
         return rules | FEW_ROUNDS if few else rules
-    rules = _for_labels(_gaussian_rule(information, squared), facts)
+    rules = _for_labels(_gaussian_rule(information, facts.n_rows, squared), facts)
     if isinstance(facts.loss, LogLinkLoss) and facts.loss.gaussian_rules:
         rules |= facts.loss.gaussian_rules
         if information >= ROWS_FOR_DEPTH:
@@ -253,13 +258,17 @@ def start_deviation(loss: LogisticLoss) -> float:
     return math.sqrt(share * (1 - share))
 
 
-def _gaussian_rule(information: float, squared: bool) -> dict[str, Any]:
+def _gaussian_rule(information: float, n_rows: float, squared: bool) -> dict[str, Any]:
     """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
-    small, large = information < ROWS_TO_TRUST, information >= 1.5e5
+    small = information < ROWS_TO_TRUST
+    rounds = 400 if small else USUAL_ROUNDS
+    if information >= ROWS_FOR_ROUNDS:
+        rounds = round(min(max(n_rows / ROWS_OF_ROUND, USUAL_ROUNDS), 2 * USUAL_ROUNDS))
+    deep = rounds >= DEEP_FROM_ROUNDS
     return {
-        "n_estimators": 400 if small else 1600 if large else 800,
+        "n_estimators": rounds,
         "learning_rate": 0.25 if small else 0.2,
-        "max_depth": 4 if information < 2e3 else 5 if small else 7 if large else 6,
+        "max_depth": 4 if information < 2e3 else 5 if small else 7 if deep else 6,
         "max_bin": 64,
         "trees_per_ensemble": 1,
         "features_per_tree": 3,

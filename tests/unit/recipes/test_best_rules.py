@@ -136,6 +136,21 @@ def test_released_gains_are_followed_further_where_they_are_sure():
         assert learner(facts(information, delta=delta)).queue.preference is expected
 
 
+@pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
+def test_few_rows_keep_few_rounds_whatever_the_epsilon(loss):
+    for n_rows, epsilon, rounds, depth in (
+        (20_000, 1.0, 800, 6),
+        (20_000, 50.0, 800, 6),
+        (32_000, 8.0, 1000, 6),
+        (40_000, 8.0, 1250, 7),
+        (90_000, 1.0, 800, 6),
+        (90_000, 8.0, 1600, 7),
+        (1e7, 1.0, 1600, 7),
+    ):
+        hyper = defaults(replace(facts(n_rows, loss), epsilon=epsilon))
+        assert (hyper.n_estimators, hyper.max_depth) == (rounds, depth)
+
+
 def test_categories_are_ordered_where_a_round_for_each_feature_pays():
     assert learner(facts(ROWS_TO_ORDER_CATEGORIES)).to_order == [1]
     assert learner(facts(ROWS_TO_ORDER_CATEGORIES - 1)).to_order == []
