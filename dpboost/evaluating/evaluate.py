@@ -92,7 +92,8 @@ def evaluate(
     Notes
     -----
     Log-odds are clipped to 8 in absolute value, so that the log loss of a row is at most 8. Bins
-    of scores hold about equally many rows; inside a bin, rows lie as the histogram of scores says.
+    of scores hold about equally many rows, fewer where the odds are even; inside a bin, rows lie as
+    the histogram of scores says.
     Intervals are those of a normal law; their variance is that of the noise, which is known, and
     of the sample, as counts show it. Where users are protected, the rows of one are taken to be
     alike: intervals are then rather too wide. ``calibration_error`` is the root mean square over

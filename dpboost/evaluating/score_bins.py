@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 #: Log-odds are clipped to this; no loss of a row is larger than its log loss.
 LARGEST_SCORE = 8.0
 #: Bins of so many rows for each of noise; more rows have more.
-USUAL_BINS = 5
+USUAL_BINS = 6.5
 ENOUGH_ROWS = 400.0
 FEWEST_BINS, MOST_BINS = 4, 64
 #: Cells count for the range of scores from so many deviations of their noise on.
@@ -83,11 +83,16 @@ class ScoreLaw:
         return [ScoreLaw(low=self.low, high=self.high, counts=row) for row in moved]
 
     def edges(self, n_bins: int) -> tuple[float, ...]:
-        """Return borders between bins that hold about equally many rows.
+        """Return borders between bins that tell about equally much.
 
-        One of them is moved to even odds: there predictions change.
+        A row tells as much as its label deviates where the odds are those of its score: among
+        rows of which nearly all have one label, a bin costs noise and keeps hardly any of the
+        others apart. One border is moved to even odds: there predictions change.
         """
-        grown = np.concatenate(([0.0], np.cumsum(self.masses)))
+        middles = (self.borders[:-1] + self.borders[1:]) / 2
+        chance = expit(middles)
+        weights = self.masses * np.sqrt(chance * (1 - chance))
+        grown = np.concatenate(([0.0], np.cumsum(weights / weights.sum())))
         # Strictly growing, so that every share is at one place.
         grown = grown + np.linspace(0, 1e-9, len(grown))
         shares = np.arange(1, n_bins) / n_bins * grown[-1]

@@ -27,14 +27,22 @@ def test_the_range_holds_what_stands_out_and_one_cell_more() -> None:
     assert occupied_range(counts, 10.0) == (-8.0, 8.0)
 
 
-def test_bins_are_about_equally_full_and_end_at_even_odds() -> None:
+def test_bins_tell_about_equally_much_and_end_at_even_odds() -> None:
     z = np.random.default_rng(0).normal(-1.0, 1.0, size=100_000)
     edges = law_of(z).edges(8)
     assert 0.0 in edges
     assert len(edges) == 7
-    sizes = np.bincount(np.searchsorted(edges, z), minlength=8)
-    assert sizes.min() > 0.04 * len(z)
+    deviations = np.sqrt(expit(z) * expit(-z))
+    told = np.bincount(np.searchsorted(edges, z), deviations, minlength=8)
+    assert told.min() > 0.05 * told.sum()
+    assert told.max() < 0.2 * told.sum()
     assert np.all(np.diff(edges) > 0)
+
+
+def test_rows_of_one_label_have_few_bins() -> None:
+    z = np.concatenate((np.linspace(-8, -6, 9_000), np.linspace(-2, 2, 1_000)))
+    edges = np.array(law_of(z).edges(8))
+    assert (edges < -4).sum() <= 3
 
 
 def test_even_odds_are_a_border_beyond_the_scores_as_well() -> None:
@@ -53,7 +61,7 @@ def test_more_rows_have_more_bins() -> None:
     numbers = [number_of_bins(n, 13.0) for n in (0, 100, 5000, 10**6, 10**12)]
     assert numbers == sorted(numbers)
     assert numbers[0] == 4
-    assert numbers[2] == 5
+    assert numbers[2] == 6
     assert numbers[-1] == 64
 
 
