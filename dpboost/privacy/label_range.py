@@ -31,11 +31,13 @@ FIRST_TAIL, TAIL = 0.003, 0.01
 STRAY_CELL = Fraction(1, 20)
 #: Beside one another, cells of so many deviations of their noise are occupied as well.
 DOUBT = 2.0
-#: Rows are seen where occupied cells hold this part of them. Else cells are merged, to so few.
+#: Rows are seen where occupied cells hold this part of them, but for a deviation of their number.
+#: Else cells are merged, to so few.
 SEEN, LEAST_CELLS = 0.9, 4
 #: There are as many cells as hold so many deviations of noise each, on average.
 ROWS_OF_CELL = 3.0
-#: Two cells hold all labels where the others hold this part of the rows at most, beyond doubt.
+#: Two cells hold all labels where the others hold this part of the rows at most, beyond doubt, or
+#: where no other cell is occupied and rows are seen.
 OTHERS = 0.2
 #: Ranges of less than this part of their magnitude are not looked into: two of their cells would
 #: be near the finest that the grid of labels can hold.
@@ -217,16 +219,18 @@ class _Counts:
         return np.where((self.released >= self.threshold) | (high & beside), self.released, 0.0)
 
     def shows(self, count: NoisyCount) -> bool:
-        """Return whether the cells that stand out hold nearly all rows."""
+        """Return whether the cells that stand out hold nearly all rows, as far as noise tells."""
         kept = float(self.kept.sum())
-        return kept > 0 and kept >= SEEN * count.rows
+        return kept > 0 and kept + count.noise_stddev >= SEEN * count.rows
 
     def both(self, count: NoisyCount) -> tuple[float, float] | None:
         """Return the ends of two neighbouring cells that hold nearly all rows, if they do."""
         pairs = self.released[:-1] + self.released[1:]
         position = int(np.argmax(pairs))
         doubt = math.hypot(math.sqrt(2) * self.noise_stddev, count.noise_stddev)
-        if count.rows - float(pairs[position]) + doubt > OTHERS * count.rows:
+        occupied = np.flatnonzero(self.kept)
+        alone = self.shows(count) and position <= occupied[0] and occupied[-1] <= position + 1
+        if count.rows - float(pairs[position]) + doubt > OTHERS * count.rows and not alone:
             return None
         return float(self.edges[position]), float(self.edges[position + 2])
 

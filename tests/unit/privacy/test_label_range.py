@@ -14,6 +14,8 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccoun
 from dpboost.privacy.label_range import (
     MOST_LOOKS,
     STRAY_CELL,
+    NoisyCount,
+    _Counts,
     release_label_range,
     release_row_count,
 )
@@ -107,6 +109,27 @@ def test_a_range_is_not_that_of_most_rows_where_many_others_do_not_show():
         low, high = looked(open_ledger(seed), values, -100, 100, Fraction(1, 10))
         assert low < -25
         assert high > 25
+
+
+@pytest.mark.parametrize(
+    ("rows", "third", "seen", "ends"),
+    [
+        (1000.0, 3.0, True, (0.0, 20.0)),
+        (1139.0, 3.0, True, (0.0, 20.0)),  # noise of two deviations hides no range
+        (1300.0, 3.0, False, None),
+        (1139.0, 300.0, True, None),
+    ],
+)
+def test_a_number_of_rows_raised_by_noise_hides_no_range(rows, third, seen, ends):
+    counts = _Counts(
+        edges=np.linspace(0, 80, 9),
+        released=np.array([999.0, -36, third, 5, 29, -35, -16, 39]),
+        noise_stddev=29.0,
+        threshold=93.0,
+    )
+    count = NoisyCount(rows=rows, noise_stddev=70.0)
+    assert counts.shows(count) == seen
+    assert counts.both(count) == ends
 
 
 def test_noise_of_merged_cells_is_rarely_taken_for_rows():
