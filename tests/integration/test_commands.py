@@ -106,6 +106,9 @@ ELSEWHERE = {
     ),
     r"python -m tests\.audit\.bug_hunt": ("tests/audit/test_planted_bugs.py::test_the_bug_is_seen"),
     r"python -m tests\.tools": ".ci/nightly tools",
+    r"python -m benchmarks\.first_hour": (
+        "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
+    ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
     r"python -m pytest tests/audit": ".ci/nightly whole",
 }
