@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpboost.data.table import read_table
 from dpboost.federated import (
     Coordinator,
     Identity,
@@ -30,10 +31,13 @@ from dpboost.federated.secagg.dropout_messages import (
     Unlocked,
     Unmask,
 )
-from dpboost.federated.training.boosting import boost
+from dpboost.federated.training.agreed_terms import agreed_privacy
+from dpboost.federated.training.boosting import boost, train_agreed
 from dpboost.federated.training.single_tree import fit_federated_tree
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.mechanisms import DiscreteLaplace, PermuteAndFlip
+from dpboost.privacy.queries import LocalRows
+from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.asked import ClassCounts, Keep, OwnScores
 from tests.unit.federated.channels import Processes, agreement, parties_of, tables
 
@@ -249,7 +253,7 @@ def test_own_outcomes_are_those_of_the_parties_that_are_there():
         assert found.shape == (expected, 1)
 
 
-def boosted(lost, n_trees=3, **options):
+def boosted(lost, n_trees=3, for_good=False, **options):
     given = tables((60, 50, 40, 30, 20), n_classes=2)
     agreed = agreement(
         5,
@@ -259,7 +263,12 @@ def boosted(lost, n_trees=3, **options):
         hyper={"n_estimators": n_trees, "max_depth": 2},
         **options,
     )
-    return agreed, Losing(parties_of(agreed, given), lost)
+    firsts = np.cumsum([0, *(len(y) for _, y in given)]).tolist()
+    parties = [
+        Party(index, X, y, agreement=agreed, first_row=firsts[index])
+        for index, (X, y) in enumerate(given)
+    ]
+    return agreed, Losing(parties, lost, for_good=for_good)
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
@@ -275,6 +284,27 @@ def test_boosting_goes_on_without_a_party_and_with_it_again():
     assert facts["surplus noise"].startswith("variance 1.667 times")
     assert facts["fewest parties in a release"] == "4 of 5"
     assert facts["against 1 other party"].startswith("epsilon = 8,")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("phase", [Prepare, m.Ask])
+def test_the_model_is_that_of_the_rows_that_remain(phase):
+    # From a seed the noise is drawn by the first party as one process draws it.
+    agreed, channel = boosted({(phase, 0, 4)}, for_good=True, noise_seed=5)
+    fitted = boost(Coordinator(agreed, channel, resends=0))
+    left = [party.held for party in channel._parties[:4]]
+    X = np.concatenate([np.stack([rows.column(0), rows.column(1)], axis=1) for rows in left])
+    y = np.concatenate([rows.labels for rows in left])
+    table = read_table(X, schema=agreed.declared, feature_names=agreed.features)
+    ledger = agreed_privacy(agreed).ledger(agreed.ledger().accountant)
+    alone = train_agreed(LocalRows(RawRows(table=table, labels=y)), agreed, ledger)
+    assert _trees(fitted) == _trees(alone)
+    assert fitted.report.facts["fewest parties in a release"] == "4 of 5"
+
+
+def _trees(fitted):
+    lines = model_text(fitted.ensemble).splitlines()
+    return [line for line in lines if not line.startswith("dpboost:")]
 
 
 def test_a_single_tree_goes_on_without_a_party():
