@@ -26,11 +26,13 @@ from benchmarks.harness.results import Result, Results, pick, read
 from benchmarks.harness.run import QUICK
 from benchmarks.reproductions import inventory
 from benchmarks.reproductions.dp_topdown import data_holders, one_machine
+from benchmarks.reproductions.dp_topdown.claims import BARE, DECAY, UNIFORM
 from benchmarks.reproductions.dpboost import curves
 from benchmarks.reproductions.dpboost.judged import claims as claims_of
 from benchmarks.reproductions.dpboost.methods import METHODS
 from benchmarks.reproductions.dpboost.rows import errors, present
 from benchmarks.reproductions.federated_trees import figures as federated
+from benchmarks.reproductions.fits import Paper
 from benchmarks.reproductions.friedman_schuster.claims import UNPRUNED
 from benchmarks.reproductions.friedman_schuster.figures import PAPERS as FRIEDMAN
 from benchmarks.reproductions.lpdt import figure1, figure2, figure4, table2, table3
@@ -142,20 +144,24 @@ def _topdown(shelf: Shelf) -> Sentences:
         if found is not None:
             rows = found[0].measured()
             yield f"{paper.title}: {'; '.join(tally(paper.claims(), rows))} ({found[1]})."
-    found = shelf.find("dp-topdown")
-    if found is None:
-        return
-    every, link = found[0].measured(), found[1]
-    for verdict in judged(one_machine.claims(), every):
+    for paper in one_machine.PAPERS:
+        found = shelf.find(paper.name)
+        if found is not None:
+            yield from _one_machine(paper, found[0].measured(), found[1])
+
+
+def _one_machine(paper: Paper, every: Sequence[Result], link: str) -> Sentences:
+    """Say how large trees are, and what they reach at the largest budget."""
+    for verdict in judged(paper.claims(), every):
         if verdict.n > 1 and verdict.claim.part in ("figure 5", "figure 6"):
             claim = verdict.claim
             yield f"{claim.part.capitalize()}, {claim.text}: {outcome(verdict)} ({link})."
     rows = pick(every, part="figure 2")
-    last = max(row.position for row in rows if row.position is not None)
+    last = max((row.position for row in rows if row.position is not None), default=math.nan)
     for name in present(rows):
         decay, uniform, bare = (
             mean_of(rows, data=name, method=method, x=f"{last:g}")
-            for method in (one_machine.DECAY, one_machine.UNIFORM, one_machine.BARE)
+            for method in (DECAY, UNIFORM, BARE)
         )
         middle = "" if math.isnan(uniform) else f", {uniform:.3f} with a uniform budget"
         yield (

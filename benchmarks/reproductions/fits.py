@@ -196,6 +196,7 @@ class Paper:
                         published=[row for row in rows if row.measure != measure],
                         log_x=figure in self.logarithmic,
                         log_y=measure == NODES,
+                        limits=_of_nodes(own) if measure == NODES else None,
                     )
                 )
         return draw(panels, columns=self.columns)
@@ -203,6 +204,11 @@ class Paper:
     def _everywhere(self, method: str) -> bool:
         """Say whether a method is in the panels of all kinds, to be compared with."""
         return all(shown(method) for shown in self.kinds.values())
+
+
+def _of_nodes(rows: Sequence[Result]) -> tuple[float, float]:
+    """Return what of a logarithmic axis is shown: a tree has a node at least."""
+    return 0.9, 1.3 * max(row.value for row in rows)
 
 
 def _plain(measure: str) -> str:

@@ -15,9 +15,18 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Result
 from benchmarks.problems import PROBLEMS
+from benchmarks.reproductions.dp_topdown.claims import (
+    BARE,
+    BEST,
+    DECAY,
+    SHARE_ALPHAS,
+    UNIFORM,
+    claims,
+    part_name,
+    share_claims,
+)
 from benchmarks.reproductions.fits import (
     ACCURACY,
     DEPTH,
@@ -41,14 +50,17 @@ AXES = {
     "figure 5": "alpha",
     "figure 6": "alpha",
 }
-OTHER_AXES = {"figure 4": "share of the budget for the leaves"}
+LOGARITHMIC = ("figure 2", "figure 3", "figure 5", "figure 6")
 
 INFINITE = float("inf")
 
-DECAY = "DP-TopDown"
-UNIFORM = "DP-TopDown, uniform budget"
-BARE = "DP-TopDown, without noise"
-BEST = "our best tree"
+#: Data sets of figures 2 and 5: small tables, and those of which a fit takes ten times as long.
+SETS = ("adult", "bank", "default_credit", "skin")
+LARGE_SETS = ("kddcup99", "mnist")
+
+#: Data sets of figures 1, 3 and 6, and of figure 4.
+SMALL_SETS = ("adult", "bank")
+OTHER_SETS = ("default_credit", "skin", "mnist", "kddcup99")
 
 # Evenly spaced thresholds of a numeric feature; one more bin than thresholds.
 _THRESHOLDS = {
@@ -70,15 +82,15 @@ class Size:
     Attributes
     ----------
     repeats, large_repeats : int
-        Divisions into training and held-out rows, the second for `LARGE` tables.
+        Divisions into training and held-out rows, the second for `LARGE_SETS`.
     alphas : tuple of float
         Of figures 2 and 3.
     shares, share_alphas : tuple of float
         Of figures 1 and 4.
     fractions : tuple of float
         Of the training rows, in figure 3.
-    sets, small_sets, other_sets : tuple of str
-        Data sets of figure 2, of figures 1 and 3, and of figure 4.
+    small_sets, other_sets : tuple of str
+        Data sets of figures 1 and 3, and of figure 4.
     """
 
     repeats: int
@@ -87,17 +99,13 @@ class Size:
     shares: tuple[float, ...]
     share_alphas: tuple[float, ...]
     fractions: tuple[float, ...]
-    sets: tuple[str, ...] = ("adult", "bank", "default_credit", "kddcup99", "mnist", "skin")
-    small_sets: tuple[str, ...] = ("adult", "bank")
-    other_sets: tuple[str, ...] = ("default_credit", "skin", "mnist", "kddcup99")
+    small_sets: tuple[str, ...] = SMALL_SETS
+    other_sets: tuple[str, ...] = OTHER_SETS
 
     def of(self, name: str) -> int:
         """Return the repeats on a data set."""
-        return self.large_repeats if name in LARGE else self.repeats
+        return self.large_repeats if name in LARGE_SETS else self.repeats
 
-
-#: Tables of which a fit takes ten times as long as of the others.
-LARGE = ("kddcup99", "mnist")
 
 # A tenth of the paper's 100 runs, which is what a word such as "confirmed" takes, and three on the
 # large tables: all methods share their rows, and differences are known to a few thousandths.
@@ -106,15 +114,15 @@ FULL = Size(
     large_repeats=3,
     alphas=tuple(2.0**power for power in range(-3, 10)),
     shares=(0.005, 0.015, 0.06, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 0.94, 0.985),
-    share_alphas=(0.125, 1.0, 8.0),
+    share_alphas=SHARE_ALPHAS,
     fractions=(0.01, 0.05, 0.2, 1.0),
 )
 QUICK = Size(
     repeats=8,
-    large_repeats=2,
+    large_repeats=8,
     alphas=(0.125, 1.0, 8.0, 64.0, 512.0),
     shares=(0.005, 0.25, 0.5, 0.75, 0.985),
-    share_alphas=(0.125, 1.0, 8.0),
+    share_alphas=SHARE_ALPHAS,
     fractions=(0.01, 0.2, 1.0),
 )
 
@@ -252,15 +260,10 @@ def training_sizes(name: str, repeat: int, size: Size) -> Iterator[Result]:
             yield from _results(_OF_FIGURE_3, name, alpha, repeat, found)
 
 
-def part_name(fraction: float) -> str:
-    """Return the name of the trees of a part of the training rows."""
-    return f"{fraction:.0%} of the rows"
-
-
-def pieces(quick: bool, repeats: int | None) -> Iterator[Piece]:
+def pieces(sets: Sequence[str], quick: bool, repeats: int | None) -> Iterator[Piece]:
     """Yield what is measured, one data set after the other."""
     size = QUICK if quick else FULL
-    for name in size.sets:
+    for name in sets:
         parts: list[tuple[str, Any, tuple[str, ...]]] = [("figure 2", privacy_curves, ())]
         if name in size.small_sets:
             parts = [
@@ -289,144 +292,28 @@ def other_pieces(quick: bool, repeats: int | None) -> Iterator[Piece]:
             )
 
 
-def _interior(name: str, data: str, share: float) -> bool:
-    return data.startswith(name) and 0.2 <= share <= 0.8
-
-
-def _tiny(name: str, data: str, share: float) -> bool:
-    return data.startswith(name) and share < 0.02
-
-
-def _huge(name: str, data: str, share: float) -> bool:
-    return data.startswith(name) and share > 0.95
-
-
-def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
-    """Return what the paper reports of the share of the leaves."""
-    ninth = 1 / 9
-    found = [
-        Claim(
-            part=figure,
-            text=f"decay above uniform, {name}, alpha {alpha:g}",
-            above="decay",
-            below="uniform",
-            where=lambda data, x, own=f"{name}, alpha {alpha:g}": data == own and 0.1 < x < 0.9,
-            overlap=ninth,
-        )
-        for name in sets
-        for alpha in FULL.share_alphas
-    ]
-    for name in sets:
-        for budget in ("decay", "uniform"):
-            for side, extreme in (("small", _tiny), ("large", _huge)):
-                found.append(
-                    Claim(
-                        part=figure,
-                        text=f"interior leaf shares above {side} ones, {name}, {budget}",
-                        above=budget,
-                        below=budget,
-                        where=partial(_interior, name),
-                        below_where=partial(extreme, name),
-                        overlap=ninth,
-                    )
-                )
-    return found
-
-
-def _size_claims() -> Iterator[Claim]:
-    """Yield what the paper reports of the trees of figures 5 and 6."""
-    for name in FULL.sets:
-        for measure in (DEPTH, NODES):
-            yield Claim(
-                part="figure 5",
-                text=f"more {measure} at alpha 64 and above than at 1 and below, {name}",
-                above=DECAY,
-                below=DECAY,
-                where=lambda data, x, own=name: data == own and x >= 64,
-                below_where=lambda data, x, own=name: data == own and x <= 1,
-                overlap=1 / 9,
-                measure=measure,
-            )
-    for name in FULL.small_sets:
-        yield Claim(
-            part="figure 6",
-            text=f"training accuracy, all rows above a hundredth of them, {name}",
-            above=part_name(1),
-            below=part_name(0.01),
-            data=name,
-            overlap=1 / 9,
-        )
-
-
-def claims() -> list[Claim]:
-    """Return what the paper reports."""
-    ninth = 1 / 9
-    return [
-        *share_claims("figure 1", FULL.small_sets),
-        *_size_claims(),
-        *(
-            Claim(
-                part="figure 3",
-                text=f"all rows above a hundredth of them, {name}",
-                above=part_name(1),
-                below=part_name(0.01),
-                where=lambda data, x, own=name: data == own,
-                overlap=ninth,
-            )
-            for name in FULL.small_sets
-        ),
-        *(
-            Claim(
-                part="figure 2",
-                text=f"the curve reaches the one without noise at alpha 512, {name}",
-                above=DECAY,
-                below=BARE,
-                where=lambda data, x, own=name: data == own and x == 512,
-                overlap=ninth,
-            )
-            for name in FULL.sets
-        ),
-        *(
-            Claim(
-                part="figure 2",
-                text=f"with a uniform budget it reaches the one without noise at alpha 512, {name}",
-                above=UNIFORM,
-                below=BARE,
-                where=lambda data, x, own=name: data == own and x == 512,
-                overlap=ninth,
-                ours=True,
-            )
-            for name in FULL.sets
-        ),
-        *(
-            Claim(
-                part="figure 2",
-                ours=True,
-                text=f"our best tree above DP-TopDown, {name}",
-                above=BEST,
-                below=DECAY,
-                where=lambda data, x, own=name: data == own and x <= 8,
-                overlap=ninth,
-            )
-            for name in FULL.sets
-        ),
-    ]
-
-
 PAPERS = (
     Paper(
         name="dp-topdown",
         title="Wang, Dick and Balcan 2020, figures 1 to 3, 5 and 6, one machine",
         axes=AXES,
-        pieces=pieces,
-        claims=claims,
-        logarithmic=("figure 2", "figure 3", "figure 5", "figure 6"),
+        pieces=partial(pieces, SETS),
+        claims=partial(claims, SETS, SMALL_SETS),
+        logarithmic=LOGARITHMIC,
+    ),
+    Paper(
+        name="dp-topdown-large",
+        title="Wang, Dick and Balcan 2020, figures 2 and 5, one machine, large tables",
+        axes={figure: AXES[figure] for figure in ("figure 2", "figure 5")},
+        pieces=partial(pieces, LARGE_SETS),
+        claims=partial(claims, LARGE_SETS),
+        logarithmic=LOGARITHMIC,
     ),
     Paper(
         name="dp-topdown-shares",
         title="Wang, Dick and Balcan 2020, figure 4, one machine",
-        axes=OTHER_AXES,
+        axes={"figure 4": AXES["figure 1"]},
         pieces=other_pieces,
-        claims=lambda: share_claims("figure 4", FULL.other_sets),
+        claims=partial(share_claims, "figure 4", OTHER_SETS),
     ),
 )

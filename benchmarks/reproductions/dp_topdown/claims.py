@@ -1,0 +1,152 @@
+"""The orderings that Wang, Dick and Balcan report of DP-TopDown on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from benchmarks.harness.claims import Claim
+from benchmarks.reproductions.fits import DEPTH, NODES
+
+DECAY = "DP-TopDown"
+UNIFORM = "DP-TopDown, uniform budget"
+BARE = "DP-TopDown, without noise"
+BEST = "our best tree"
+
+#: Budgets of figures 1 and 4.
+SHARE_ALPHAS = (0.125, 1.0, 8.0)
+
+
+def part_name(fraction: float) -> str:
+    """Return the name of the trees of a part of the training rows."""
+    return f"{fraction:.0%} of the rows"
+
+
+def _interior(name: str, data: str, share: float) -> bool:
+    return data.startswith(name) and 0.2 <= share <= 0.8
+
+
+def _tiny(name: str, data: str, share: float) -> bool:
+    return data.startswith(name) and share < 0.02
+
+
+def _huge(name: str, data: str, share: float) -> bool:
+    return data.startswith(name) and share > 0.95
+
+
+def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
+    """Return what the paper reports of the share of the leaves."""
+    ninth = 1 / 9
+    found = [
+        Claim(
+            part=figure,
+            text=f"decay above uniform, {name}, alpha {alpha:g}",
+            above="decay",
+            below="uniform",
+            where=lambda data, x, own=f"{name}, alpha {alpha:g}": data == own and 0.1 < x < 0.9,
+            overlap=ninth,
+        )
+        for name in sets
+        for alpha in SHARE_ALPHAS
+    ]
+    for name in sets:
+        for budget in ("decay", "uniform"):
+            for side, extreme in (("small", _tiny), ("large", _huge)):
+                found.append(
+                    Claim(
+                        part=figure,
+                        text=f"interior leaf shares above {side} ones, {name}, {budget}",
+                        above=budget,
+                        below=budget,
+                        where=partial(_interior, name),
+                        below_where=partial(extreme, name),
+                        overlap=ninth,
+                    )
+                )
+    return found
+
+
+def _size_claims(sets: Sequence[str], small_sets: Sequence[str]) -> Iterator[Claim]:
+    """Yield what the paper reports of the trees of figures 5 and 6."""
+    for name in sets:
+        for measure in (DEPTH, NODES):
+            yield Claim(
+                part="figure 5",
+                text=f"more {measure} at alpha 64 and above than at 1 and below, {name}",
+                above=DECAY,
+                below=DECAY,
+                where=lambda data, x, own=name: data == own and x >= 64,
+                below_where=lambda data, x, own=name: data == own and x <= 1,
+                overlap=1 / 9,
+                measure=measure,
+            )
+    for name in small_sets:
+        yield Claim(
+            part="figure 6",
+            text=f"training accuracy, all rows above a hundredth of them, {name}",
+            above=part_name(1),
+            below=part_name(0.01),
+            where=lambda data, x, own=name: data == own,
+            overlap=1 / 9,
+        )
+
+
+def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
+    """Return what the paper reports, and what we add.
+
+    Parameters
+    ----------
+    sets, small_sets : sequence of str
+        Data sets of figures 2 and 5, and of figures 1, 3 and 6.
+    """
+    ninth = 1 / 9
+    return [
+        *share_claims("figure 1", small_sets),
+        *_size_claims(sets, small_sets),
+        *(
+            Claim(
+                part="figure 3",
+                text=f"all rows above a hundredth of them, {name}",
+                above=part_name(1),
+                below=part_name(0.01),
+                where=lambda data, x, own=name: data == own,
+                overlap=ninth,
+            )
+            for name in small_sets
+        ),
+        *(
+            Claim(
+                part="figure 2",
+                text=f"the curve reaches the one without noise at alpha 512, {name}",
+                above=DECAY,
+                below=BARE,
+                where=lambda data, x, own=name: data == own and x == 512,
+                overlap=ninth,
+            )
+            for name in sets
+        ),
+        *(
+            Claim(
+                part="figure 2",
+                text=f"with a uniform budget it reaches the one without noise at alpha 512, {name}",
+                above=UNIFORM,
+                below=BARE,
+                where=lambda data, x, own=name: data == own and x == 512,
+                overlap=ninth,
+                ours=True,
+            )
+            for name in sets
+        ),
+        *(
+            Claim(
+                part="figure 2",
+                ours=True,
+                text=f"our best tree above DP-TopDown, {name}",
+                above=BEST,
+                below=DECAY,
+                where=lambda data, x, own=name: data == own and x <= 8,
+                overlap=ninth,
+            )
+            for name in sets
+        ),
+    ]
