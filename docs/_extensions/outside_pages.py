@@ -82,8 +82,14 @@ def turned(text: str, origin: Path, position: Path, known: dict[Path, Path]) -> 
 
 
 def copy(app, config) -> None:
-    """Copy the pages; a page that has not changed keeps its time, so that it is not read again."""
-    for source, target in copies().items():
+    """Copy the pages, and remove copies of pages that are no more.
+
+    A page that has not changed keeps its time, so that it is not read again.
+    """
+    wanted = copies()
+    for old in set(COPIES.rglob("*.md")) - set(wanted.values()):
+        old.unlink()
+    for source, target in wanted.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_bytes() != source.read_bytes():
             shutil.copyfile(source, target)

@@ -37,6 +37,21 @@ def test_links_to_pages_outside_lead_to_their_copies():
     assert turned("[a](../../dpboost/audit)") == "[a](../outside/dpboost/audit/README.md)"
 
 
+def test_a_copy_of_a_page_that_is_no_more_goes(tmp_path, monkeypatch):
+    import outside_pages
+
+    source = tmp_path / "a.md"
+    source.write_text("# A")
+    kept, gone = tmp_path / "outside" / "a.md", tmp_path / "outside" / "old" / "b.md"
+    gone.parent.mkdir(parents=True)
+    gone.write_text("# B")
+    monkeypatch.setattr(outside_pages, "COPIES", tmp_path / "outside")
+    monkeypatch.setattr(outside_pages, "copies", lambda: {source: kept})
+    outside_pages.copy(None, None)
+    assert kept.read_text() == "# A"
+    assert not gone.exists()
+
+
 def test_other_links_stay():
     for link in ("[a](evaluate.md)", "[a](https://flower.ai)", "[a](#top)", "`[a](../../x.md)`"):
         assert turned(link) == link
