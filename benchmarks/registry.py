@@ -18,6 +18,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.catalogue import EXPERIMENTS
     from benchmarks.cluster.runs import CLUSTER_RUNS
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
+    from benchmarks.federated.attacks import FEDERATED_ATTACKS
     from benchmarks.federated.chaos import FEDERATED_CHAOS
     from benchmarks.federated.scale import FEDERATED_SCALE
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
@@ -38,6 +39,7 @@ def runs() -> dict[str, Run]:
         ATTACKS,
         *PAPER_RUNS,
         FEDERATED_ACCURACY,
+        FEDERATED_ATTACKS,
         FEDERATED_TRAFFIC,
         FEDERATED_SCALE,
         FEDERATED_CHAOS,

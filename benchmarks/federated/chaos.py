@@ -1,80 +1,263 @@
-"""Processes of a federated fit are killed at random moments, and start again."""
+"""Processes of a federated fit are killed in all its phases; most start again, some do not."""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import partial
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.federated.deployment import N_PARTIES, Deployment
-from benchmarks.harness.results import Result, Results
+from benchmarks.federated.deployment import N_PARTIES, Deployment, wait_for
+from benchmarks.harness.results import Result, Results, distinct, pick
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.summary import table
 
 KILLS = 200
 KILLS_A_FIT = 10
-N_TREES = 30
-#: Seconds between two kills, at most: a process needs about one to start.
-MOST_SECONDS = 3.0
+#: Of all kills, those after which one party, or two, do not come back.
+ONE_LOST, TWO_LOST = 4, 4
+N_TREES = 10
+DROPOUTS = 1
+#: Seconds that the coordinator waits where somebody does not come back.
+PATIENCE = 4.0
+#: Part of the kills that come shortly after another, whatever goes on then.
+_HASTY, _HASTE = 0.25, 1.5
+_DEADLINE = 900.0
+_STARTING = "starting again"
+#: What the parties are doing, by what they reply.
+_PHASES = {
+    "Joined": "keys are exchanged",
+    "Done": "keys are introduced",
+    "Answers": "answers are drawn",
+    "Endorsed": "who is there is signed",
+    "Deposit": "shares of keys are dealt",
+    "Unlocked": "masks are taken off",
+}
+AGAIN, ONE, TWO = "all start again", "one party is lost", "two parties are lost"
+SAME, OTHER, ERROR, NEITHER = "same model", "a model", "a clear error", "neither"
+_CHECKED, _SHORT = "books looked at", "books that show less than was released"
 
 
-def torture(folder: Path, n_kills: int, seed: int, n_trees: int) -> tuple[Deployment, list[str]]:
-    """Train while processes are killed, and return the fit and who was killed, in order.
+@dataclass
+class Story:
+    """What happened to a fit.
 
-    Every process that was killed is started again at once, with the same command.
-
-    Raises
-    ------
-    RuntimeError
-        If no model comes out in ten minutes.
+    Parameters
+    ----------
+    outcome : str
+    kills : list of (str, str)
+        Who was killed in which phase.
+    checked, short : int
+        How often a killed party's records were looked at, and how often they showed less than
+        the coordinator had received.
     """
-    rng = np.random.default_rng(seed)
-    fit = Deployment(folder, n_trees)
-    killed: list[str] = []
-    deadline = time.monotonic() + 600.0
-    try:
-        for name in fit.names:
-            fit.start(name)
-        while (code := fit.code("coordinator")) is None or code != 0:
-            if time.monotonic() > deadline or code is not None:
-                raise RuntimeError(fit.log("coordinator"))
-            if len(killed) == n_kills:
-                fit.code("coordinator", seconds=deadline - time.monotonic())
-                continue
-            time.sleep(rng.uniform(0, MOST_SECONDS))
-            name = str(rng.choice(fit.names))
-            if fit.kill(name):
-                killed.append(name)
-                fit.start(name)
-            elif name != "coordinator":
-                raise RuntimeError(fit.log(name))
-    finally:
+
+    outcome: str = NEITHER
+    kills: list[tuple[str, str]] = field(default_factory=list)
+    checked: int = 0
+    short: int = 0
+
+
+def _phase(reply: object) -> str:
+    name = type(reply).__name__
+    return _PHASES.get(name, name)
+
+
+class Torturer:
+    """Kills the processes of a fit.
+
+    Parameters
+    ----------
+    fit : Deployment
+    course : Course
+        Of the same fit when it was left alone.
+    seed : int
+    """
+
+    def __init__(self, fit: Deployment, course: Course, seed: int) -> None:
+        self._fit, self._model = fit, course.model
+        self._course, self._seconds = course.phases, course.seconds
+        self._random = np.random.default_rng(seed)
+        self._until = time.monotonic() + _DEADLINE
+        self._begun: dict[str, tuple[int, int]] = {}
+        self.story = Story()
+        *parties, coordinator = fit.names
+        for name in parties:
+            self._start(name)
+        for name in parties:
+            wait_for(lambda name=name: fit.said(name, "listens"), _DEADLINE)
+        self._start(coordinator)
+
+    def kill_and_start(self, n_kills: int) -> None:
+        """Kill processes one after the other, each of which starts again at once."""
+        for left in range(n_kills, 0, -1):
+            if left < n_kills and self._random.random() < _HASTY:
+                time.sleep(self._random.uniform(0, _HASTE))
+            elif not self._wait(self._target(left)):
+                return
+            if self._fit.code("coordinator") is not None:
+                return
+            name = str(self._random.choice(self._fit.names))
+            self._kill(name)
+            self._start(name)
+
+    def lose(self, names: Sequence[str]) -> None:
+        """Kill parties that do not come back."""
+        position = self._target(2)
+        for name in names:
+            self._wait(position)
+            self._kill(name)
+            position += 1
+
+    def end(self) -> Story:
+        """Wait for the end of the fit and return its story."""
+        fit, story = self._fit, self.story
+        code = fit.code("coordinator", seconds=max(self._until - time.monotonic(), 0.001))
         fit.stop()
-    return fit, killed
+        for index in range(N_PARTIES):
+            self._look_at(index)
+        last = fit.log("coordinator").strip().splitlines()[-1:]
+        if code == 0:
+            story.outcome = SAME if _trees(fit.model) == _trees(self._model) else OTHER
+        elif code == 3 and last and last[0].startswith("dpboost coordinate: "):
+            story.outcome = ERROR
+        return story
+
+    def _target(self, left: int) -> int:
+        """Return an exchange that is to come, of a phase by chance, early enough for the rest."""
+        now = self._fit.exchanges
+        ahead = self._course[now:]
+        if not ahead:
+            return now
+        wanted = self._random.choice(sorted(set(ahead)))
+        spots = [now + step for step, phase in enumerate(ahead) if phase == wanted]
+        soon = [spot for spot in spots if (spot - now) * left <= len(ahead)]
+        return int(self._random.choice(soon or spots[:1]))
+
+    def _wait(self, position: int) -> bool:
+        """Wait until an exchange is under way; say whether it came to that."""
+        while self._fit.exchanges < position:
+            if self._fit.code("coordinator") is not None or time.monotonic() > self._until:
+                return False
+            time.sleep(0.002)
+        time.sleep(self._random.uniform(0, self._seconds))
+        return True
+
+    def _start(self, name: str) -> None:
+        self._begun[name] = (self._fit.said(name, "listens"), self._fit.exchanges)
+        self._fit.start(name)
+
+    def _kill(self, name: str) -> None:
+        done = self._fit.exchanges
+        said, at = self._begun[name]
+        is_party = name != "coordinator"
+        is_new = self._fit.said(name, "listens") == said if is_party else done == at
+        if not self._fit.kill(name):
+            if is_party:
+                raise RuntimeError(self._fit.log(name))
+            return
+        phase = self._course[min(done, len(self._course) - 1)]
+        self.story.kills.append((name, _STARTING if is_new and done else phase))
+        if is_party:
+            self._look_at(int(name.removeprefix("party")))
+
+    def _look_at(self, index: int) -> None:
+        """Compare a party's own records with what has come from it."""
+        booked = len(self._fit.book(index).entries)
+        came = sum(
+            len(reply.parts)
+            for replies in self._fit.replies
+            if (reply := replies.get(index)) is not None and hasattr(reply, "parts")
+        )
+        self.story.checked += 1
+        self.story.short += booked < came
 
 
-def measure(position: int, n_kills: int, n_trees: int = N_TREES) -> Iterator[Result]:
-    """Compare a tortured fit with one that was left alone."""
+@dataclass(frozen=True)
+class Course:
+    """What a fit comes to that is left alone.
+
+    Parameters
+    ----------
+    model : str
+    charged : list
+        Total of each party's records.
+    phases : list of str
+        What goes on in each exchange.
+    seconds : float
+        Of an exchange, about.
+    """
+
+    model: str
+    charged: list[Any]
+    phases: list[str]
+    seconds: float
+
+
+@lru_cache(maxsize=1)
+def left_alone(n_trees: int) -> Course:
+    """Return what happens where nobody is killed; the noise is from a seed."""
     with tempfile.TemporaryDirectory() as folder:
-        alone = Deployment(Path(folder) / "alone", n_trees)
+        fit = Deployment(Path(folder) / "alone", n_trees, dropouts=DROPOUTS, forked=True)
         try:
-            alone.train()
+            for name in fit.names:
+                fit.start(name)
+            wait_for(lambda: fit.exchanges, _DEADLINE)
+            begin = time.monotonic()
+            if fit.code("coordinator", seconds=_DEADLINE) != 0:
+                raise RuntimeError(fit.log("coordinator"))
+            seconds = time.monotonic() - begin
         finally:
-            alone.stop()
-        other, killed = torture(Path(folder) / "tortured", n_kills, position, n_trees)
-        found = {
-            "kills": len(killed),
-            "kills of the coordinator": killed.count("coordinator"),
-            "same trees": float(_trees(alone.model) == _trees(other.model)),
-            "same charges": float(alone.charged() == other.charged()),
-        }
-    for name, value in found.items():
-        yield Result(data="three parties", method="best", measure=name, value=value, draw=position)
+            fit.stop()
+        course = [_phase(next(iter(replies.values()))) for replies in fit.replies]
+        return Course(fit.model, fit.charged(), course, seconds / len(course))
+
+
+def measure(
+    position: int, n_kills: int, lost: Sequence[str] = (), n_trees: int = N_TREES
+) -> Iterator[Result]:
+    """Compare a tortured fit with one that was left alone."""
+    course = left_alone(n_trees)
+    patience = PATIENCE if lost else 120.0
+    with tempfile.TemporaryDirectory() as folder:
+        fit = Deployment(
+            Path(folder) / "files", n_trees, dropouts=DROPOUTS, timeout=patience, forked=True
+        )
+        try:
+            torturer = Torturer(fit, course, position)
+            torturer.kill_and_start(n_kills)
+            torturer.lose(lost)
+            story = torturer.end()
+        finally:
+            fit.stop()
+        if story.outcome == NEITHER:
+            raise RuntimeError(f"{fit.log('coordinator')}\n{story}")
+        same = course.charged == fit.charged()
+    method = (AGAIN, ONE, TWO)[len(lost)]
+    numbers: Counter[tuple[str, str]] = Counter()
+    for name, phase in story.kills:
+        numbers["kills", "the coordinator" if name == "coordinator" else "a party"] += 1
+        numbers["kills in a phase", phase] += 1
+    numbers["outcome", story.outcome] += 1
+    numbers[_CHECKED, ""] = story.checked
+    numbers[_SHORT, ""] = story.short
+    numbers["same charges", ""] = int(same)
+    for (measured, part), value in numbers.items():
+        yield Result(
+            part=part,
+            data=f"{N_PARTIES} parties",
+            method=method,
+            measure=measured,
+            value=float(value),
+            draw=position,
+        )
 
 
 def _trees(text: str) -> str:
@@ -82,49 +265,94 @@ def _trees(text: str) -> str:
 
 
 def plan(request: Request) -> Plan:
-    """Return fits with ten kills each; ``repeats`` is the number of kills."""
-    n_kills = request.repeats or (KILLS_A_FIT if request.quick else KILLS)
-    versions = dpboost_recipes.versions()
-    n_fits = -(-n_kills // KILLS_A_FIT)
+    """Return fits with ten kills each, and some with parties that are lost.
+
+    ``repeats`` is the number of kills.
+    """
+    n_kills = request.repeats or (2 * KILLS_A_FIT if request.quick else KILLS)
+    n_one = max(1, n_kills * ONE_LOST // KILLS)
+    n_two = max(1, n_kills * TWO_LOST // KILLS // 2)
+    left = max(n_kills - n_one - 2 * n_two, 1)
+    whole, rest = divmod(left, KILLS_A_FIT)
+    numbers = [KILLS_A_FIT] * whole + [rest] * bool(rest)
+    parties = [f"party{index}" for index in range(N_PARTIES)]
+    one = [(parties[number % N_PARTIES],) for number in range(n_one)]
+    two = [(*own, parties[(number + 1) % N_PARTIES]) for number, own in enumerate(one[:n_two])]
+    works = [(AGAIN, [(own, ()) for own in numbers])]
+    works += [
+        (method, [(0, lost) for lost in losses]) for method, losses in ((ONE, one), (TWO, two))
+    ]
+    settings = {"trees": N_TREES, "dropouts": DROPOUTS, "versions": dpboost_recipes.versions()}
     units = [
         Unit(
-            name=f"fit {position}",
-            settings=digest({"kills": KILLS_A_FIT, "trees": N_TREES, "versions": versions}),
-            measure=partial(measure, position, KILLS_A_FIT),
+            name=f"{method}, {number}, {own} kills",
+            settings=digest(settings),
+            measure=partial(measure, number, own, lost),
         )
-        for position in range(n_fits)
+        for method, fits in works
+        for number, (own, lost) in enumerate(fits)
     ]
     return Plan(units=units)
 
 
+def _sum(rows: Sequence[Result], **wanted: object) -> int:
+    return int(sum(row.value for row in pick(rows, **wanted)))
+
+
 def body(results: Results) -> list[str]:
-    """Return the table."""
+    """Return the tables."""
     rows = results.rows
-    sums = {
-        name: sum(row.value for row in rows if row.measure == name)
-        for name in dict.fromkeys(row.measure for row in rows)
-    }
-    n_fits = sum(row.measure == "kills" for row in rows)
-    lines = [
-        ["fits", str(n_fits)],
-        ["processes killed (SIGKILL)", f"{sums['kills']:.0f}"],
-        ["of them the coordinator", f"{sums['kills of the coordinator']:.0f}"],
-        ["fits that ended in the model of a fit that was left alone", f"{sums['same trees']:.0f}"],
-        ["fits in which every party's records have the same total", f"{sums['same charges']:.0f}"],
+    outcomes = (SAME, OTHER, ERROR)
+    fits = []
+    for method in distinct(rows, "method"):
+        own = pick(rows, method=method)
+        ended = [str(_sum(own, measure="outcome", part=outcome)) for outcome in outcomes]
+        n_fits = _sum(own, measure="outcome")
+        fits.append([method, str(n_fits), str(_sum(own, measure="kills")), *ended])
+    total = _sum(rows, measure="kills")
+    kills = [["all", str(total)]]
+    for measured in ("kills", "kills in a phase"):
+        for part in dict.fromkeys(row.part for row in pick(rows, measure=measured)):
+            head = "of" if measured == "kills" else "while"
+            kills.append([f"{head} {part}", str(_sum(rows, measure=measured, part=part))])
+    again = pick(rows, method=AGAIN)
+    books = [
+        [_CHECKED, str(_sum(rows, measure=_CHECKED))],
+        [_SHORT, str(_sum(rows, measure=_SHORT))],
+        [
+            "fits of processes that all start again",
+            str(_sum(again, measure="outcome")),
+        ],
+        [
+            "of them with the same charges as a fit that was left alone",
+            str(_sum(again, measure="same charges")),
+        ],
     ]
     return [
         f"{N_PARTIES} parties that serve their rows by `dpboost party`, and `dpboost coordinate`, "
-        "over HTTPS on this machine. One of the four processes is killed at random moments and "
-        f"started again with the same command, about {KILLS_A_FIT} times a fit. The noise is from "
-        "a seed, so that the model of a fit that was left alone is known.",
+        f"over HTTPS on this machine; at most {DROPOUTS} party may be lost. All are forked from a "
+        "process that has imported the library. One of the "
+        "processes is killed (SIGKILL) in a phase of the fit that is drawn, or shortly after "
+        f"another kill, and started again with the same command, about {KILLS_A_FIT} times a fit. "
+        "In some fits one party, or two, are killed for good. The noise is from a seed, so that "
+        "the model of a fit that was left alone is known.",
         "",
-        *table(["", "number"], lines),
+        *table(["fits", "number", "kills", *outcomes], fits),
+        "",
+        "A clear error is one line that names what happened, and exit code 3.",
+        "",
+        *table(["kills", "number"], kills),
+        "",
+        "A party's own records, on its disk, are looked at whenever it was killed and at the end: "
+        "they show at least what the coordinator has received.",
+        "",
+        *table(["books", "number"], books),
     ]
 
 
 FEDERATED_CHAOS = Run(
     name="federated-chaos",
-    description="Parties and coordinator that are killed at random moments and start again.",
+    description="Parties and coordinator that are killed in all phases of a fit; most start again.",
     plan=plan,
     body=body,
     noise="The noise is from a seed in each fit; the moments of the kills are the clock's.",

@@ -1,8 +1,11 @@
-"""Three parties and a coordinator as processes of this machine, started by the command line."""
+"""Parties and a coordinator as processes of this machine, started by the command line."""
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import json
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -17,12 +20,15 @@ import numpy as np
 
 from benchmarks.certificates import write_certificates
 from dpboost.cli.configuration import read_configuration
+from dpboost.cli.main import main
 from dpboost.cli.party_command import party_of
 from dpboost.federated import FederatedBoostingClassifier, Identity
 from dpboost.federated.party.party_store import PartyStore
+from dpboost.federated.protocol import wire
+from dpboost.privacy.ledger import Ledger
 
-N_PARTIES = 3
-SIZES = (300, 500, 200)
+N_PARTIES = 4
+SIZES = (300, 500, 200, 100)
 N_FEATURES = 3
 NOISE_SEED = 11
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,11 +42,27 @@ class Deployment:
     folder : Path
         New; everything is written there.
     n_trees : int
+    dropouts : int, default=0
+        Parties that may be lost.
+    timeout : float, default=120
+        Seconds that the coordinator waits for a reply.
+    forked : bool, default=False
+        Whether processes come of one that has imported the library, which takes them most of
+        their time to start; otherwise each is a new interpreter.
     """
 
-    def __init__(self, folder: Path, n_trees: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        n_trees: int,
+        *,
+        dropouts: int = 0,
+        timeout: float = 120,
+        forked: bool = False,
+    ) -> None:
         self.folder = folder
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._forked = forked
+        self._processes: dict[str, subprocess.Popen[bytes] | _Forked] = {}
         folder.mkdir(parents=True)
         names = [f"party{index}" for index in range(N_PARTIES)]
         write_certificates(folder, [*names, "coordinator"])
@@ -54,6 +76,7 @@ class Deployment:
             random_state=0,
             noise_seed=NOISE_SEED,
         ).agreement(N_PARTIES, features, [each.public for each in identities])
+        terms = dataclasses.replace(terms, dropouts=dropouts)
         (folder / "agreement.json").write_text(terms.to_json(), "utf-8")
         rng = np.random.default_rng(0)
         ports = free_ports(N_PARTIES)
@@ -87,7 +110,7 @@ class Deployment:
                 "certificate": "coordinator.pem",
                 "key": "coordinator.key",
                 "authority": "authority.pem",
-                "timeout": 120,
+                "timeout": timeout,
             },
         )
         self.names = (*names, "coordinator")
@@ -98,6 +121,9 @@ class Deployment:
         command = ["party", "--config", config]
         if name == "coordinator":
             command = ["coordinate", "--config", config, "-o", str(self.folder / "model.txt")]
+        if self._forked:
+            self._processes[name] = _Forked(command, str(self.folder / f"{name}.log"))
+            return
         with (self.folder / f"{name}.log").open("ab") as log:
             self._processes[name] = subprocess.Popen(
                 [sys.executable, "-m", "dpboost", *command],
@@ -151,29 +177,74 @@ class Deployment:
         path = self.folder / "session.journal"
         return max(path.read_bytes().count(b"\n") - 1, 0) if path.exists() else 0
 
+    @property
+    def replies(self) -> list[dict[int, Any]]:
+        """What each party has replied in each exchange of the coordinator's journal."""
+        path = self.folder / "session.journal"
+        whole, _, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+        return [
+            {
+                int(index): wire.decode(base64.b64decode(reply), object)
+                for index, reply in json.loads(line)["replies"].items()
+            }
+            for line in whole.splitlines()[1:]
+        ]
+
     def log(self, name: str) -> str:
         """Return what a process has printed."""
         return (self.folder / f"{name}.log").read_text("utf-8")
 
+    def said(self, name: str, word: str) -> int:
+        """Return how often a process has printed a word."""
+        path = self.folder / f"{name}.log"
+        return path.read_text("utf-8").count(word) if path.exists() else 0
+
     def charged(self) -> list[Fraction | float]:
         """Return the total of each party's own records, which are on its disk."""
-        found = []
-        for index in range(N_PARTIES):
-            paths = ("agreement", "data", "folder", "identity")
-            names = json.loads((self.folder / f"party{index}.json").read_text())
-            settings = read_configuration(
-                str(self.folder / f"party{index}.json"),
-                needed=tuple(names),
-                optional=(),
-                paths=paths,
-            )
-            party = party_of(settings)
-            with PartyStore(settings["folder"]).attached(party):
-                found.append(party.ledger.root.total)
-        return found
+        return [self.book(index).root.total for index in range(N_PARTIES)]
+
+    def book(self, index: int) -> Ledger:
+        """Return a party's own records; its process must have ended."""
+        paths = ("agreement", "data", "folder", "identity")
+        path = self.folder / f"party{index}.json"
+        names = tuple(json.loads(path.read_text("utf-8")))
+        settings = read_configuration(str(path), needed=names, optional=(), paths=paths)
+        party = party_of(settings)
+        with PartyStore(settings["folder"]).attached(party):
+            return party.ledger
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         (self.folder / f"{name}.json").write_text(json.dumps(content), "utf-8")
+
+
+class _Forked:
+    """A process of `multiprocessing` that runs a command, with the methods of ``Popen``."""
+
+    def __init__(self, command: list[str], log: str) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+        self._process = context.Process(target=_run, args=(command, log), daemon=True)
+        self._process.start()
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("dpboost", timeout or 0.0)
+        return self._process.exitcode
+
+
+def _run(command: list[str], log: str) -> None:
+    """Run a command of ``dpboost`` as the process that this is."""
+    with open(log, "ab") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    sys.exit(main(command))
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import lightgbm
 import numpy as np
 import pytest
 
-from benchmarks.federated.chaos import _trees, body, measure
-from benchmarks.federated.deployment import Deployment, wait_for
+from benchmarks.federated.chaos import ERROR, OTHER, SAME, _trees, body, measure
+from benchmarks.federated.deployment import N_PARTIES, Deployment, wait_for
 from benchmarks.harness.results import Results
 
 
@@ -69,10 +71,33 @@ def test_a_second_process_with_the_same_folder_is_refused(tmp_path):
         fit.stop()
 
 
+def numbers(rows):
+    return {(row.measure, row.part): row.value for row in rows}
+
+
 def test_the_page_counts_what_was_measured():
     rows = list(measure(0, 2, n_trees=2))
-    found = {row.measure: row.value for row in rows}
-    assert found["same trees"] == 1
-    assert found["same charges"] == 1
+    found = numbers(rows)
+    assert found["outcome", SAME] == 1
+    assert found["same charges", ""] == 1
+    assert found["books looked at", ""] >= N_PARTIES
+    assert found["books that show less than was released", ""] == 0
     text = "\n".join(body(Results(rows=rows)))
-    assert "| fits | 1 |" in text
+    assert "| all start again | 1 | 2 | 1 | 0 | 0 |" in text
+    assert "| all | 2 |" in text
+
+
+def test_a_party_that_is_lost_leaves_a_model_and_two_an_error():
+    one = numbers(measure(0, 0, ("party1",), n_trees=2))
+    assert {part for name, part in one if name == "outcome"} <= {OTHER, ERROR, SAME}
+    two = numbers(measure(0, 0, ("party1", "party2"), n_trees=2))
+    assert two["outcome", ERROR] == 1
+    assert one["books that show less than was released", ""] == 0
+    assert two["books that show less than was released", ""] == 0
+
+
+def test_books_that_show_less_are_counted(monkeypatch):
+    empty = SimpleNamespace(entries=(), root=SimpleNamespace(total=0))
+    monkeypatch.setattr(Deployment, "book", lambda fit, index: empty)
+    found = numbers(measure(0, 1, n_trees=2))
+    assert found["books that show less than was released", ""] >= N_PARTIES

@@ -162,6 +162,16 @@ def test_the_attacks_won_what_was_measured():
                 assert line[3] == f"{max(bounds):.3f}"
 
 
+FEDERATED_ATTACKS = ROOT / "docs" / "explanation" / "attacks-on-federated-trees.md"
+
+
+def test_the_attacks_on_parties_found_what_was_measured():
+    shown = tables(FEDERATED_ATTACKS)
+    measured_ones = tables(RESULTS / "federated-attacks.md")
+    assert len(shown) == len(measured_ones)
+    assert all(each in measured_ones for each in shown)
+
+
 def test_the_readme_is_short():
     text = re.sub(r"```.*?```", "", README.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(text.split()) <= 900
