@@ -31,12 +31,6 @@ __all__ = [
 ]
 
 
-# What scikit-learn may route to predictions: the arguments that stand behind **options.
-_ROUTED = dict.fromkeys(
-    ("start_iteration", "num_iteration", "pred_leaf", "pred_contrib", "validate_features")
-)
-
-
 class LGBMModel(PrivateEstimator, lightgbm.LGBMModel):
     """What the two estimators have in common, for ``isinstance``; it cannot be made by itself."""
 
@@ -101,7 +95,6 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
     """
 
     _task = "regression"
-    __metadata_request__predict = _ROUTED
 
     def __init__(
         self,
@@ -147,7 +140,17 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         lightgbm.LGBMRegressor.__init__(self, importance_type=importance_type)
         assign(self, locals())
 
-    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+    def predict(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
         """Predict with the LightGBM model.
 
         Parameters
@@ -156,9 +159,8 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         raw_score : bool, default=False
             Return scores before the link: logarithms for ``poisson``, ``gamma`` and ``tweedie``,
             log-odds for ``cross_entropy``; the same values for the others.
-        **options
-            ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
-            ``validate_features``, as in LightGBM.
+        start_iteration, num_iteration, pred_leaf, pred_contrib, validate_features, **kwargs
+            As in LightGBM.
 
         Returns
         -------
@@ -166,6 +168,14 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             A column for each of several quantiles, in ascending order in every row. Raw scores of
             several quantiles, and what ``booster_`` predicts, are not sorted and may cross.
         """
+        options = {
+            "start_iteration": start_iteration,
+            "num_iteration": num_iteration,
+            "pred_leaf": pred_leaf,
+            "pred_contrib": pred_contrib,
+            "validate_features": validate_features,
+            **kwargs,
+        }
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
@@ -175,8 +185,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         found = np.asarray(
             lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
         )
-        shown = raw_score or options.get("pred_leaf") or options.get("pred_contrib")
-        if found.ndim == 2 and not shown:
+        if found.ndim == 2 and not (raw_score or pred_leaf or pred_contrib):
             found.sort(axis=1)
         return found
 
@@ -222,7 +231,6 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
     """
 
     _task = "classification"
-    __metadata_request__predict_proba = _ROUTED
 
     def __init__(
         self,
@@ -286,7 +294,17 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         classes = np.asarray(fitted.completed.schema.classes)
         self._set_classes(classes)
 
-    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+    def predict_proba(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
         """Predict class probabilities with the LightGBM model.
 
         Parameters
@@ -294,15 +312,22 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         X : array, DataFrame or sparse matrix of shape (n_rows, n_features)
         raw_score : bool, default=False
             Return scores before the logistic function.
-        **options
-            ``start_iteration``, ``num_iteration``, ``pred_leaf``, ``pred_contrib`` and
-            ``validate_features``, as in LightGBM.
+        start_iteration, num_iteration, pred_leaf, pred_contrib, validate_features, **kwargs
+            As in LightGBM.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
             Functions of released values only.
         """
+        options = {
+            "start_iteration": start_iteration,
+            "num_iteration": num_iteration,
+            "pred_leaf": pred_leaf,
+            "pred_contrib": pred_contrib,
+            "validate_features": validate_features,
+            **kwargs,
+        }
         table = self._large_table(X, options)
         if table is not None:
             n_threads = effective_n_threads(self.n_jobs)
@@ -313,9 +338,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         probability = np.asarray(
             lightgbm.LGBMClassifier.predict_proba(self, self._conformed(X), raw_score, **options)
         )
-        if self.n_classes_ == 1 and not (
-            raw_score or options.get("pred_leaf") or options.get("pred_contrib")
-        ):
+        if self.n_classes_ == 1 and not (raw_score or pred_leaf or pred_contrib):
             return np.ones((len(probability), 1))
         return probability
 

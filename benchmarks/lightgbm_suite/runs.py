@@ -15,6 +15,9 @@ from benchmarks.lightgbm_suite.plugin import VARIABLE
 
 _ROOT = Path(__file__).parents[2]
 _MOST_STARTS = 50
+#: How pytest ends: all passed, some failed, a file cannot be imported, nothing to run.
+_ORDERLY = (0, 1, 2, 5)
+_LONGEST = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +111,17 @@ def _run_file(
         command += ["--tb", "no", "-W", "ignore::UserWarning"]
         output = (scratch / f"{path.stem}.log").open("ab")
         with output:
-            subprocess.run(
+            ended = subprocess.run(
                 command, cwd=path.parent, env=environment, stdout=output, stderr=output, check=False
             )
         found, begun = _read(lines)
         if begun is None:
+            if ended.returncode not in _ORDERLY:
+                # Without this line a file that never began would count as one without mistakes.
+                told = Path(output.name).read_text(encoding="utf-8", errors="replace")
+                found[path.name] = Outcome(
+                    outcome="failed", errors=((("collection",), told[-_LONGEST:]),)
+                )
             break
         found[begun] = Outcome(outcome="ended")
         with lines.open("a", encoding="utf-8") as file:

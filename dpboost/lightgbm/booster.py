@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import lightgbm
+from lightgbm.basic import LightGBMError
 
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError, RefusedError
@@ -115,8 +116,7 @@ class Booster(LoadedBooster):
                 "dpboost.Booster holds a released model and does not train. Use dpboost.train."
             )
         if model_file is not None:
-            # Not universal newlines: offsets in the text count the bytes that are there.
-            model_str = Path(model_file).read_bytes().decode("utf-8", errors="surrogateescape")
+            model_str = _text_of(Path(model_file))
         super().__init__(params=params, model_str=model_str)
 
     @classmethod
@@ -309,6 +309,19 @@ class Booster(LoadedBooster):
             "Booster.reset_parameter needs a Booster in training. Give parameters of prediction "
             "to predict, for instance booster.predict(X, num_threads=2)."
         )
+
+
+class ModelFileError(LightGBMError, FileNotFoundError):
+    """There is no file of a model: LightGBM's error, and Python's."""
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a model file, or raise."""
+    try:
+        # Not universal newlines: offsets in the text count the bytes that are there.
+        return path.read_bytes().decode("utf-8", errors="surrogateescape")
+    except FileNotFoundError as error:
+        raise ModelFileError(f"Could not open {path}") from error
 
 
 def _without_model(kind: type[Booster]) -> Booster:

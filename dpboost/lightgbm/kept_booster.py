@@ -99,6 +99,7 @@ class KeptBooster(Booster):
         own = vars(kept)
         own.update({name: each for name, each in vars(booster).items() if name not in own})
         kept._judge, kept._public = judge, tuple(sets)
+        kept.name_valid_sets = [name for name, _ in sets]
         return kept
 
     def add_valid(self, data: lightgbm.Dataset, name: str) -> KeptBooster:  # type: ignore[override]
@@ -123,6 +124,7 @@ class KeptBooster(Booster):
         judge.check(data)
         _warn(name)
         self._public += ((name, data),)
+        self.name_valid_sets.append(name)
         return self
 
     def eval(self, data: lightgbm.Dataset, name: str, feval: Any = None) -> list[Any]:  # type: ignore[override]

@@ -67,6 +67,16 @@ def _read_factors(name: str, owner: str, value: Any) -> tuple[float, ...]:
     return tuple(max(number, 0.0) for number in numbers)
 
 
+def _rounds(name: str, owner: str, value: Any) -> Any:
+    """Refuse as LightGBM does what is no number of rounds."""
+    if isinstance(value, (int, np.integer)) and value <= 0:
+        raise InvalidParameterError(
+            f"Number of boosting rounds must be greater than 0. Got {value}. It is the {name!r} "
+            f"parameter of {owner}."
+        )
+    return check_integer(name, owner, value, low=1, high=100_000)
+
+
 def _whole(low: int, high: int) -> Callable[[str, str, Any], Any]:
     return partial(check_integer, low=low, high=high)
 
@@ -85,7 +95,7 @@ PAPER = "paper"
 #: Checks by parameter, in the order in which reports list the values.
 DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
     "preset": _choice(PAPER),
-    "n_estimators": _whole(1, 100_000),
+    "n_estimators": _rounds,
     "learning_rate": _real(0.0, 1.0, low_open=True),
     "max_depth": _whole(0, 12),
     "criterion": _criterion,
@@ -200,8 +210,15 @@ class BoostingParameters(Parameters):
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is set among values of which None leaves one to the recipe."""
-    return {name: value for name, value in values.items() if value is not None}
+    """Return what is set among values of which None leaves one to the recipe.
+
+    Numbers of NumPy become Python's, which reports and model texts hold.
+    """
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def check_given(given: Given, owner: str) -> None:

@@ -12,7 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
 from benchmarks.lightgbm_suite import command
 from benchmarks.lightgbm_suite.copies import changed
-from benchmarks.lightgbm_suite.runs import Outcome
+from benchmarks.lightgbm_suite.runs import Outcome, run_copy
 from benchmarks.lightgbm_suite.sorting import Reason, read_reasons, sort
 
 FILES = {
@@ -189,6 +189,14 @@ def test_the_page_counts_and_lists_what_is_wrong(written):
 def test_a_folder_without_tests_is_an_error(tmp_path, capsys):
     assert main(["lightgbm-suite", str(tmp_path), "--output", str(tmp_path)]) == 1
     assert "no files test_*.py" in capsys.readouterr().err
+
+
+def test_a_file_that_never_begins_is_no_success(tmp_path):
+    (tmp_path / "conftest.py").write_text("raise ValueError('nothing begins')\n")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
+    found = run_copy(tmp_path, scratch=tmp_path)
+    assert found["test_it.py"].outcome == "failed"
+    assert "nothing begins" in found["test_it.py"].errors[0][1]
 
 
 @pytest.mark.parametrize(
