@@ -54,8 +54,8 @@ DELTA = 1e-6
 N_TREES = 100
 #: Numbers of trees after which found cells are counted; and after the last one.
 LOOKS = (1, 3, 10, 30, 100)
-#: Trees of our models that rows are reconstructed from, and that single rows are sought in: each
-#: takes its time, and more have not been found to help.
+#: Trees of our models that rows are reconstructed from, and that single rows are sought in, so
+#: that a repeat ends within a minute. An attacker with more time could take all of them.
 MOST_REBUILT, MOST_SOUGHT = 30, 50
 MODELS, SMALL, BAGGED, TOGETHER, BEST = (
     "LightGBM",

@@ -130,6 +130,7 @@ ALLOWED = {
     "losses/custom_classes.py": {"default_rng"},  # public probes
     # Tables and parameters of the auditor's own, and NumPy's state before and after a fit.
     "audit/cluster_audit.py": {"default_rng"},
+    "audit/dropout_audit.py": {"default_rng"},
     "audit/fit_variety.py": {"default_rng"},
     "audit/network_audit.py": {"default_rng"},
     "cli/parity_figure.py": {"default_rng"},  # generated rows

@@ -82,9 +82,12 @@ def test_the_page_counts_what_was_measured():
     assert found["same charges", ""] == 1
     assert found["books looked at", ""] >= N_PARTIES
     assert found["books that show less than was released", ""] == 0
+    # A fast fit may have ended before it is killed a second time.
+    n_kills = round(sum(row.value for row in rows if row.measure == "kills"))
+    assert 1 <= n_kills <= 2
     text = "\n".join(body(Results(rows=rows)))
-    assert "| all start again | 1 | 2 | 1 | 0 | 0 |" in text
-    assert "| all | 2 |" in text
+    assert f"| all start again | 1 | {n_kills} | 1 | 0 | 0 |" in text
+    assert f"| all | {n_kills} |" in text
 
 
 def test_a_party_that_is_lost_leaves_a_model_and_two_an_error():

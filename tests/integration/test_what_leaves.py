@@ -191,7 +191,7 @@ def test_rare_values_show_only_through_releases(recipe, estimator, forced, capfd
 def test_names_of_persons_stay_inside(estimator, container):
     """A column of names that became categorical, beside one whose values are frequent."""
     random = np.random.default_rng(0)
-    names = [f"person-{4000 + number}" for number in range(1000)]
+    names = [f"patient-{4000 + number}" for number in range(1000)]
     X = pd.DataFrame({"name": names, "job": random.choice(["clerk", "nurse"], len(names))}).astype(
         "category"
     )
@@ -210,7 +210,7 @@ def test_names_of_persons_stay_inside(estimator, container):
     model = estimator(epsilon=5.0, delta=1e-10, **FAST).fit(given, y, **options)
     shown = pickle.dumps(model).decode("latin1") + model.booster_.model_to_string()
     shown += model.privacy_report_.details() + repr(vars(model))
-    assert "person" not in shown
+    assert "patient-" not in shown
     assert model.schema_.categories[0] == ()
     if container == "codes":
         assert model.schema_.categories[1] == (0, 1)

@@ -66,7 +66,8 @@ def test_shapes_have_mean_zero_and_the_right_slope(explanation):
     age = explanation.shape("age")
     middle = (age.edges[1:] + age.edges[:-1]) / 2
     truth = 2 * (middle - 0.5)
-    assert np.abs(age.effect[0, :-1] - truth).max() < 0.4
+    # By row: a bin beside zero may hold hardly any.
+    assert np.average(np.abs(age.effect[0, :-1] - truth), weights=age.share[:-1]) < 0.2
     assert explanation.shape(0) is age
     town = explanation.shape("town")
     assert town.labels == ("north", "south", "west")
