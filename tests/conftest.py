@@ -20,14 +20,35 @@ ROOT = TESTS.parent
 # Where a test has no marker of a tier itself: by folder or file, and otherwise `unit`.
 TIERS = {
     "audit": ("audit/", "unit/privacy/test_local_likelihood.py"),
-    "integration": ("integration/", "unit/dask/", "unit/federated/protocol/test_flower.py"),
+    "integration": (
+        "integration/",
+        "unit/dask/",
+        "unit/federated/protocol/test_flower.py",
+        "unit/federated/protocol/test_https_channel.py",
+        "unit/local/test_memoised_reports.py",
+        "unit/privacy/test_units.py",
+        "unit/test_forecasting.py",
+        "unit/test_refitting.py",
+    ),
     "benchmarks": ("benchmarks/",),
-    "fuzz": ("fuzz/",),
+    "fuzz": ("fuzz/", "unit/federated/party/test_boosting_admission.py"),
     "install": ("install/",),
     "nightly": (),
 }
-# Their first test takes half a minute or more.
-NO_SMOKE = ("unit/federated/protocol/test_flower.py", "install/")
+# Their first test takes more than five seconds.
+NO_SMOKE = (
+    "audit/test_cluster_audit.py",
+    "audit/test_fit_variety.py",
+    "audit/test_noise_independence.py",
+    "benchmarks/test_chaos.py",
+    "benchmarks/test_lightgbm_suite.py",
+    "benchmarks/test_timing_leak.py",
+    "install/",
+    "integration/test_deployment_page.py",
+    "unit/federated/protocol/test_flower.py",
+    "unit/local/test_memoised_reports.py",
+    "unit/privacy/test_units.py",
+)
 
 
 def stale_kernels() -> list[str]:
