@@ -174,8 +174,9 @@ class Ledger:
     @property
     def part_spent(self) -> float:
         """How much of the capacity is spent: 0 at the start, at most 1."""
-        capacity = float(self.capacity)
-        return 0.0 if capacity == math.inf else float(self.spent) / capacity
+        capacity = self.capacity
+        # As fractions: a capacity may be smaller than the least float.
+        return float(self.spent / capacity) if isinstance(capacity, Fraction) else 0.0
 
     @property
     def delta_spent(self) -> Fraction:

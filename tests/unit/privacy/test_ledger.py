@@ -59,6 +59,10 @@ def test_sequential_adds_and_parallel_takes_the_largest(open_ledger):
     assert [entry.scope for entry in ledger.entries[:2]] == [(), ("trees", "tree 0")]
 
 
+def test_the_part_spent_of_a_capacity_below_the_least_float(open_ledger):
+    assert open_ledger(epsilon=Fraction(1, 10**400)).part_spent == 0
+
+
 def total_by_definition(scope):
     """Cost, delta of a scope, from its entries and children alone."""
     totals = []
