@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -22,6 +23,8 @@ N_CELLS = 1024
 # Bounds are brought in to this size, so that their difference is a finite double.
 _LARGEST_BOUND = 2.0**1022
 _LARGEST_SCALE = float(np.finfo(np.float64).max)
+# Far more digits than a double has.
+_EXACT = Context(prec=60)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,22 @@ class AffineBins:
         return f"[{self.lower!r}:{self.upper!r}]"
 
 
+@lru_cache(maxsize=8)
+def _sinh_grid(n_bins: int) -> tuple[float, ...]:
+    """Return borders of the hyperbolic sine up to 1e9, correctly rounded.
+
+    NumPy's last bits depend on its version and on the processor.
+    """
+    reach = _EXACT.ln(Decimal(2 * 10**9))
+    heights = []
+    # Half a step is left on either side, so that the two open bins are like the others.
+    for step in range(2 - n_bins, n_bins, 2):
+        power = _EXACT.exp(_EXACT.divide(_EXACT.multiply(reach, step), n_bins))
+        twice = _EXACT.subtract(power, _EXACT.divide(1, power))
+        heights.append(float(_EXACT.divide(twice, 2)))
+    return tuple(heights)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EdgeBins:
     """Bins between sorted borders: the bin of x is the number of borders below x.
@@ -118,7 +137,8 @@ class EdgeBins:
         """Return a fixed grid over the whole real line, for a feature without known bounds.
 
         The borders are ``scale * sinh(u)`` at equal steps of ``u`` and reach from about
-        ``-1e9 * scale`` to ``1e9 * scale``: nearly linear up to ``scale``, then logarithmic.
+        ``-1e9 * scale`` to ``1e9 * scale``: nearly linear up to ``scale``, then logarithmic. They
+        are the same on every machine.
 
         Parameters
         ----------
@@ -129,10 +149,7 @@ class EdgeBins:
         """
         n_bins = check_integer("n_bins", "EdgeBins.arcsinh", n_bins, low=2, high=MAX_VALUE_BINS)
         scale = check_real("scale", "EdgeBins.arcsinh", scale, low=0.0, low_open=True)
-        reach = math.asinh(1e9)
-        # Half a step is left on either side, so that the two open bins are like the others.
-        steps = (2 * np.arange(1, n_bins) - n_bins) / n_bins
-        return cls(edges=tuple(scale * np.sinh(reach * steps)))
+        return cls(edges=tuple(scale * height for height in _sinh_grid(n_bins)))
 
     @property
     def n_bins(self) -> int:

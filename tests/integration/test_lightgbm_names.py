@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -68,6 +68,8 @@ def derived_classes() -> set[type]:
     for info in pkgutil.walk_packages([str(ROOT)], "dpboost."):
         if "._kernels" in info.name or info.name.endswith("__main__"):
             continue
+        if info.name.endswith(".flower") and importlib.util.find_spec("flwr") is None:
+            continue  # the extra 'federated' is not installed
         for each in vars(importlib.import_module(info.name)).values():
             if inspect.isclass(each) and issubclass(each, BASES + (lightgbm.LGBMModel,)):
                 found |= {base for base in each.__mro__ if base.__module__.startswith("dpboost")}

@@ -1,6 +1,7 @@
 import json
 import pickle
 import warnings
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,15 @@ def test_arcsinh_grid_covers_the_line_and_is_symmetric():
         np.testing.assert_array_equal(edges, -edges[::-1])
         assert edges[-1] < 2.0 * 1e9
     assert EdgeBins.arcsinh(255).edges[-1] > 1e8
+
+
+def test_arcsinh_grid_is_correctly_rounded():
+    with localcontext(Context(prec=80)):
+        for n_bins in (2, 7, 255):
+            steps = [Decimal(2 * k - n_bins) / n_bins for k in range(1, n_bins)]
+            powers = [Decimal(2 * 10**9) ** step for step in steps]
+            edges = tuple(float((power - 1 / power) / 2) for power in powers)
+            assert EdgeBins.arcsinh(n_bins).edges == edges
 
 
 @pytest.mark.parametrize(
