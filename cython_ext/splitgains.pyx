@@ -66,3 +66,30 @@ def split_gains(
                 weight *= prior * prior / (prior * prior + noise)
                 shown[0, node] += weight * (difference * difference - noise)
                 shown[1, node] += 2 * (weight * noise) * (weight * noise)
+
+
+def value_gains(double variance, double[::1] below, double[::1] gains):
+    """Compare the means of the two sides of each split of a complete tree.
+
+    Parameters
+    ----------
+    variance : float
+        Of the noise of the value of a leaf.
+    below : float64 array of shape (n_leaves,)
+        Released values of the leaves from left to right; overwritten.
+    gains : float64 array of shape (n_leaves - 1,)
+        Overwritten, level by level.
+    """
+    cdef Py_ssize_t n_nodes = below.shape[0] // 2
+    cdef Py_ssize_t node
+    cdef double left, right, difference
+    cdef double noise = 2 * variance
+    with nogil:
+        while n_nodes:
+            for node in range(n_nodes):
+                left, right = below[2 * node], below[2 * node + 1]
+                difference = left - right
+                gains[n_nodes - 1 + node] = (difference * difference - noise) / (4 * n_nodes)
+                below[node] = (left + right) / 2
+            noise /= 2
+            n_nodes //= 2

@@ -12,3 +12,6 @@ def split_gains(
     below: NDArray[np.float64],
     shown: NDArray[np.float64],
 ) -> None: ...
+def value_gains(
+    variance: float, below: NDArray[np.float64], gains: NDArray[np.float64]
+) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import numbers
@@ -517,13 +518,19 @@ def _constructor(kind: type) -> dict[str, Any]:
     """
     taken: dict[str, Any] = {}
     for init in _constructors(kind):
-        parameters = list(inspect.signature(init).parameters.values())[1:]
+        parameters = _parameters(init)
         kinds = {each.kind for each in parameters}
         named = {each.name: each.default for each in parameters if each.kind not in _VARIADIC}
         taken = named | taken
         if inspect.Parameter.VAR_KEYWORD not in kinds:
             break
     return taken
+
+
+@functools.lru_cache(maxsize=64)
+def _parameters(init: Any) -> tuple[inspect.Parameter, ...]:
+    """Return what a constructor takes, which each fit asks several times."""
+    return tuple(inspect.signature(init).parameters.values())[1:]
 
 
 def _constructors(kind: type) -> list[Any]:

@@ -90,12 +90,6 @@ def value_gains(values: NDArray[np.floating], noise_stddev: float) -> NDArray[np
     -------
     Post-processing of released values and of the public size of their noise.
     """
-    gains: list[NDArray[np.float64]] = [np.empty(0)]
-    n_nodes = len(values) // 2
-    below, noise = values.astype(np.float64), 2 * noise_stddev**2
-    while n_nodes:
-        sides = below.reshape(n_nodes, 2)
-        difference = sides[:, 0] - sides[:, 1]
-        gains.append((difference**2 - noise) / (4 * n_nodes))
-        below, noise, n_nodes = sides.mean(axis=1), noise / 2, n_nodes // 2
-    return np.concatenate(gains[::-1])
+    gains = np.empty(len(values) - 1)
+    splitgains.value_gains(noise_stddev**2, values.astype(np.float64), gains)
+    return gains

@@ -55,6 +55,23 @@ class ScopeError(RuntimeError):
     """Scopes were used in a way whose total would mean nothing."""
 
 
+class _OpenScope:
+    """A scope while it is open; a class of its own, because a fit opens thousands."""
+
+    __slots__ = ("_ledger", "_name", "_parallel", "_scope")
+
+    def __init__(self, ledger: Ledger, name: str, parallel: bool) -> None:
+        self._ledger = ledger
+        self._name = name
+        self._parallel = parallel
+
+    def __enter__(self) -> None:
+        self._scope = self._ledger._enter(self._name, self._parallel)
+
+    def __exit__(self, *error: object) -> None:
+        self._ledger._leave(self._scope)
+
+
 class Ledger:
     """Records every release before it is drawn, and refuses what the budget does not cover.
 
@@ -255,8 +272,11 @@ class Ledger:
                 stack.enter_context(self.sequential(name))
             yield
 
-    @contextmanager
-    def _opened(self, name: str, *, parallel: bool) -> Iterator[None]:
+    def _opened(self, name: str, *, parallel: bool) -> _OpenScope:
+        return _OpenScope(self, name, parallel)
+
+    def _enter(self, name: str, parallel: bool) -> Scope:
+        """Make a child of the innermost scope the innermost one."""
         self._check_usable()
         if not isinstance(name, str) or not name:
             raise refuse("name", "a scope", "a string that is not empty", name)
@@ -268,14 +288,15 @@ class Ledger:
         elif scope.parallel != parallel:
             raise ScopeError(f"Scope {name!r} was opened before as another kind of scope.")
         self._scope = scope
-        try:
-            yield
-        finally:
-            if self._scope is not scope:
-                # Whatever was booked from here on could be booked in the wrong block of rows.
-                self._broken = True
-                raise ScopeError(f"Scope {name!r} was left while another one was innermost.")
-            self._scope = outer
+        return scope
+
+    def _leave(self, scope: Scope) -> None:
+        """Go back to the scope around it."""
+        if self._scope is not scope or scope.parent is None:
+            # Whatever was booked from here on could be booked in the wrong block of rows.
+            self._broken = True
+            raise ScopeError(f"Scope {scope.path[-1]!r} was left while another one was innermost.")
+        self._scope = scope.parent
 
     # -- the way out ---------------------------------------------------------------------------
 
@@ -502,18 +523,19 @@ class Ledger:
         self._entries.append(entry)
 
     def _check_covered(self, entry: LedgerEntry, total: Charge, most: Fraction = ONE) -> None:
-        if total.delta and total.delta > self._delta * most:
+        if total.delta and total.delta > _part(self._delta, most):
             raise BudgetExceededError(
                 f"{entry.label!r} needs a delta of {float(entry.charge.delta):.3g}; "
                 f"{float(self._delta - self.delta_spent):.3g} of {float(self._delta):.3g} is left."
             )
-        if total.cost > self._capacity_after(total.delta) * most:
+        if total.cost > _part(self._capacity_after(total.delta), most):
             raise BudgetExceededError(
                 f"{entry.label!r} would cost {float(entry.charge.cost):.6g} of "
                 f"{self._accountant.privacy_measure}; {float(self.remaining):.6g} of "
                 f"{float(self.capacity):.6g} is left."
             )
-        if total.lattice_error and total.lattice_error > self._lattice_error_limit * most:
+        limit = self._lattice_error_limit
+        if total.lattice_error and total.lattice_error > _part(limit, most):
             raise UnsupportedReleaseError(
                 f"The release of {entry.label!r} is one too many for Gaussian accounting to be "
                 "proved right: " + GAUSSIAN_CURE
@@ -536,3 +558,8 @@ class Ledger:
         raise TypeError("A ledger holds secret bits and stays in its process: keep its report.")
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
+
+
+def _part(amount: Any, part: Fraction) -> Any:
+    """Return a part of an amount; mostly it is the whole, whose product is not asked for."""
+    return amount if part is ONE else amount * part

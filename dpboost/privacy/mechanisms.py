@@ -125,7 +125,8 @@ class _PureMechanism:
 
     def __post_init__(self) -> None:
         epsilon = as_budget("epsilon", type(self).__name__, self.epsilon)
-        object.__setattr__(self, "epsilon", epsilon)
+        if epsilon is not self.epsilon:
+            object.__setattr__(self, "epsilon", epsilon)
 
     def parameters(self, bound: Sensitivity) -> tuple[int, ...]:
         """Return numerator and denominator of the exponent per unit, rounded down."""

@@ -67,8 +67,11 @@ class Sensitive:
                 "The 'value' parameter of Sensitive must be an ndarray of int64: clip and round "
                 "the summands to a public grid before they are added."
             )
-        kinds = [bound.kind for bound in bounds]
-        if not isinstance(bounds, tuple) or not kinds or len(set(kinds)) < len(kinds):
+        if (
+            not isinstance(bounds, tuple)
+            or not bounds
+            or (len(bounds) > 1 and len({bound.kind for bound in bounds}) < len(bounds))
+        ):
             raise refuse("bounds", "Sensitive", "a tuple of bounds of different kinds", bounds)
         object.__setattr__(self, "_value", value if runs else np.ascontiguousarray(value))
         object.__setattr__(self, "bounds", bounds)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,6 @@ from dpboost.privacy.accounting import (
     UnsupportedReleaseError,
     ZCDPAccountant,
 )
-from dpboost.privacy.budget import divide
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.dpboost import step_limit
@@ -174,7 +174,7 @@ def planned(facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
 
 def _leaf_releases(hyper: BestParameters, facts: PublicFacts) -> tuple[Noise, Sensitivity, int]:
     n_ensembles = len(_schedule(hyper).plan(hyper.n_estimators))
-    noise = facts.accountant.noise(divide(facts.budget, [1] * n_ensembles)[0])
+    noise = facts.accountant.noise(facts.budget * Fraction(1, n_ensembles))
     l1, l2 = _sum_scale(hyper, facts).bounds(facts.neighbours)
     return noise, l1 if noise.needs == "l1" else l2, n_ensembles
 

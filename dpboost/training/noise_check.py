@@ -58,6 +58,7 @@ def check_noise(
         return
     loss = objective.planned_loss(privacy.schema, len(classes or ()) or 2)
     shares = [] if recipe.start_share is None else [recipe.start_share(loss, privacy.delta)]
+    budget = capacity * (1 - sum(map(Fraction, map(str, shares))))
     limit = TREES_PART * accountant.lattice_error_limit(epsilon)
     for n_rows in NUMBERS_OF_ROWS:
         noise, bound, times = recipe.planned(
@@ -68,7 +69,7 @@ def check_noise(
                 n_features=1,
                 loss=loss,
                 given=given,
-                budget=capacity * (1 - sum(map(Fraction, map(str, shares)))),
+                budget=budget,
                 accountant=accountant,
                 neighbours=privacy.neighbours,
             )
