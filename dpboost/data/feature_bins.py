@@ -24,7 +24,7 @@ N_CELLS = 1024
 _LARGEST_BOUND = 2.0**1022
 _LARGEST_SCALE = float(np.finfo(np.float64).max)
 # Far more digits than a double has.
-_EXACT = Context(prec=60)
+_EXACT = Context(prec=40)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +103,15 @@ def _sinh_grid(n_bins: int) -> tuple[float, ...]:
 
     NumPy's last bits depend on its version and on the processor.
     """
-    reach = _EXACT.ln(Decimal(2 * 10**9))
-    heights = []
+    step = _EXACT.divide(_EXACT.ln(Decimal(2 * 10**9)), n_bins)
+    ratio = _EXACT.exp(_EXACT.multiply(step, 2))
     # Half a step is left on either side, so that the two open bins are like the others.
-    for step in range(2 - n_bins, n_bins, 2):
-        power = _EXACT.exp(_EXACT.divide(_EXACT.multiply(reach, step), n_bins))
-        twice = _EXACT.subtract(power, _EXACT.divide(1, power))
-        heights.append(float(_EXACT.divide(twice, 2)))
-    return tuple(heights)
+    power = _EXACT.exp(step) if n_bins % 2 else Decimal(1)
+    upper = []
+    for _ in range(n_bins // 2):
+        upper.append(float(_EXACT.divide(_EXACT.subtract(power, _EXACT.divide(1, power)), 2)))
+        power = _EXACT.multiply(power, ratio)
+    return (*(-height for height in reversed(upper) if height), *upper)
 
 
 @dataclass(frozen=True, kw_only=True)
