@@ -66,8 +66,8 @@ def share_claims(figure: str, sets: Sequence[str]) -> list[Claim]:
     return found
 
 
-def _size_claims(sets: Sequence[str], small_sets: Sequence[str]) -> Iterator[Claim]:
-    """Yield what the paper reports of the trees of figures 5 and 6."""
+def _size_claims(sets: Sequence[str]) -> Iterator[Claim]:
+    """Yield what the paper reports of the trees of figure 5."""
     for name in sets:
         for measure in (DEPTH, NODES):
             yield Claim(
@@ -80,14 +80,32 @@ def _size_claims(sets: Sequence[str], small_sets: Sequence[str]) -> Iterator[Cla
                 overlap=1 / 9,
                 measure=measure,
             )
-    for name in small_sets:
+
+
+def _row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
+    """Yield what the paper reports of the sizes of the training set."""
+    for name in sets:
         yield Claim(
-            part="figure 6",
-            text=f"training accuracy, all rows above a hundredth of them, {name}",
+            part=figure,
+            text=f"{what}all rows above a hundredth of them, {name}",
             above=part_name(1),
             below=part_name(0.01),
             where=lambda data, x, own=name: data == own,
             overlap=1 / 9,
+        )
+
+
+def _reaching_claims(method: str, text: str, sets: Sequence[str], *, ours: bool) -> Iterator[Claim]:
+    """Yield that a budget comes as far as no noise, where budgets are largest."""
+    for name in sets:
+        yield Claim(
+            part="figure 2",
+            text=f"{text} reaches the one without noise at alpha 512, {name}",
+            above=method,
+            below=BARE,
+            where=lambda data, x, own=name: data == own and x == 512,
+            overlap=1 / 9,
+            ours=ours,
         )
 
 
@@ -99,44 +117,13 @@ def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
     sets, small_sets : sequence of str
         Data sets of figures 2 and 5, and of figures 1, 3 and 6.
     """
-    ninth = 1 / 9
     return [
         *share_claims("figure 1", small_sets),
-        *_size_claims(sets, small_sets),
-        *(
-            Claim(
-                part="figure 3",
-                text=f"all rows above a hundredth of them, {name}",
-                above=part_name(1),
-                below=part_name(0.01),
-                where=lambda data, x, own=name: data == own,
-                overlap=ninth,
-            )
-            for name in small_sets
-        ),
-        *(
-            Claim(
-                part="figure 2",
-                text=f"the curve reaches the one without noise at alpha 512, {name}",
-                above=DECAY,
-                below=BARE,
-                where=lambda data, x, own=name: data == own and x == 512,
-                overlap=ninth,
-            )
-            for name in sets
-        ),
-        *(
-            Claim(
-                part="figure 2",
-                text=f"with a uniform budget it reaches the one without noise at alpha 512, {name}",
-                above=UNIFORM,
-                below=BARE,
-                where=lambda data, x, own=name: data == own and x == 512,
-                overlap=ninth,
-                ours=True,
-            )
-            for name in sets
-        ),
+        *_size_claims(sets),
+        *_row_claims("figure 6", "training accuracy, ", small_sets),
+        *_row_claims("figure 3", "", small_sets),
+        *_reaching_claims(DECAY, "the curve", sets, ours=False),
+        *_reaching_claims(UNIFORM, "with a uniform budget it", sets, ours=True),
         *(
             Claim(
                 part="figure 2",
@@ -145,7 +132,7 @@ def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
                 above=BEST,
                 below=DECAY,
                 where=lambda data, x, own=name: data == own and x <= 8,
-                overlap=ninth,
+                overlap=1 / 9,
             )
             for name in sets
         ),
