@@ -82,6 +82,7 @@ FEW_ROUNDS = {"n_estimators": 28, "learning_rate": 0.7}
 ROWS_FOR_ROUNDS = 1.5e5
 USUAL_ROUNDS, ROWS_OF_ROUND = 800, 32
 DEEP_FROM_ROUNDS = 1200
+USUAL_RATE = 0.2
 # Where gains are noisy, features are preferred by their size; where they are sure, all that have
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
@@ -264,10 +265,15 @@ def _gaussian_rule(information: float, n_rows: float, squared: bool) -> dict[str
     rounds = 400 if small else USUAL_ROUNDS
     if information >= ROWS_FOR_ROUNDS:
         rounds = round(min(max(n_rows / ROWS_OF_ROUND, USUAL_ROUNDS), 2 * USUAL_ROUNDS))
+    rate = 0.25 if small else USUAL_RATE
+    if squared and rounds > USUAL_ROUNDS:
+        # The most rounds at once, and deep; where rows are fewer, their steps are smaller instead.
+        rate *= max((rounds / (2 * USUAL_ROUNDS)) ** 2, 0.5)
+        rounds = 2 * USUAL_ROUNDS
     deep = rounds >= DEEP_FROM_ROUNDS
     return {
         "n_estimators": rounds,
-        "learning_rate": 0.25 if small else 0.2,
+        "learning_rate": rate,
         "max_depth": 4 if information < 2e3 else 5 if small else 7 if deep else 6,
         "max_bin": 64,
         "trees_per_ensemble": 1,

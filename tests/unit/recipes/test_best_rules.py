@@ -141,14 +141,33 @@ def test_few_rows_keep_few_rounds_whatever_the_epsilon(loss):
     for n_rows, epsilon, rounds, depth in (
         (20_000, 1.0, 800, 6),
         (20_000, 50.0, 800, 6),
-        (32_000, 8.0, 1000, 6),
-        (40_000, 8.0, 1250, 7),
         (90_000, 1.0, 800, 6),
         (90_000, 8.0, 1600, 7),
         (1e7, 1.0, 1600, 7),
     ):
         hyper = defaults(replace(facts(n_rows, loss), epsilon=epsilon))
-        assert (hyper.n_estimators, hyper.max_depth) == (rounds, depth)
+        found = (hyper.n_estimators, hyper.max_depth, hyper.learning_rate)
+        assert found == (rounds, depth, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_rows", "rounds", "depth", "rate"),
+    [
+        (LogisticLoss(), 32_000, 1000, 6, 0.2),
+        (SOFTMAX, 40_000, 1250, 7, 0.2),
+        (SQUARED, 25_600, 800, 6, 0.2),
+        (SQUARED, 32_000, 1600, 7, 0.1),
+        (SQUARED, 44_800, 1600, 7, 0.2 * (7 / 8) ** 2),
+        (SQUARED, 51_200, 1600, 7, 0.2),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_more_rows_buy_more_rounds_of_classes_and_larger_steps_of_numbers(
+    loss, n_rows, rounds, depth, rate
+):
+    hyper = defaults(replace(facts(n_rows, loss), epsilon=8.0))
+    assert (hyper.n_estimators, hyper.max_depth) == (rounds, depth)
+    assert hyper.learning_rate == pytest.approx(rate, rel=1e-12)
 
 
 def test_categories_are_ordered_where_a_round_for_each_feature_pays():
