@@ -142,8 +142,8 @@ def release_leaves(
     """
     noise = ledger.accountant.noise(budget)
     sums = rows.leaf_sums(partition, scale, ledger.neighbours)
-    noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
     released = ledger.release(noise, sums, label="leaf sums")
+    noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
     gradients = released[0] * scale.gradient_unit_value
     hessians = released[1] * scale.hessian_unit_value
     if scale.one_hessian:

@@ -45,8 +45,9 @@ class Gate:
         """Return noisy sums, and the variance of their noise."""
         noise = self.ledger.accountant.noise(budget)
         value = self.source.sensitive(query, self.ledger.neighbours)
-        deviation = value.noise_stddev(noise) * query.unit
-        return self.ledger.release(noise, value, label=label) * query.unit, deviation**2
+        released = self.ledger.release(noise, value, label=label) * query.unit
+        # Whose shares are in the noise of parties is known now.
+        return released, (value.noise_stddev(noise) * query.unit) ** 2
 
 
 def request_of(taken: Claim) -> PrivacyRequest:

@@ -38,8 +38,8 @@ def release_leaf_counts(
     """
     noise = ledger.accountant.noise(budget)
     counts = rows.class_counts(leaves)
-    noise_stddev = counts.noise_stddev(noise) / rows.row_units
     released = ledger.release(noise, counts, label="leaf counts")
+    noise_stddev = counts.noise_stddev(noise) / rows.row_units
     return released / rows.row_units, noise_stddev
 
 

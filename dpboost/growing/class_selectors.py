@@ -36,8 +36,8 @@ def release_sizes(
     """
     noise = ledger.accountant.noise(budget)
     sizes = rows.sizes(nodes)
-    noise_stddev = sizes.noise_stddev(noise) / rows.row_units
     released = ledger.release(noise, sizes, label="node sizes")
+    noise_stddev = sizes.noise_stddev(noise) / rows.row_units
     return released / rows.row_units, noise_stddev
 
 

@@ -95,5 +95,5 @@ class ClippedLeaf:
         """
         mechanism = DiscreteLaplace(epsilon=epsilon)
         values = statistics.leaf_values(self)
-        noise_stddev = values.noise_stddev(mechanism)
-        return ledger.release(mechanism, values, label="leaf values"), noise_stddev
+        released = ledger.release(mechanism, values, label="leaf values")
+        return released, values.noise_stddev(mechanism)

@@ -49,8 +49,8 @@ class LeafSums:
         """
         noise = ledger.accountant.noise(budget)
         totals = rows.totals(leaves, self.scale)
-        noise_stddev = totals.noise_stddev(noise) * self.scale.gradient_unit_value
         released = ledger.release(noise, totals, label="leaf sums")
+        noise_stddev = totals.noise_stddev(noise) * self.scale.gradient_unit_value
         units = (self.scale.gradient_unit_value, self.scale.hessian_unit_value)
         return released.T * np.array(units), noise_stddev
 

@@ -49,7 +49,8 @@ class RemoteSensitive(Sensitive):
         What one unit of the value is worth; public.
     noise_variance_ratio : float, default=1.0
         Variance of the noise of its release, in parts of what is charged for: shares beyond
-        those that carry the charge are noise as well.
+        those that carry the charge are noise as well. The holder knows it once it is
+        released (`released_with`), and expects it before.
     """
 
     __slots__ = ("holder", "query", "shape", "noise_variance_ratio")
@@ -78,6 +79,10 @@ class RemoteSensitive(Sensitive):
     def noise_stddev(self, noise: Noise) -> float:
         """Return the standard deviation of the noise of all shares, in units."""
         return super().noise_stddev(noise) * math.sqrt(self.noise_variance_ratio)
+
+    def released_with(self, noise_variance_ratio: float) -> None:
+        """Take note of whose shares are in the noise: known once the value is released."""
+        object.__setattr__(self, "noise_variance_ratio", noise_variance_ratio)
 
     def placeholder(self) -> NDArray[np.int64]:
         """Return zeros of the public shape, which take no memory: shapes are checked on them."""

@@ -164,8 +164,8 @@ def release_bins(
     units = ROW_UNITS if noise.needs == "l2" else 1
     query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
     sensitive = source.sensitive(query, ledger.neighbours)
-    noise_stddev = sensitive.noise_stddev(noise) / units
     released = ledger.release(noise, sensitive, label="fine histograms")
+    noise_stddev = sensitive.noise_stddev(noise) / units
     del sensitive  # with thousands of features it would count in the peak of memory
     features = list(binner.features)
     masses = {}

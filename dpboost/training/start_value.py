@@ -238,5 +238,6 @@ def _release(
     """Release a vector in rows instead of units; with the deviation of its noise."""
     sensitive = source.sensitive(query, ledger.neighbours)
     noise = ledger.accountant.noise(budget)
-    noise_stddev = sensitive.noise_stddev(noise) / ROW_UNITS
-    return ledger.release(noise, sensitive, label="start value") / ROW_UNITS, noise_stddev
+    released = ledger.release(noise, sensitive, label="start value") / ROW_UNITS
+    # Whose shares are in the noise of parties is known now.
+    return released, sensitive.noise_stddev(noise) / ROW_UNITS

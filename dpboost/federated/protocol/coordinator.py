@@ -42,6 +42,8 @@ from dpboost.rows.class_queries import branch_of
 
 T = TypeVar("T")
 
+# Of replies that are none: sent again, the message may get another.
+NO_REPLY = ("", m.TOO_LONG)
 # Codes of refusals, and of replies that are none: who is only tried may answer as it likes.
 ANYTHING = ("", *m.CODES)
 
@@ -112,6 +114,8 @@ class Coordinator:
         self._orders: list[Any] = []
         self._present = tuple(range(agreement.n_parties))
         self._fewest = agreement.n_parties
+        # Parties whose shares of the noise are in the last release.
+        self._n_shares = agreement.n_parties
         self._chain = b""
         self._absent = Absences(agreement.n_parties)
         self._deposits: dict[int, Deposit] = {}
@@ -149,8 +153,13 @@ class Coordinator:
 
     @property
     def noise_variance_ratio(self) -> float:
-        """Variance of the noise of a sum, in parts of what is charged for."""
-        return self._agreement.noise_variance_ratio
+        """Variance of the noise of the last sum, in parts of what is charged for.
+
+        Who was lost has added no noise. Before the first sum it is that of all parties.
+        """
+        if self._agreement.noise_seed is not None:
+            return 1.0
+        return self._n_shares / self._agreement.honest
 
     def sensitive(self, query: Any, neighbours: Neighbours | None = None) -> RemoteSensitive:
         """Return the sum of the parties' answers, which only the gate can obtain, with noise.
@@ -273,6 +282,8 @@ class Coordinator:
         if deposits and not all(one.each for one in asked):
             nonce = self._chain + hashlib.sha256(message).digest()
             opened = self._open_masks(turn, deposits, tuple(answers), nonce)
+        if not all(one.each for one in asked):
+            self._n_shares = len(answers)
         if asked:
             self._fewest = min(self._fewest, len(answers))
         parts = list(zip(*(answer.parts for answer in answers.values()), strict=True))
@@ -368,9 +379,10 @@ class Coordinator:
             of them without it.
         """
         to = self._present if to is None else to
-        # A party whose records are gone knows nothing of the session, and is lost.
+        # A party whose records are gone knows nothing of the session, and is lost; what is no
+        # reply is as good as none.
         tolerant = least is not None and self._agreement.dropouts > 0
-        excused = (m.OTHER_SESSION,) if tolerant else ()
+        excused = (m.OTHER_SESSION, *NO_REPLY) if tolerant else ()
         replies = self._replies(message, expected, to, self._resends, excused=excused)
         lost = [index for index in to if index not in replies]
         self._present = tuple(index for index in self._present if index not in lost)
@@ -405,8 +417,15 @@ class Coordinator:
                     replies[index] = _read(reply, index, expected, self._most_bytes)
                 except RefusedError as error:
                     if error.code not in excused:
+                        if error.code in NO_REPLY:
+                            self._forget()
                         raise
         return dict(sorted(replies.items()))
+
+    def _forget(self) -> None:
+        """Take replies that are none out of the journal: another process asks for them again."""
+        if isinstance(self._channel, JournalChannel):
+            self._channel.forget_last()
 
     def _abort(self, n_left: int, least: int | None) -> NoReturn:
         """Raise: too few are left. All are tried again at the next attempt."""
@@ -444,14 +463,13 @@ class Answered:
 def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
     """Return the reply of a party, or raise when it is not the expected one."""
     if len(reply) > most_bytes:
-        raise RefusedError(
-            f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter of "
-            f"Coordinator allows, {most_bytes}."
-        )
+        raise _too_long(index, f"Coordinator allows, {most_bytes}")
     try:
         content: Any = wire.decode(reply, object, most_bytes)
     except wire.MalformedMessageError as error:
         raise RefusedError(f"The reply of party {index} is malformed.") from error
+    if isinstance(content, m.Refused) and content.code == m.TOO_LONG:
+        raise _too_long(index, "the channel allows")
     if isinstance(content, m.Refused):
         refused = RefusedError(f"Party {index} refused a message: {content.code}.")
         refused.code = content.code
@@ -459,6 +477,16 @@ def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
     if not isinstance(content, expected) or content.party != index:  # type: ignore[attr-defined]
         raise RefusedError(f"The reply of party {index} is not one to this message.")
     return content
+
+
+def _too_long(index: int, limit: str) -> RefusedError:
+    """Return the error about a reply that was not read."""
+    refused = RefusedError(
+        f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter of "
+        f"{limit}."
+    )
+    refused.code = m.TOO_LONG
+    return refused
 
 
 class _Sums:
@@ -485,6 +513,7 @@ class _Sums:
                 total += part.words
             if answered.opened is not None:
                 total -= answered.opened.left(position, distant.shape)
+            distant.released_with(self._coordinator.noise_variance_ratio)
             outcomes.append(total.view(np.int64))
         return outcomes
 

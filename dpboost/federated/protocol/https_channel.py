@@ -21,6 +21,7 @@ from threading import Event, Thread
 from typing import Any
 
 from dpboost._utils.validation import check_real, refuse
+from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.transport import PartyLostError, RefusedError
 
@@ -258,7 +259,7 @@ class HttpsChannel:
         Raises
         ------
         RefusedError
-            If a party takes no message of this length, or its reply is too long.
+            If a party takes no message of this length.
         """
         if not to:
             return {}
@@ -323,25 +324,22 @@ class HttpsChannel:
             self._silent.discard(index)
             if len(reply) > self._most_bytes or response.status != 200:
                 connection.close()
-                self._refuse(index, len(reply), response.status, len(content or b""))
-                return None
+                return self._refused(index, len(reply), response.status, len(content or b""))
             self._connections[index] = connection
             return reply
         self._silent.add(index)
         return None
 
-    def _refuse(self, index: int, n_read: int, status: int, n_sent: int) -> None:
-        """Raise where a message or its reply was too long; sent again it would be as long."""
+    def _refused(self, index: int, n_read: int, status: int, n_sent: int) -> bytes | None:
+        """Raise where a message was too long; say of a reply that it was, or return none."""
         if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             raise RefusedError(
                 f"Party {index} takes no message of {n_sent} bytes: the 'max_message_bytes' "
                 "parameter of its PartyServer is smaller."
             )
         if n_read > self._most_bytes:
-            raise RefusedError(
-                f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter "
-                f"of HttpsChannel allows, {self._most_bytes}."
-            )
+            return wire.encode(m.Refused(party=index, code=m.TOO_LONG))
+        return None
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -63,6 +63,8 @@ class JournalChannel:
             self._write({"terms": terms, "session": self.session.hex()})
         self._past = lines[1:]
         self._next = 0
+        # Bytes before the line of the last exchange.
+        self._before_last = 0
 
     @property
     def n_parties(self) -> int:
@@ -79,6 +81,7 @@ class JournalChannel:
         own = {"message": hashlib.sha256(message).hexdigest(), "to": list(to)}
         if self._next < len(self._past):
             line = self._past[self._next]
+            self._before_last = self._start_of(1 + self._next)
             self._next += 1
             if {key: line.get(key) for key in own} != own:
                 raise InvalidParameterError(
@@ -89,8 +92,25 @@ class JournalChannel:
             return {int(index): base64.b64decode(reply) for index, reply in replies}
         found = self._channel.exchange(message, to)
         replies = {str(index): base64.b64encode(reply).decode() for index, reply in found.items()}
+        self._before_last = self._path.stat().st_size
         self._write({**own, "replies": replies})
         return found
+
+    def forget_last(self) -> None:
+        """Take the last exchange out, and all after it, so that it is sent again.
+
+        For replies that are none: the next process would stop at them as well. A party that has
+        answered gives the same bytes again and charges nothing more.
+        """
+        if self._before_last:
+            with self._path.open("r+b") as file:
+                file.truncate(self._before_last)
+                os.fsync(file.fileno())
+            self._before_last = 0
+
+    def _start_of(self, line: int) -> int:
+        """Return the bytes before a line."""
+        return sum(map(len, self._path.read_bytes().splitlines(keepends=True)[:line]))
 
     def _read(self) -> list[dict[str, Any]]:
         if not self._path.exists():

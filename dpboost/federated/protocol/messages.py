@@ -20,8 +20,12 @@ CHANGED = "changed"
 KEYS = "keys"
 BUDGET = "budget"
 QUESTION = "question"
-CODES = (MALFORMED, OTHER_TERMS, OTHER_SESSION, LATE, EARLY, CHANGED, KEYS, BUDGET, QUESTION)
-
+# A channel says it of a reply that it has not read to the end.
+TOO_LONG = "too long"
+CODES = (
+    *(MALFORMED, OTHER_TERMS, OTHER_SESSION, LATE, EARLY, CHANGED, KEYS, BUDGET, QUESTION),
+    TOO_LONG,
+)
 
 # Characters of the name of a release, which a party keeps in its ledger.
 _MOST_LABEL = 1000

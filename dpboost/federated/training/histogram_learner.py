@@ -107,8 +107,8 @@ class HistogramLearner:
         )
         sums = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        noise_stddev = sums.noise_stddev(noise) * GRADIENT_UNIT
         released = ledger.release(noise, sums, label="level histograms")
+        noise_stddev = sums.noise_stddev(noise) * GRADIENT_UNIT
         gradients = released[0] * GRADIENT_UNIT
         counts = released[1] / query.count_units
         gains = self._gains(gradients, counts, noise_stddev)
@@ -174,8 +174,8 @@ class HistogramLearner:
         query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
         totals = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
-        noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT
         released = ledger.release(noise, totals, label="leaf sums")
+        noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT
         return np.stack(
             [released[0] * GRADIENT_UNIT, released[1] / query.count_units]
         ), noise_stddev

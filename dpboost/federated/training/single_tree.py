@@ -110,7 +110,11 @@ class PartyTree(PartyRowStore):
         super().__init__(coordinator)
         self.each = coordinator.each
         self.release = coordinator.release
-        self.noise_variance_ratio = coordinator.noise_variance_ratio
+
+    @property
+    def noise_variance_ratio(self) -> float:
+        """Variance of the noise of the last sum, in parts of what is charged for."""
+        return self._coordinator.noise_variance_ratio
 
     def apply(self, order: Command) -> None:
         """Tell all parties, with the next question."""

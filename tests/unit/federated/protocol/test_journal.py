@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated import Agreement, FederatedBoostingClassifier, LocalChannel, Party
+from dpboost.federated import (
+    Agreement,
+    FederatedBoostingClassifier,
+    LocalChannel,
+    Party,
+    RefusedError,
+)
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.journal import JournalChannel
+from tests.unit.federated.channels import Lossy
 
 SCHEMA = {"bounds": {"a": (0, 1), "b": (0, 1)}, "classes": [0, 1]}
 
@@ -138,6 +149,40 @@ def test_a_journal_of_other_messages_is_refused(tmp_path):
     again = JournalChannel(LocalChannel(parties), agreement, tmp_path / "journal")
     with pytest.raises(InvalidParameterError, match="another version"):
         again.exchange(b"another message", [0, 1])
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_reply_that_is_none_is_not_kept(uninterrupted, tmp_path, resumed):
+    text, charged, n_exchanges = uninterrupted
+    agreement = terms(noise_seed=7)
+    parties = parties_of(agreement)
+    garbled = Lossy(parties, {n_exchanges // 2: b"nonsense"})
+    path = tmp_path / "journal"
+    if resumed:
+        # A process that was killed before it could take the replies out again.
+        with (
+            mock.patch.object(JournalChannel, "forget_last"),
+            pytest.raises(RefusedError, match="malformed"),
+        ):
+            train(garbled, agreement, path)
+    with pytest.raises(RefusedError, match="malformed"):
+        train(garbled, agreement, path)
+    again, _ = train(LocalChannel(parties), agreement, path)
+    assert again == text
+    assert spent(parties) == charged
+
+
+def test_a_reply_that_was_too_long_is_not_kept(uninterrupted, tmp_path):
+    text, charged, n_exchanges = uninterrupted
+    agreement = terms(noise_seed=7)
+    parties = parties_of(agreement)
+    long = wire.encode(m.Refused(party=1, code=m.TOO_LONG))
+    path = tmp_path / "journal"
+    with pytest.raises(RefusedError, match="more bytes than"):
+        train(Lossy(parties, {n_exchanges // 2: long}), agreement, path)
+    again, _ = train(LocalChannel(parties), agreement, path)
+    assert again == text
+    assert spent(parties) == charged
 
 
 def test_only_the_owner_reads_it(tmp_path):

@@ -39,7 +39,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace, PermuteAndFlip
 from dpboost.privacy.queries import LocalRows
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.asked import ClassCounts, Keep, OwnScores
-from tests.unit.federated.channels import Processes, agreement, parties_of, tables
+from tests.unit.federated.channels import Lossy, Processes, agreement, parties_of, tables
 
 CERTAIN = DiscreteLaplace(epsilon=Fraction(100))
 COUNTS = ClassCounts(n_classes=3)
@@ -57,7 +57,10 @@ def total(given, without=()):
 
 
 class Losing(LocalChannel):
-    """Loses parties: ``lost`` has (kind of message, how many of its kind went before, party)."""
+    """Loses parties: ``lost`` has (kind of message, how many of its kind went before, party).
+
+    ``what`` of theirs is lost: "message", "reply", or bytes that they reply instead.
+    """
 
     def __init__(self, parties, lost=(), what="reply", for_good=False):
         super().__init__(parties)
@@ -77,6 +80,8 @@ class Losing(LocalChannel):
         replies = super().exchange(message, reached)
         if self.for_good:
             self.gone |= now
+        if isinstance(self.what, bytes):
+            return replies | dict.fromkeys(now & set(reached), self.what)
         return {index: reply for index, reply in replies.items() if index not in now}
 
 
@@ -136,6 +141,27 @@ def test_a_party_may_be_lost_in_every_phase(phase, signed, what, party):
     # A message that reached it was charged there, whether or not its answer came back.
     reached = phase in (Present, Unmask) or (phase is m.Ask and what == "reply")
     assert parties[party].ledger.spent == (0 if phase is Prepare else 400 if reached else 200)
+
+
+@pytest.mark.parametrize("reply", [b"nonsense", b" " * (wire.MOST_BYTES + 1)])
+@pytest.mark.parametrize("phase", [Prepare, m.Ask, Unmask])
+def test_what_is_no_reply_is_as_good_as_none(phase, reply):
+    number = 0 if phase is Prepare else 1
+    coordinator, parties, given = opened({(phase, number, 4)}, what=reply)
+    for release_number in range(3):
+        without = (4,) if release_number == number and phase in (Prepare, m.Ask) else ()
+        assert np.array_equal(release(coordinator)[1], total(given, without))
+    assert coordinator.present == tuple(range(5))
+    assert {one.ledger.spent for one in parties[:4]} == {600}
+
+
+def test_a_reply_that_is_too_long_ends_a_release_that_needs_all():
+    agreed, given = agreement(3, epsilon=10**6), tables((4, 5, 6))
+    long = {2: b" " * (2**16 + 1)}
+    channel = Lossy(parties_of(agreed, given), long)
+    coordinator = Coordinator(agreed, channel, resends=0, max_message_bytes=2**16)
+    with pytest.raises(RefusedError, match="party 1 has more bytes than the 'max_message_bytes'"):
+        coordinator.release([(CERTAIN, COUNTS)], label="counts")
 
 
 @pytest.mark.parametrize(("phase", "signed"), CASES)
@@ -241,6 +267,20 @@ def test_the_noise_of_those_that_are_left_is_all_of_it():
     # Three are left, and two shares carry all of the noise.
     expected = 2 * rate / (1 - rate) ** 2 * 3 / 2
     assert np.var(drawn) == pytest.approx(expected, rel=0.12)
+    told = coordinator.sensitive(ClassCounts(n_classes=400)).noise_stddev(mechanism)
+    assert told == pytest.approx(math.sqrt(expected))
+
+
+def test_what_is_told_of_the_noise_is_that_of_the_shares_that_came():
+    # Party 1 is lost in the second release, and back in the third.
+    coordinator, _, _ = opened({(m.Ask, 1, 1)})
+    told = []
+    for _ in range(3):
+        value = coordinator.sensitive(COUNTS)
+        coordinator.ledger.release(CERTAIN, value, label="counts")
+        # It is known once the answers are there.
+        told.append(value.noise_variance_ratio)
+    assert told == [5 / 3, 4 / 3, 5 / 3]
 
 
 def test_own_outcomes_are_those_of_the_parties_that_are_there():
