@@ -66,7 +66,7 @@ from dpboost.sklearn import (
     LGBMRanker,
     LGBMRegressor,
 )
-from dpboost.training.objective import UnboundedWeightsWarning
+from dpboost.training.objective import UnboundedWeightsWarning, UserObjectiveWarning
 from dpboost.training.privacy_params import (
     LargeDeltaWarning,
     LargeEpsilonWarning,
@@ -144,6 +144,7 @@ __all__ = [
     "Sequence",
     "UnboundedWeightsWarning",
     "UndeclaredWarning",
+    "UserObjectiveWarning",
     "__version__",
     "bin_histograms",
     "check_constraints",

@@ -45,6 +45,10 @@ class UnboundedWeightsWarning(PrivacyWarning):
     """Weights of rows come without the public bound to which they are clipped."""
 
 
+class UserObjectiveWarning(PrivacyWarning):
+    """A function of the user is called with rows: that it keeps them apart is his promise."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectiveRequest:
     """What the user asks a model to learn, validated.
@@ -261,6 +265,13 @@ class ObjectiveRequest:
         loss = self._class_loss(len(classes))
         self._check_earlier(loss)
         extras.scores_for(loss.n_outputs)
+        if isinstance(loss, CustomClassLoss):
+            warn_of_guarantee(
+                "The objective is a function that is called with rows: the guarantee holds if what "
+                "it returns for a row depends on that row alone, which was tried on public rows "
+                "and is not proved. Where you are not sure, take objective='multiclass'.",
+                UserObjectiveWarning,
+            )
         if self.earlier_classes is not None and list(self.earlier_classes) != sorted(classes):
             raise InvalidParameterError(
                 "The 'init_model' parameter of fit must be a model of the same classes: its own "

@@ -61,6 +61,7 @@ def test_top_level_names():
         "Sequence",
         "UnboundedWeightsWarning",
         "UndeclaredWarning",
+        "UserObjectiveWarning",
         "__version__",
         "bin_histograms",
         "check_constraints",

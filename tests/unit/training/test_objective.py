@@ -14,7 +14,9 @@ from dpboost import (
     DPBoostClassifier,
     DPBoostRegressor,
     InvalidParameterError,
+    PrivacyWarning,
     UnboundedWeightsWarning,
+    UserObjectiveWarning,
 )
 from dpboost.data.table import read_table
 from dpboost.training.objective import ObjectiveRequest
@@ -274,7 +276,8 @@ def three_classes():
 )
 def test_a_custom_classification_of_several_classes(settings):
     X, y = three_classes()
-    model = DPBoostClassifier(**CUSTOM, **{**QUICK, **settings}).fit(X, y)
+    with pytest.warns(UserObjectiveWarning, match="depends on that row alone"):
+        model = DPBoostClassifier(**CUSTOM, **{**QUICK, **settings}).fit(X, y)
     raw = model.predict(X)
     assert raw.shape == (N_ROWS, 3)
     assert (raw.argmax(axis=1) == y).mean() > np.bincount(y).max() / N_ROWS + 0.15
@@ -284,6 +287,17 @@ def test_a_custom_classification_of_several_classes(settings):
     np.testing.assert_array_equal(model.ensemble_.predict(read_table(X)), raw)
     assert "each row alone" in model.privacy_report_.facts["custom objective"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), raw)
+
+
+@pytest.mark.parametrize("objective", [softmax, "multiclass"])
+def test_only_a_function_that_sees_rows_has_a_condition(objective):
+    X, y = three_classes()
+    model = DPBoostClassifier(**{**CUSTOM, "objective": objective}, **QUICK)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    told = [one for one in caught if issubclass(one.category, PrivacyWarning)]
+    assert [one.category for one in told] == [UserObjectiveWarning] * (objective is softmax)
 
 
 def test_custom_classes_give_the_same_model_however_their_rows_come():
