@@ -35,7 +35,7 @@ templates_path = ["_templates"]
 nitpicky = False
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 suppress_warnings = ["config.cache"]
 math_renderer = html_math_renderer = "mathml"
 
@@ -66,6 +66,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_scaled_image_link = False
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,

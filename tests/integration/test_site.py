@@ -69,6 +69,18 @@ def test_links_of_a_copy_are_those_of_its_origin():
     assert text == "[a](../glossary.md)"
 
 
+def test_a_small_picture_leads_to_its_page():
+    import outside_pages
+
+    known = outside_pages.copies()
+    origin = outside_pages.ROOT / "benchmarks" / "results" / "README.md"
+    link = '<a href="figure2.md"><img src="figure2.png" width="120"></a>'
+    assert link in origin.read_text(encoding="utf-8")
+    assert outside_pages.turned(link, origin, known[origin], known) == (
+        "[![figure2.png](../../../../benchmarks/results/figure2.png){width=120px}](figure2.md)"
+    )
+
+
 def test_the_section_privacy_stands_among_the_notes():
     from privacy_sections import moved
 
