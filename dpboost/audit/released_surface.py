@@ -55,6 +55,17 @@ def overhear(heard: dict[str, Any]) -> Any:
         heard[FAULTS] = [("side effect", effect) for effect in effects]
 
 
+def pickled(estimator: Any) -> bytes | None:
+    """Return the pickle of an estimator, or None where there can be none.
+
+    An objective of the user that is a lambda or stands inside a function has no pickle.
+    """
+    try:
+        return pickle.dumps(estimator)
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return None
+
+
 def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
     """Return what a fitted estimator shows without rows to predict: text, report and pickle.
 
@@ -74,7 +85,7 @@ def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
         **heard,
         "model text": estimator.booster_.model_to_string(),
         "report": estimator.privacy_report_.details(),
-        "pickle": pickle.dumps(estimator),
+        "pickle": pickled(estimator),
     }
 
 
@@ -99,7 +110,7 @@ def parts_of(estimator: Any, probe: Any) -> dict[str, Any]:
         "dump": repr(booster.dump_model()),
         "report": estimator.privacy_report_.details(),
         "report fields": repr(estimator.privacy_report_.to_dict()),
-        "pickle": pickle.dumps(estimator),
+        "pickle": pickled(estimator),
         "importance by split": booster.feature_importance("split").tolist(),
         "importance by gain": booster.feature_importance("gain").tolist(),
         "predictions": estimator.predict(probe).tolist(),

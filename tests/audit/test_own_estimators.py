@@ -131,6 +131,18 @@ def squared(labels, scores):
     return scores - labels, np.ones_like(labels)
 
 
+def test_a_loss_without_a_pickle_is_replayed(monkeypatch):
+    few(monkeypatch)
+    make = partial(
+        DPBoostRegressor,
+        objective=lambda labels, scores: squared(labels, scores),
+        gradient_bound=1.0,
+        hessian_bound=1.0,
+        epsilon=1.0,
+    )
+    assert replay_estimator(make, seed=1).violations == []
+
+
 def test_a_loss_of_ones_own_is_replayed_and_a_clip_that_is_left_out_is_found(monkeypatch):
     few(monkeypatch)
     make = partial(
