@@ -47,12 +47,15 @@ class Target:
         Budget.
     value : float
         In the measure of the problem; reached when the mean is as good.
+    of_classes : bool
+        Whether it is the share of right classes instead.
     """
 
     problem: str
     method: str
     epsilon: float
     value: float
+    of_classes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,10 +35,14 @@ def target_lines(
     lines = []
     verdicts = []
     for target in experiment.targets:
-        values = _values(rows, target.problem, target.method, target.epsilon)
-        if not values:
+        own = _rows_of(rows, target.problem, target.method, target.epsilon)
+        if not own:
             continue
-        metric = METRICS[problems[target.problem].task]
+        metric = METRICS["multiclass" if target.of_classes else problems[target.problem].task]
+        values = [
+            row.accuracy if target.of_classes and row.accuracy is not None else row.value
+            for row in own
+        ]
         found = verdict(summarise([_advantage(value, target, metric) for value in values]))
         verdicts.append(found)
         lines.append(
@@ -173,9 +177,6 @@ def _signed(summary: Summary) -> str:
     return f"{summary:4}" if summary.mean < 0 else f"+{summary:4}"
 
 
-def _values(rows: Sequence[Row], problem: str, method: str, epsilon: float) -> list[float]:
-    return [
-        row.value
-        for row in rows
-        if (row.cell.problem, row.cell.method, row.cell.epsilon) == (problem, method, epsilon)
-    ]
+def _rows_of(rows: Sequence[Row], problem: str, method: str, epsilon: float) -> list[Row]:
+    wanted = (problem, method, epsilon)
+    return [row for row in rows if (row.cell.problem, row.cell.method, row.cell.epsilon) == wanted]

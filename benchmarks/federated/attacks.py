@@ -380,9 +380,14 @@ def body(results: Results) -> list[str]:
     """Return two tables for each data set."""
     rows = results.rows
     n = len({row.repeat for row in rows})
+    repeats = (
+        "One repeat, so that no figure has a standard error."
+        if n == 1
+        else f"Mean ± standard error of {n} repeats with other rows; claims are those of all."
+    )
     names = distinct(rows, "data")
     text = [
-        f"{N_PARTIES} parties with {N_ROWS} rows each; repeats with other rows: {n}. Models have "
+        f"{repeats} {N_PARTIES} parties have {N_ROWS} rows each. Models have "
         f"{N_TREES} trees, bagging {N_ROUNDS} rounds. The attacker is "
         f"the coordinator, and knows {N_PUBLIC:,} rows of other people.",
         "",

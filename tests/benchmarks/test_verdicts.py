@@ -50,6 +50,17 @@ def test_a_target_of_an_error_is_reached_from_above(experiment, bench, value, ex
     assert lines[-2].endswith(f"| 3.0000 ± 0.2000 | {value:g} | {expected} |")
 
 
+def test_a_target_of_right_classes_is_judged_by_their_share(experiment, bench):
+    target = Target(problem="ramp", method="shifted", epsilon=0.5, value=0.8, of_classes=True)
+    wanted = dataclasses.replace(experiment, targets=(target,))
+    rows = [
+        dataclasses.replace(row, accuracy=accuracy)
+        for row, accuracy in zip(rows_of("shifted", 0.5, [2.8, 3.2]), (0.8, 0.9), strict=True)
+    ]
+    line = target_lines(rows, wanted, bench.problems)[-2]
+    assert line.endswith("| accuracy | 0.8500 ± 0.0500 | 0.8 | yes |")
+
+
 def test_targets_without_rows_are_left_out(experiment, bench):
     wanted = dataclasses.replace(
         experiment, targets=(Target(problem="ramp", method="shifted", epsilon=9.0, value=1.0),)

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Result
 from benchmarks.reproductions.federated_trees.mixture import Mixture
+from benchmarks.reproductions.federated_trees.plan import FULL, QUICK
 from benchmarks.reproductions.federated_trees.published import published
 from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRows
 from benchmarks.reproductions.fits import Paper, Piece, measured
@@ -65,39 +66,6 @@ def _build_printed(setting: Setting) -> SingleTree:
 AS_PRINTED = replace(HISTOGRAMS_SAVING, name="saving as printed", build=_build_printed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """How much is run."""
-
-    repeats: dict[int, int]
-    features: tuple[int, ...]
-    epsilons: tuple[float, ...]
-    printed_depths: tuple[int, ...]
-    correlations: tuple[float, ...] = (0.9, 0.3)
-    shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
-    bounds_shares: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
-    share_repeats: int = 10
-    share_epsilons: tuple[float, ...] = (1.0, 5.0)
-
-
-# A fifth of the paper's 50 repeats: as many as the words "confirmed" and "refuted" take.
-FULL = Size(
-    repeats={5: 10, 10: 10},
-    features=(10, 25, 50),
-    epsilons=(0.1, 1.2, 3.4, 5.6, 10.0),
-    printed_depths=(5, 10),
-)
-QUICK = Size(
-    repeats={5: 6},
-    features=(10, 25, 50),
-    epsilons=(0.5, 2.0, 10.0),
-    printed_depths=(5,),
-    shares=(0.1, 0.5, 0.9),
-    bounds_shares=(0.1, 0.25, 0.75),
-    share_repeats=6,
-)
-
-
 def panel(correlation: float, n_features: int, depth: int) -> str:
     """Return the name of a panel."""
     return f"rho {correlation:g}, p {n_features}, depth {depth}"
@@ -121,9 +89,21 @@ def curves(
     depth: int,
     repeat: int,
     figure: str,
-    size: Size,
+    epsilons: tuple[float, ...],
+    printed: bool,
 ) -> Iterator[Result]:
-    """Accuracy against epsilon: measure all methods on the rows of one repeat."""
+    """Accuracy against epsilon: measure all methods on the rows of one repeat.
+
+    Parameters
+    ----------
+    n_features : int
+    correlation : float
+    n_rows, depth, repeat : int
+    figure : str
+    epsilons : tuple of float
+    printed : bool
+        Whether the readings that are not private are among the methods.
+    """
     mixture = Mixture(n_features=n_features, correlation=correlation)
     data = panel(correlation, n_features, depth)
     random = np.random.default_rng([repeat, n_rows, mixture.n_features, depth])
@@ -141,13 +121,13 @@ def curves(
         DOUBLED_CENTRAL: cart(*more, test, depth),
     }
     methods = {PLAIN: ("histograms", rows), SAVING: ("histograms_saving", rows)}
-    if depth in size.printed_depths:
+    if printed:
         methods |= {
             PRINTED: (AS_PRINTED, rows),
             DOUBLED: ("histograms", doubled),
             DOUBLED_PRINTED: (AS_PRINTED, doubled),
         }
-    for epsilon in size.epsilons:
+    for epsilon in epsilons:
         found = {
             method: held_out.accuracy(
                 own.fit(recipe=recipe, epsilon=epsilon, max_depth=depth, **SETTINGS)
@@ -160,21 +140,23 @@ def curves(
             )
 
 
-def shares(epsilon: float, repeat: int, size: Size) -> Iterator[Result]:
+def shares(
+    epsilon: float, repeat: int, leaf_shares: tuple[float, ...], bounds_shares: tuple[float, ...]
+) -> Iterator[Result]:
     """Figure 2: how the budget is divided; 300 rows of 10 features, 7 levels."""
     mixture = Mixture(n_features=10, correlation=0.3)
     random = np.random.default_rng([repeat, 300])
     schema = mixture.schema()
     rows = PooledRows(parties(*mixture.sample(300, random)), schema=schema)
     held_out = HeldOutRows(*mixture.sample(N_TEST, random), schema=schema)
-    for share in size.shares:
+    for share in leaf_shares:
         methods: dict[str, dict[str, Any]] = {PLAIN: {"recipe": "histograms"}}
         methods |= {
             f"saving, {part:g} for the bounds": {
                 "recipe": "histograms_saving",
                 "bounds_share": part,
             }
-            for part in size.bounds_shares
+            for part in bounds_shares
         }
         for method, own in methods.items():
             fitted = rows.fit(epsilon=epsilon, max_depth=7, leaf_share=share, **own, **SETTINGS)
@@ -241,7 +223,7 @@ def pieces(
             yield Piece(
                 name=f"figure 2, epsilon {epsilon:g}, {repeat}",
                 measure=shares,
-                arguments=(epsilon, repeat, size),
+                arguments=(epsilon, repeat, size.shares, size.bounds_shares),
             )
     for depth, n_repeats in size.repeats.items():
         for repeat in range(repeats or n_repeats):
@@ -250,7 +232,16 @@ def pieces(
                     yield Piece(
                         name=f"{figure}, {panel(correlation, n_features, depth)}, {repeat}",
                         measure=curves,
-                        arguments=(n_features, correlation, n_rows, depth, repeat, figure, size),
+                        arguments=(
+                            n_features,
+                            correlation,
+                            n_rows,
+                            depth,
+                            repeat,
+                            figure,
+                            size.epsilons,
+                            depth in size.printed_depths,
+                        ),
                     )
 
 

@@ -1,0 +1,55 @@
+"""How much of the figures of Gubler is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is run.
+
+    Attributes
+    ----------
+    repeats : dict of int to int
+        By depth.
+    features : tuple of int
+    epsilons : tuple of float
+    printed_depths : tuple of int
+        Depths at which the readings that are not private are run.
+    correlations : tuple of float
+    shares, bounds_shares : tuple of float
+        Of the leaves and of the bounds, in figure 2.
+    share_repeats : int
+        Of figure 2.
+    share_epsilons : tuple of float
+    """
+
+    repeats: dict[int, int]
+    features: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    printed_depths: tuple[int, ...]
+    correlations: tuple[float, ...] = (0.9, 0.3)
+    shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
+    bounds_shares: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    share_repeats: int = 10
+    share_epsilons: tuple[float, ...] = (1.0, 5.0)
+
+
+# Of the paper's 50 repeats as many as the words "confirmed" and "refuted" take; fewer at depth 10,
+# where a tree has a thousand nodes, full ones or not, and takes twenty times as long.
+FULL = Size(
+    repeats={5: 10, 10: 3},
+    features=(10, 25, 50),
+    epsilons=(0.1, 1.2, 3.4, 5.6, 10.0),
+    printed_depths=(5, 10),
+)
+QUICK = Size(
+    repeats={5: 6},
+    features=(10, 25, 50),
+    epsilons=(0.5, 2.0, 10.0),
+    printed_depths=(5,),
+    shares=(0.1, 0.5, 0.9),
+    bounds_shares=(0.1, 0.25, 0.75),
+    share_repeats=6,
+)
