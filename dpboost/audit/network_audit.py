@@ -1,4 +1,4 @@
-"""Fits of parties that exchange messages, held to the fit of one table that replays weigh.
+"""Fits and evaluations of parties, held to those of one table that replays weigh.
 
 Where noise is drawn in shares no replay can force it. But the shares of a seed add up to what one
 process draws, so the same terms with all rows in one place must give the same model: then what
@@ -19,7 +19,11 @@ from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.replay import Fit, replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
+from dpboost.federated.evaluation import evaluate_agreed, evaluation_agreement, judge
+from dpboost.federated.party.evaluation_admission import JudgeRows
 from dpboost.federated.party.party import Party
+from dpboost.federated.party.party_rows import HeldRows
+from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.messages import Answers, Masked
@@ -34,6 +38,7 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
+from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.trees.ensemble import Ensemble
 
 #: Name of the check.
@@ -81,6 +86,39 @@ def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation
     return found
 
 
+def evaluations_of_parties(
+    tasks: Sequence[str] = ("regression", "classification"),
+) -> list[Violation]:
+    """Judge models over messages and in one place, and compare.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+
+    Returns
+    -------
+    list of Violation
+    """
+    found: list[Violation] = []
+    for task in tasks:
+        for neighbours in Neighbours:
+            terms = _judging(task, neighbours)
+            found += _told(terms)
+            found += _replayed(terms, neighbours)
+    return found
+
+
+def _judging(task: str, neighbours: Neighbours) -> Agreement:
+    """Return terms about a model that is public."""
+    labels = {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [-1, 1]}
+    kind: Any = DPBoostRegressor if task == "regression" else DPBoostClassifier
+    schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, **labels}
+    settings = {"n_estimators": 2, "max_depth": 1, "random_state": 0, "verbosity": -1}
+    model = kind(schema=schema, epsilon=20.0, **settings).fit(*_rows(50))
+    # A few rows are to be seen through the noise of the first look.
+    return evaluation_agreement(model, N_PARTIES, epsilon=40.0, neighbours=neighbours.value)
+
+
 def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
     return Agreement(
         n_parties=N_PARTIES,
@@ -106,21 +144,34 @@ def _parts(rows: Rows) -> list[Rows]:
     return list(zip(np.array_split(X, N_PARTIES), np.array_split(y, N_PARTIES), strict=True))
 
 
-def _over_messages(terms: Agreement, rows: Rows) -> tuple[Ensemble, _Listening, Coordinator, Any]:
+def _over_messages(terms: Agreement, rows: Rows) -> tuple[Any, _Listening, Coordinator, Any]:
+    """Return what is told in the end, and who has told it."""
     parties, first_row = [], 0
     for index, (X, y) in enumerate(_parts(rows)):
         parties.append(Party(index, X, y, agreement=terms, first_row=first_row))
         first_row += len(y)
     channel = _Listening(parties)
     coordinator = Coordinator(terms, channel)
-    return boost(coordinator).ensemble, channel, coordinator, parties
+    told: Any
+    if terms.recipe == EVALUATION:
+        told = str(judge(coordinator).metrics)
+    else:
+        told = _text_of(boost(coordinator).ensemble)
+    return told, channel, coordinator, parties
 
 
-def _in_one_place(terms: Agreement, rows: Rows) -> Ensemble:
+def _in_one_place(terms: Agreement, rows: Rows) -> Any:
+    """Return what is told of the same rows by one process."""
     X, y = rows
+    ledger = agreed_privacy(terms).ledger(PureAccountant())
     table = read_table(X, schema=terms.declared, feature_names=terms.features)
-    source = LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
-    return train_agreed(source, terms, agreed_privacy(terms).ledger(PureAccountant())).ensemble
+    labels = np.asarray(y, dtype=np.float64)
+    if terms.recipe != EVALUATION:
+        source = LocalRows(RawRows(table=table, labels=labels))
+        return _text_of(train_agreed(source, terms, ledger).ensemble)
+    held = HeldRows(table=table, labels=labels, agreement=terms, draw_coins=ledger.row_coins)
+    judged = LocalRows(JudgeRows().execute(held))
+    return str(evaluate_agreed(judged, terms, ledger).metrics)
 
 
 def _text_of(ensemble: Ensemble) -> list[str]:
@@ -132,14 +183,15 @@ def _told(terms: Agreement) -> Iterator[Violation]:
     """Compare models, messages of neighbouring tables, and what was booked."""
     seeded = replace(terms, noise_seed=9)
     X, y = _rows(12)
-    ensemble, channel, coordinator, parties = _over_messages(seeded, (X, y))
+    told, channel, coordinator, parties = _over_messages(seeded, (X, y))
     where = f"{terms.recipe}, {terms.neighbours}"
 
     def violation(message: str) -> Violation:
         return Violation(check=CHECK, where=where, message=message)
 
-    if _text_of(ensemble) != _text_of(_in_one_place(seeded, (X, y))):
-        yield violation("another model than that of the same rows in one place")
+    if told != _in_one_place(seeded, (X, y)):
+        what = "other figures" if terms.recipe == EVALUATION else "another model"
+        yield violation(f"{what} than of the same rows in one place")
     if {party.ledger.spent for party in parties} != {coordinator.ledger.spent}:
         yield violation("parties have booked something else than the coordinator")
     if _are_small(channel.replies):
@@ -167,7 +219,7 @@ def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
     X, y = _rows(12)
 
     def trained(X: Any, y: Any) -> Mapping[str, Any]:
-        return {"trees": _text_of(_in_one_place(terms, (X, y)))}
+        return {"told": _in_one_place(terms, (X, y))}
 
     fit: Fit = trained
     instead = (np.zeros(2), -1.0)

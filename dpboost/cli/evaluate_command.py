@@ -14,7 +14,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
-from dpboost.cli.saved_model import SavedClassifier, rows_of, saved_model
+from dpboost.cli.model_rows import rows_of
 from dpboost.cli.table_files import (
     label_column,
     read_file,
@@ -24,6 +24,7 @@ from dpboost.cli.table_files import (
     user_column_of,
 )
 from dpboost.evaluating import evaluate
+from dpboost.evaluating.saved_model import SavedClassifier, saved_model
 from dpboost.lightgbm.booster import Booster
 from dpboost.schema import Schema
 

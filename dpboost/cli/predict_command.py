@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.cli.saved_model import objective_of, rows_of
+from dpboost.cli.model_rows import rows_of
 from dpboost.cli.table_files import pandas, read_file, write_csv
+from dpboost.evaluating.saved_model import objective_of
 from dpboost.lightgbm.booster import Booster
 
 

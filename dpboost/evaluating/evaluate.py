@@ -23,7 +23,7 @@ from dpboost.evaluating.evaluated_rows import (
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.evaluating.number_figures import NUMBER_METRICS
-from dpboost.evaluating.released_figures import of_classes, of_numbers
+from dpboost.evaluating.released_figures import Found, of_classes, of_numbers
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
@@ -130,7 +130,7 @@ def evaluate(
         X, y, user_ids = rows.X, rows.y, rows.users
     elif X is None or y is None:
         raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
-    names = _names(metrics, CLASS_METRICS if classifier else _number_metrics(model))
+    names = metric_names(model, metrics)
     X, n_rows = read_rows(X, "evaluate")
     of_group = Groups.read(groups, X, n_rows, model, held=held)
     most = taken.budget.rows_per_user
@@ -154,14 +154,9 @@ def evaluate(
     if users is not None and most is not None:
         chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
     gate = Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
-    with ledger.sequential("evaluation"):
-        terms: dict[str, Any] = {"budget": ledger.capacity, "alike": most or 1}
-        if classifier:
-            found = of_classes(model.classes_.tolist(), gate, of_group, names, **terms)
-        else:
-            bounds = model.schema_.label_bounds
-            found = of_numbers(bounds, quantile_level(model), gate, of_group, names, **terms)
-    metrics_found, by_group, curves, notes = found
+    metrics_found, by_group, curves, notes = release_figures(
+        model, gate, of_group, names, alike=most or 1
+    )
     report = PrivacyReport.from_ledger(
         ledger,
         facts={"evaluated": type(model).__name__, "metrics": ", ".join(names), **request.facts},
@@ -170,6 +165,32 @@ def evaluate(
     return Evaluation(
         metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes
     )
+
+
+def release_figures(
+    model: Any, gate: Gate, groups: Groups, names: Sequence[str], *, alike: int
+) -> Found:
+    """Spend all that the ledger of a gate has on the figures of a model.
+
+    Parameters
+    ----------
+    model : estimator
+        Its classes, or label bounds and level, are looked at; it predicts nothing here.
+    gate : Gate
+        To the rows that it has predicted.
+    groups : Groups
+        Of these rows.
+    names : sequence of str
+        Of the metrics.
+    alike : int
+        Rows that may be one and the same.
+    """
+    terms: dict[str, Any] = {"budget": gate.ledger.capacity, "alike": alike}
+    with gate.ledger.sequential("evaluation"):
+        if is_classifier(model):
+            return of_classes(model.classes_.tolist(), gate, groups, names, **terms)
+        bounds = model.schema_.label_bounds
+        return of_numbers(bounds, quantile_level(model), gate, groups, names, **terms)
 
 
 def _number_metrics(model: Any) -> tuple[str, ...]:
@@ -196,8 +217,15 @@ def _check_one_number(model: Any) -> None:
         )
 
 
-def _names(metrics: Any, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the metrics that are asked for, each once."""
+def metric_names(model: Any, metrics: Any) -> tuple[str, ...]:
+    """Return the metrics of a model that are asked for, each once; all of them for None.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one of them is none of the model's task.
+    """
+    known = CLASS_METRICS if is_classifier(model) else _number_metrics(model)
     if metrics is None:
         return known
     asked = (metrics,) if isinstance(metrics, str) else tuple(metrics)

@@ -13,7 +13,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows, Query
+from dpboost.privacy.queries import Query, RowStore
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
@@ -27,7 +27,7 @@ UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
 class Gate:
     """Releases sums of the rows of an evaluation, each with the variance of its noise."""
 
-    def __init__(self, source: LocalRows, ledger: Ledger) -> None:
+    def __init__(self, source: RowStore, ledger: Ledger) -> None:
         self.source = source
         self.ledger = ledger
 

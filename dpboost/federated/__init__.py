@@ -8,6 +8,7 @@ from dpboost.federated.estimators import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
 )
+from dpboost.federated.evaluation import evaluate, evaluate_channel, evaluation_agreement
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.agreement import Agreement
@@ -30,5 +31,8 @@ __all__ = [
     "Party",
     "PartyLostError",
     "RefusedError",
+    "evaluate",
+    "evaluate_channel",
+    "evaluation_agreement",
     "simulate",
 ]

@@ -7,12 +7,18 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 
-_ROWS_ELSEWHERE = "each party keeps its rows, and nobody could look at them between two rounds"
+_ROWS_ELSEWHERE = (
+    "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "
+    "model with dpboost.federated.evaluate"
+)
 _FUNCTIONS = (
     "objectives that are functions would have to be run by parties, which run nobody's code; take "
     "one of LightGBM's by its name"
 )
-_COINS = "parties deal no rows by common coins; keep rows back at each party, and fit without them"
+_COINS = (
+    "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
+    "judge by them with dpboost.federated.evaluate"
+)
 
 #: Why, and what to do instead, by the name of the parameter.
 UNSUPPORTED: dict[str, str] = {
@@ -26,15 +32,15 @@ UNSUPPORTED: dict[str, str] = {
     "is_unbalance": "say class_weight='balanced'",
     "init_score": "scores of parties start at a released value",
     "init_model": "scores of parties start at a released value; fit all rounds at once",
-    "eval_set": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_names": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_sample_weight": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_class_weight": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_init_score": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_metric": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_X": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "eval_y": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
-    "callbacks": f"{_ROWS_ELSEWHERE}; evaluate the fitted model",
+    "eval_set": _ROWS_ELSEWHERE,
+    "eval_names": _ROWS_ELSEWHERE,
+    "eval_sample_weight": _ROWS_ELSEWHERE,
+    "eval_class_weight": _ROWS_ELSEWHERE,
+    "eval_init_score": _ROWS_ELSEWHERE,
+    "eval_metric": _ROWS_ELSEWHERE,
+    "eval_X": _ROWS_ELSEWHERE,
+    "eval_y": _ROWS_ELSEWHERE,
+    "callbacks": _ROWS_ELSEWHERE,
     "feature_name": "names are those of the parties' columns",
     "categorical_feature": "declare the lists, Schema(categories=...)",
     "holdout": _COINS,

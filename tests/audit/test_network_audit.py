@@ -1,4 +1,4 @@
-"""Fits of parties over messages are held to those of one table, and bugs of parties are seen."""
+"""Fits and evaluations over messages are held to those of one table, and bugs are seen."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpboost.audit.network_audit import CHECK, fits_of_parties
+from dpboost.audit.network_audit import CHECK, evaluations_of_parties, fits_of_parties
+from dpboost.federated.party.evaluation_admission import JudgeRows
 from dpboost.federated.party.party import Party
+from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -46,7 +48,7 @@ def test_an_answer_that_is_not_the_sum_of_the_rows_is_seen():
 
     with mock.patch.object(Party, "_release", shifted):
         found = told()
-    assert (CHECK, "another model than that of the same rows in one place") in found
+    assert (CHECK, "another model than of the same rows in one place") in found
 
 
 def test_replies_whose_lengths_depend_on_labels_are_seen():
@@ -59,3 +61,45 @@ def test_replies_whose_lengths_depend_on_labels_are_seen():
     with mock.patch.object(Party, "receive", padded):
         found = told()
     assert (CHECK, "number or length of replies depend on a row") in found
+
+
+# -- evaluations -------------------------------------------------------------------------------
+
+
+def test_nothing_is_found_in_evaluations_of_parties():
+    assert evaluations_of_parties() == []
+
+
+@pytest.mark.parametrize(
+    ("task", "query"), [("regression", ErrorSums), ("classification", ScoreLabelCounts)]
+)
+def test_a_row_that_counts_twice_is_seen(task, query):
+    once = query.evaluate
+    with mock.patch.object(query, "evaluate", lambda self, rows: 2 * once(self, rows)):
+        found = evaluations_of_parties((task,))
+    assert {"entry cost", "total loss"} <= {one.check for one in found}
+
+
+def test_a_party_that_judges_by_another_model_is_seen():
+    judge, place = JudgeRows.execute, Party.receive
+    inside = []
+
+    def other(self, rows):
+        judged = judge(self, rows)
+        if inside:
+            judged.predictions[:] = -judged.predictions
+        return judged
+
+    def receive(self, message):
+        inside.append(self)
+        reply = place(self, message)
+        inside.pop()
+        return reply
+
+    with (
+        mock.patch.object(JudgeRows, "execute", other),
+        mock.patch.object(Party, "receive", receive),
+    ):
+        found = evaluations_of_parties(("regression",))
+    told = {(one.check, one.message) for one in found}
+    assert (CHECK, "other figures than of the same rows in one place") in told

@@ -8,14 +8,16 @@ and the same records: so each of these fits releases what was audited, at the sa
 from __future__ import annotations
 
 import re
+import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import dpboost
-from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
+from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.batches import is_batched
 from dpboost.federated import (
@@ -26,6 +28,8 @@ from dpboost.federated import (
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
 
+# Its function has the name of the module.
+evaluate_module = sys.modules["dpboost.evaluating.evaluate"]
 N_ROWS = 240
 BOUNDS = {0: (-2, 2), 1: (0, 8), 2: (-1, 1)}
 SCHEMA = {"bounds": BOUNDS, "categories": {3: [0, 1, 2]}}
@@ -273,6 +277,69 @@ def test_parties_learn_every_objective_as_one_place_does(name, delta):
     one_text, *one_records = outcome(one)
     assert records == one_records
     assert without_report(text) == without_report(one_text)
+
+
+# A model of each kind: its labels, what it learns, and the groups that it is judged by.
+JUDGED = {
+    "two classes": ("classification", {}, None),
+    "two classes by group": ("classification", {}, (1, [0.0, 1.0])),
+    "text": ("classification", {}, "Column_3"),
+    "three classes": ("three classes", {}, (1, [0.0])),
+    "numbers": ("regression", {}, (1, [0.0])),
+    "quantile": ("regression", {"objective": "quantile", "alpha": 0.8}, None),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("name", JUDGED)
+def test_parties_judge_a_model_as_one_place_does(name, neighbours, delta, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    task, learned, groups = JUDGED[name]
+    X, y = table()
+    names = [f"Column_{position}" for position in range(4)]
+    frame = pandas.DataFrame(X, columns=names)
+    listed = [0, 1, 2]
+    if name == "text":
+        # The last one is at no party, one value is in no list, and one is missing.
+        listed = ["red", "blue", "green", "white"]
+        words = np.array(["red", "blue", "pink"], dtype=object)
+        frame[names[3]] = words[X[:, 3].astype(int)]
+        frame.loc[5, names[3]] = None
+    y, public = {
+        "regression": (y, {"label_bounds": (-2.0, 2.0)}),
+        "classification": (np.where(y > 0, "yes", "no"), {"classes": ["no", "yes"]}),
+        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
+    }[task]
+    kind = LOCAL["boosting", "regression" if task == "regression" else "classification"]
+    bounds = {names[position]: own for position, own in BOUNDS.items()}
+    schema = {"bounds": bounds, "categories": {names[3]: listed}, **public}
+    model = kind(schema=schema, **(FAST | FEW | learned)).fit(frame, y)
+    if task == "classification":
+        # Rows of a label that nobody knows take no part.
+        y = np.where(np.arange(N_ROWS) == 7, "perhaps", y)
+    seeded = evaluate_module.request_of
+    monkeypatch.setattr(
+        evaluate_module, "request_of", lambda taken: replace(seeded(taken), noise_seed=3)
+    )
+    budget = Budget(epsilon=4, delta=delta, neighbours=neighbours)
+    one = dpboost.evaluate(model, frame, y, budget=budget, fraction=1, groups=groups)
+    parts = [slice(part, None, 3) for part in range(3)]
+    over = dpboost.federated.evaluate(
+        model,
+        [(frame.iloc[part], y[part]) for part in parts],
+        epsilon=4,
+        # A budget keeps a part of delta for what may fail.
+        delta=budget._conversion_delta,
+        neighbours=neighbours,
+        groups=groups,
+        noise_seed=3,
+    )
+    assert over.metrics == one.metrics
+    assert over.groups == one.groups
+    assert over.report.spent == one.report.spent
+    assert over.report.releases == one.report.releases
 
 
 def test_every_recipe_and_every_estimator_is_here():

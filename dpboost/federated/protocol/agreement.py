@@ -169,6 +169,8 @@ class Agreement:
         object.__setattr__(self, "identities", tuple(self.identities))
         object.__setattr__(self, "epsilon", as_budget("epsilon", owner, self.epsilon))
         object.__setattr__(self, "delta", as_fraction("delta", owner, self.delta))
+        if not 0 <= self.delta < 1:
+            raise refuse("delta", owner, "in [0, 1)", self.delta)
         self._check_users(owner)
         if type(self.weighted) is not bool:
             raise refuse("weighted", owner, "True or False", self.weighted)

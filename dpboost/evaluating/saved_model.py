@@ -1,4 +1,4 @@
-"""A model text as a model that predicts tables and may be judged."""
+"""A model text as a model that may be judged."""
 
 from __future__ import annotations
 
@@ -10,40 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.cli.table_files import typed
 from dpboost.lightgbm.booster import Booster
 from dpboost.schema import ResolvedSchema, Schema
-
-
-def rows_of(booster: Any, table: Any, path: str) -> Any:
-    """Return the columns of a table that a model knows, in its order and with its types.
-
-    Parameters
-    ----------
-    booster : Booster
-    table : DataFrame
-    path : str
-        Of the table, for messages.
-
-    Returns
-    -------
-    DataFrame
-
-    Raises
-    ------
-    InvalidParameterError
-        For a table that lacks a column of the model.
-    """
-    known = {str(name).replace(" ", "_"): name for name in table.columns}
-    names = booster.feature_name()
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise InvalidParameterError(
-            f"The file {path!r} lacks columns of the model: {', '.join(missing)}."
-        )
-    columns = table[[known[name] for name in names]].set_axis(names, axis=1)
-    lists = dict(zip(_nominal(booster), booster.pandas_categorical or [], strict=False))
-    return typed(columns, lists, {name for name in names if name not in lists})
 
 
 def objective_of(booster: Any) -> str:
@@ -51,10 +19,11 @@ def objective_of(booster: Any) -> str:
     return str(booster.dump_model(num_iteration=1).get("objective", ""))
 
 
-def _nominal(booster: Any) -> list[str]:
-    """Names of the columns that hold categories, in their order."""
-    infos = booster.dump_model(num_iteration=1)["feature_infos"]
-    return [name for name in booster.feature_name() if infos.get(name, {}).get("values")]
+def level_of(booster: Booster) -> float | None:
+    """Return the level of a model of a quantile, which the report has and the text has not."""
+    report = booster.privacy_report
+    level = None if report is None else report.facts.get("alpha")
+    return float(level) if isinstance(level, (int, float)) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,7 +91,7 @@ def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor
     InvalidParameterError
         Where the schema does not have the labels of the model.
     """
-    objective, *options = objective_of(booster).split(" ")
+    objective = objective_of(booster).split(" ")[0]
     n_trees = booster.num_model_per_iteration()
     if objective in ("binary", "multiclass", "multiclassova"):
         n_classes = max(2, n_trees)
@@ -139,11 +108,10 @@ def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor
         raise InvalidParameterError(
             f"The model predicts a number: say the range of {labels} in the schema."
         )
-    levels = [float(each.partition(":")[2]) for each in options if each.startswith("alpha:")]
     return SavedRegressor(
         booster_=booster,
         schema_=schema.resolve(booster.feature_name()),
-        alpha=levels[0] if levels else None,
+        alpha=level_of(booster),
     )
 
 
