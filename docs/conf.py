@@ -48,6 +48,8 @@ numpydoc_xref_param_type = False
 
 # Pictures may be drawn where nobody looks; a gallery page that fails ends the build.
 warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interactive.*")
+# What numpydoc says of a docstring before `privacy_sections` has moved that section.
+warnings.filterwarnings("ignore", category=UserWarning, message="Unknown section Privacy")
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
