@@ -1,4 +1,4 @@
-"""Train with parties that serve their rows by "dpboost party", and write the model.
+"""Train with parties that serve their rows by "dpboost party", or judge a model by them.
 
 The configuration is a JSON file; its paths are read from its own folder:
 
@@ -10,7 +10,8 @@ The configuration is a JSON file; its paths are read from its own folder:
    "timeout": 600}                      seconds to wait for a party, which may be starting again
 
 A coordinator that is stopped or killed goes on when it is started again: what the journal has is
-not asked a second time. The progress bar counts trees.
+not asked a second time. The progress bar counts trees. Where the agreement is on an evaluation
+(dpboost.federated.evaluation_agreement), figures with intervals are written in place of a model.
 
   dpboost coordinate --config coordinator.json -o model.txt
 """
@@ -21,10 +22,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
 from dpboost.cli.output_files import check_outputs
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
+from dpboost.federated.evaluation import evaluate_channel
+from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.https_channel import HttpsChannel, tls_context
 from dpboost.federated.protocol.journal import JournalChannel
@@ -38,11 +42,13 @@ _PATHS = ("agreement", "journal", "certificate", "key", "authority")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost coordinate``."""
     parser.add_argument("--config", required=True, metavar="FILE", help="configuration in JSON")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="model text")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="model text, or figures"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, save and say what holds."""
+    """Train or judge, save and say what holds."""
     check_outputs(options.output)
     settings = read_configuration(
         options.config, needed=_NEEDED, optional=("timeout",), paths=_PATHS
@@ -62,11 +68,17 @@ def run(options: argparse.Namespace) -> None:
     if journal.repeated:
         print(f"goes on after {journal.repeated} exchanges of the journal", flush=True)
     try:
-        model = _estimator(agreement).fit_channel(journal, agreement)
+        if agreement.recipe == EVALUATION:
+            found = evaluate_channel(journal, agreement)
+            write_atomically(options.output, f"{found}\n".encode())
+            report = found.report
+        else:
+            model = _estimator(agreement).fit_channel(journal, agreement)
+            model.booster_.save_model(options.output)
+            report = model.privacy_report_
     finally:
         https.close()
-    model.booster_.save_model(options.output)
-    print(model.privacy_report_)
+    print(report)
 
 
 def _estimator(agreement: Agreement) -> Any:

@@ -54,7 +54,7 @@ def certificates(folder, command, name):
 def test_five_hospitals_follow_the_page(tmp_path):
     ports = dict(zip(NAMES, free_ports(5), strict=True))
     (identity,) = blocks("console")
-    (python,) = blocks("python")
+    (python,), (judging,) = blocks("python"), blocks("py")
     party_config, coordinator_config = (json.loads(text) for text in blocks("json"))
     openssl, serve, coordinate = blocks("sh")
     authority, *signed = [line for line in openssl.replace("\\\n", "").splitlines() if line]
@@ -74,8 +74,9 @@ def test_five_hospitals_follow_the_page(tmp_path):
     line = next(line for line in python.splitlines() if line.startswith("public_keys"))
     previous = Path.cwd()
     os.chdir(tmp_path)
+    names = {}
     try:
-        exec(compile(python.replace(line, f"public_keys = {keys!r}"), str(PAGE), "exec"), {})
+        exec(compile(python.replace(line, f"public_keys = {keys!r}"), str(PAGE), "exec"), names)
     finally:
         os.chdir(previous)
 
@@ -105,6 +106,37 @@ def test_five_hospitals_follow_the_page(tmp_path):
             process.kill()
             process.communicate()
     assert said.startswith("Privacy: epsilon = 2, delta = 1e-07")
+    _judge(tmp_path, judging, names, serve, coordinate)
     model = lightgbm.Booster(model_file=str(tmp_path / "model.txt"))
     young, old = model.predict(np.array([[25.0, 5.0], [100.0, 30.0]]))
     assert young < old
+
+
+def _judge(folder, program, names, serve, coordinate):
+    """The same processes with another agreement, new folders and a new journal."""
+    previous = Path.cwd()
+    os.chdir(folder)
+    try:
+        exec(compile(program, str(PAGE), "exec"), names)
+    finally:
+        os.chdir(previous)
+    changes = {"agreement": "evaluation.json", "folder": "evaluation", "journal": "new.journal"}
+    configs = [folder / name / "party.json" for name in NAMES] + [folder / "coordinator.json"]
+    for path in configs:
+        config = json.loads(path.read_text())
+        config |= {name: value for name, value in changes.items() if name in config}
+        path.write_text(json.dumps(config))
+    processes = []
+    try:
+        for name in NAMES:
+            shutil.copy(folder / "evaluation.json", folder / name)
+            processes.append(run(serve.strip(), folder / name, goes_on=True))
+        said = run(coordinate.strip().replace("model.txt", "figures.txt"), folder)
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert said.startswith("Privacy: epsilon = 1")
+    figures = (folder / "figures.txt").read_text()
+    auc = float(re.search(r"auc +([0-9.]+) \[", figures).group(1))
+    assert 0.8 < auc <= 1
