@@ -24,7 +24,7 @@ REPEATS = {
     "sets": (20, 2),
     "quantiles": (5, 1),
     "bands": (20, 1),
-    "directions": (3, 1),
+    "directions": (10, 1),
     "spreads": (50, 4),
     "Adult": (5, 1),
 }
