@@ -16,7 +16,7 @@ from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Results, read
 from benchmarks.harness.run import Request, carry_out, page_of
 from benchmarks.reproductions import fits
-from benchmarks.reproductions.dp_topdown import data_holders, one_machine
+from benchmarks.reproductions.dp_topdown import data_holders, one_machine, split_tables
 from benchmarks.reproductions.federated_trees import figures as federated_histograms
 from benchmarks.reproductions.federated_trees import published
 from benchmarks.reproductions.federated_trees.mixture import Mixture
@@ -248,19 +248,19 @@ def test_methods_of_two_kinds_have_panels_of_their_own(monkeypatch):
 
 def test_published_curves_are_read_where_they_are_at_hand(tmp_path, monkeypatch):
     monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
-    assert published.published("figure 3", 250) == []
+    assert published.published("figure 3", 250, 5) == []
     heights = [round(0.1 * position, 1) for position in range(10)]
     content = {"250 rho .9|p10|d5|plain": heights, "100 rho .3|p25|d10|local": heights}
     path = tmp_path / published.FILE.path
     path.parent.mkdir()
     path.write_text(json.dumps(content))
-    rows = published.published("figure 3", 250)
+    rows = published.published("figure 3", 250, 5)
     assert {(row.part, row.data, row.method, row.measure) for row in rows} == {
         ("figure 3", "rho 0.9, p 10, depth 5", federated_histograms.PLAIN, "published accuracy")
     }
     assert [(row.x, row.value) for row in rows][:2] == [("0.1", 0.0), ("1.2", 0.1)]
     assert rows[-1].x == "10"
-    (row, *_) = published.published("figure 5", 100)
+    (row, *_) = published.published("figure 5", 100, 10)
     assert (row.data, row.method) == ("rho 0.3, p 25, depth 10", federated_histograms.LOCAL)
 
 
@@ -356,14 +356,16 @@ def test_the_printed_saving_spends_more_than_its_budget():
     assert learner.bounds_question is federated_histograms.OnePriceBounds
 
 
-@pytest.mark.parametrize("paper", federated_histograms.PAPERS, ids=lambda paper: paper.name)
+# Those of depth 5, and one of depth 10, whose trees are large however few rows there are.
+@pytest.mark.parametrize("paper", federated_histograms.PAPERS[:4], ids=lambda paper: paper.name)
 def test_pages_of_federated_histograms(paper, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setenv("DPBOOST_DATA", str(tmp_path))
     tiny = replace(
         federated_histograms.QUICK,
-        repeats={5: 2},
+        repeats={5: 2, 10: 2},
         features=(3,),
+        printed_depths=(5, 10),
         epsilons=(5.0,),
         shares=(0.5,),
         bounds_shares=(0.25,),
@@ -375,7 +377,8 @@ def test_pages_of_federated_histograms(paper, monkeypatch, tmp_path):
     text = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
     assert paper.title in text
     *_, figure = paper.axes
-    assert f"## {figure}: rho 0.3, p 3, depth 5" in text
+    depth = 10 if paper.name.endswith("-depth-10") else 5
+    assert f"## {figure}: rho 0.3, p 3, depth {depth}" in text
     assert ("## figure 2: epsilon 1" in text) == (len(paper.axes) == 2)
     for method in (
         federated_histograms.PLAIN,
@@ -438,39 +441,85 @@ def test_figures_of_one_machine(small_table, monkeypatch, tmp_path):
 
 def test_holders_share_all_rows(small_table):
     rows = (small_table.X, small_table.y)
-    for parts in (data_holders.EVEN, data_holders.UNEVEN):
+    for parts in data_holders.SPLITS.values():
         assert sum(parts) == pytest.approx(1)
         held = data_holders.divide(rows, parts, 0)
         assert [len(y) for _, y in held] == [round(400 * part) for part in parts]
         assert sorted(pd.concat([X for X, _ in held]).index) == list(range(400))
 
 
+_WITH_AND_WITHOUT = ("", ", without noise")
+
+
 def test_figures_of_data_holders(small_table, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     tiny = data_holders.Size(
-        repeats={"adult": 2, "bank": 1, "skin": 1},
-        alphas=(32.0,),
+        repeats=2,
+        large_repeats=1,
+        alphas=(32.0, 64.0),
         shares=(0.125, 0.5),
         share_alphas=(32.0,),
-        share_repeats=2,
-        share_sets=("adult",),
+        fractions=(0.2, 1.0),
     )
     monkeypatch.setattr(data_holders, "QUICK", tiny)
     monkeypatch.setattr(data_holders, "load", lambda name: small_table)
     shallow = partial(data_holders.FederatedTreeClassifier, max_depth=2)
     monkeypatch.setattr(data_holders, "FederatedTreeClassifier", shallow)
-    paper = replace(data_holders.PAPERS[0], pieces=partial(data_holders.pieces, ("adult",)))
-    text = carry_out(paper.run(), tmp_path, Request(quick=True), progress=False)
-    for part in ("adult, even", "adult, uneven", "adult, alpha 32", data_holders.BY_SPLIT):
-        assert part in text
+    curves, _, shares, rows = data_holders.PAPERS
+    measures = [
+        (
+            curves,
+            (
+                ("figure 1", data_holders.leaf_shares, ("adult",)),
+                ("figure 2", data_holders.privacy_curves, ("adult",)),
+            ),
+        ),
+        (shares, (("figure 4", data_holders.leaf_shares, ("skin",)),)),
+        (rows, (("figure 3", data_holders.training_sizes, ("adult",)),)),
+    ]
+    found = {}
+    for paper, parts in measures:
+        own = replace(paper, pieces=partial(data_holders.pieces, parts))
+        text = carry_out(own.run(), tmp_path, Request(quick=True), progress=False)
+        for row in read(tmp_path / f"{paper.name}-quick.csv").rows:
+            found.setdefault((row.part, row.data, row.measure), set()).add(row.method)
+            title = f"## {row.part}: {row.data}"
+            assert title + ("" if row.measure == "accuracy" else f", {row.measure}") in text
+    methods = {
+        data_holders.SINGLE, data_holders.BY_SPLIT, data_holders.PRINTED, data_holders.BARE,
+        *(method for method, *_ in data_holders._METHODS),
+    }  # fmt: skip
+    both = {
+        f"{method}, {budget}"
+        for method in ("NoisyCounts", "LocalRNM")
+        for budget in ("decay", "uniform")
+    }
+    parts = {
+        f"{part}{more}"
+        for part in ("20% of the rows", "100% of the rows")
+        for more in ("", ", without noise")
+    }
+    assert found == {
+        ("figure 1", "adult, alpha 32", "accuracy"): both,
+        ("figure 4", "skin, alpha 32", "accuracy"): both,
+        ("figure 2", "adult, even", "accuracy"): methods,
+        ("figure 2", "adult, uneven", "accuracy"): methods,
+        ("figure 5", "adult, even", "training accuracy"): methods,
+        ("figure 5", "adult, even", "depth"): methods,
+        ("figure 5", "adult, even", "nodes"): methods,
+        ("figure 3", "adult, NoisyCounts", "accuracy"): parts,
+        ("figure 3", "adult, LocalRNM", "accuracy"): parts,
+        ("figure 6", "adult, NoisyCounts", "training accuracy"): parts,
+        ("figure 6", "adult, LocalRNM", "training accuracy"): parts,
+    }
 
 
 def test_a_table_for_each_split_is_the_same_tree_without_noise(small_table):
     train, test = small_table.parts(0)
     settings = {"epsilon": float("inf"), "schema": small_table.schema, "max_bin": 11}
-    by_split = accuracy(train, test, recipe=data_holders.AS_PRINTED, **settings)
+    by_split = accuracy(train, test, recipe=split_tables.AS_PRINTED, **settings)
     assert by_split == accuracy(train, test, recipe="noisy_counts", **settings) > 0.8
-    question = data_holders.SplitCounts(
+    question = split_tables.SplitCounts(
         nodes=np.zeros(1, dtype=np.int32), n_candidates=159, n_classes=2
     )
     assert question.bounds(Neighbours.ADD_REMOVE)[0].constant == 159
@@ -480,17 +529,17 @@ def test_noise_of_every_holder_is_more_than_that_of_one(small_table, monkeypatch
     """As printed, four holders add the noise of the sum four times over."""
     train, test = small_table.parts(0)
     settings = {"epsilon": float("inf"), "schema": small_table.schema, "max_bin": 11}
-    literal = accuracy(train, test, recipe=data_holders.LITERAL, **settings)
-    assert literal == accuracy(train, test, recipe=data_holders.AS_PRINTED, **settings)
+    literal = accuracy(train, test, recipe=split_tables.LITERAL, **settings)
+    assert literal == accuracy(train, test, recipe=split_tables.AS_PRINTED, **settings)
     seen = []
 
     def gains(measure, left, right):
         seen.append(np.concatenate([left.ravel(), right.ravel()]))
         return np.zeros(left.shape[:2])
 
-    monkeypatch.setattr(data_holders, "split_gain", gains)
+    monkeypatch.setattr(split_tables, "split_gain", gains)
     spread = {}
-    for recipe in (data_holders.AS_PRINTED, data_holders.LITERAL):
+    for recipe in (split_tables.AS_PRINTED, split_tables.LITERAL):
         seen.clear()
         model = {"recipe": recipe, "epsilon": 1.0, "max_depth": 1, "n_jobs": 1, "max_bin": 11}
         for _ in range(10):

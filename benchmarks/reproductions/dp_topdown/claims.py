@@ -82,7 +82,7 @@ def _size_claims(sets: Sequence[str]) -> Iterator[Claim]:
             )
 
 
-def _row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
+def row_claims(figure: str, what: str, sets: Sequence[str]) -> Iterator[Claim]:
     """Yield what the paper reports of the sizes of the training set."""
     for name in sets:
         yield Claim(
@@ -120,8 +120,8 @@ def claims(sets: Sequence[str], small_sets: Sequence[str] = ()) -> list[Claim]:
     return [
         *share_claims("figure 1", small_sets),
         *_size_claims(sets),
-        *_row_claims("figure 6", "training accuracy, ", small_sets),
-        *_row_claims("figure 3", "", small_sets),
+        *row_claims("figure 6", "training accuracy, ", small_sets),
+        *row_claims("figure 3", "", small_sets),
         *_reaching_claims(DECAY, "the curve", sets, ours=False),
         *_reaching_claims(UNIFORM, "with a uniform budget it", sets, ours=True),
         *(

@@ -1,169 +1,106 @@
-"""Figures 1 and 2 of Wang, Dick and Balcan, DP-TopDown, for four data holders."""
+"""Figures 1 to 6 of Wang, Dick and Balcan, DP-TopDown, for four data holders.
+
+They are those of one machine (`one_machine`) for the two algorithms whose rows are at several
+data holders.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 import dpboost
-from benchmarks.harness.claims import Claim
 from benchmarks.harness.results import Result
-from benchmarks.reproductions.dp_topdown.one_machine import Table, load
-from benchmarks.reproductions.fits import Paper, Piece, accuracy, measured
-from dpboost.federated.tree_classifier import FederatedTreeClassifier
-from dpboost.growing.released_splits import branch_counts, split_gain
-from dpboost.privacy.sensitivity import constants
-from dpboost.recipes.single_tree.noisy_counts import (
-    NOISY_COUNTS,
-    HistogramFinder,
-    build_noisy_counts,
+from benchmarks.reproductions.dp_topdown import holder_claims
+from benchmarks.reproductions.dp_topdown.claims import SHARE_ALPHAS, part_name
+from benchmarks.reproductions.dp_topdown.holder_claims import (
+    ALGORITHMS,
+    BARE,
+    BUDGETS,
+    BY_SPLIT,
+    COUNTS,
+    COUNTS_FULL,
+    LOCAL,
+    LOCAL_FULL,
+    PRINTED,
+    SINGLE,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpboost.boosting.single_tree import SingleTree
-    from dpboost.privacy.exact_arithmetic import PrivacyCost
-    from dpboost.privacy.ledger import Ledger
-    from dpboost.privacy.neighbours import Neighbours
-    from dpboost.privacy.sensitivity.bound import Sensitivity
-    from dpboost.recipes.recipe import Setting
-    from dpboost.rows.class_node_rows import ClassRows
-    from dpboost.rows.class_statistics import ClassStatistics
-
-N_PARTIES = 4
+from benchmarks.reproductions.dp_topdown.one_machine import (
+    AXES,
+    INFINITE,
+    LARGE_SETS,
+    LOGARITHMIC,
+    OF_FIGURE_2,
+    OF_FIGURE_3,
+    OTHER_SETS,
+    SETS,
+    SMALL_SETS,
+    Numbers,
+    Table,
+    load,
+    numbers_of,
+    results_of,
+)
+from benchmarks.reproductions.dp_topdown.split_tables import AS_PRINTED, LITERAL, N_PARTIES
+from benchmarks.reproductions.fits import ACCURACY, DEPTH, NODES, TRAINING, Paper, Piece, measured
+from dpboost.federated.tree_classifier import FederatedTreeClassifier
 
 #: Parts of the rows that the data holders have.
-EVEN = (0.25, 0.25, 0.25, 0.25)
-UNEVEN = (0.85, 0.1, 0.04, 0.01)
+SPLITS = {"even": (0.25, 0.25, 0.25, 0.25), "uneven": (0.85, 0.1, 0.04, 0.01)}
 
-SINGLE = "SingleMachine"
-COUNTS = "NoisyCounts, secure sum"
-COUNTS_FULL = "NoisyCounts, every holder all of the noise"
-LOCAL = "LocalRNM, secure sum"
-LOCAL_FULL = "LocalRNM, every holder all of the noise"
-BY_SPLIT = "NoisyCounts, a table for each split, trusted sum"
-PRINTED = "NoisyCounts as printed, a table for each split, every holder all of the noise"
-BARE = "without noise"
-
-INFINITE = float("inf")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SplitCounts:
-    """Class counts of both branches of every split of some nodes: the tables of the paper."""
-
-    nodes: NDArray[np.int32]
-    n_candidates: int
-    n_classes: int
-
-    unit: ClassVar[float] = 1.0
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """A number for each node, split, branch and class."""
-        return (len(self.nodes), self.n_candidates, 2, self.n_classes)
-
-    def evaluate(self, rows: ClassRows) -> NDArray[np.int64]:
-        """Count rows."""
-        counts, layout = rows.histograms(self.nodes), rows.candidates
-        parts = []
-        for feature, kind in enumerate(layout.kinds):
-            cells = slice(layout.cell_offsets[feature], layout.cell_offsets[feature + 1])
-            parts.append(np.stack(branch_counts(counts[:, cells], kind), axis=2))
-        return np.concatenate(parts, axis=1).astype(np.int64)
-
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
-        """Return the bounds: a row is in one cell of each table."""
-        return constants.counts(neighbours, histograms=self.n_candidates)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableFinder(HistogramFinder):
-    """The best split by a noisy table for each split, alpha / |H| each.
-
-    Attributes
-    ----------
-    n_holders : int
-        Data holders that each add all of the noise to their own table, as the paper prints it:
-        the sum has so many noises. That of one is released; the others come from NumPy in
-        floating point, which takes nothing from the guarantee of the first.
-    """
-
-    n_holders: int = 1
-
-    def find(
-        self,
-        rows: ClassStatistics,
-        nodes: NDArray[np.int32],
-        limits: NDArray[np.int64],
-        *,
-        budget: PrivacyCost,
-        ledger: Ledger,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return candidates, and their released gains for each row."""
-        question = SplitCounts(
-            nodes=nodes, n_candidates=rows.candidates.n_candidates, n_classes=rows.n_classes
-        )
-        released = ledger.release(
-            ledger.accountant.noise(budget), rows.ask(question), label="class counts"
-        )
-        others = (self.n_holders - 1, *released.shape)
-        epsilon = float(budget)
-        scale = rows.candidates.n_candidates / epsilon
-        noise = np.random.default_rng().laplace(scale=scale, size=others).sum(axis=0)
-        inside = np.maximum(released + (noise if np.isfinite(epsilon) else 0.0), 0.0)
-        gains = split_gain(self.measure, inside[:, :, 0], inside[:, :, 1])
-        chosen = gains.argmax(axis=1).astype(np.int32)
-        return chosen, gains[np.arange(len(nodes)), chosen]
-
-
-def _build_by_split(n_holders: int, setting: Setting) -> SingleTree:
-    tree = build_noisy_counts(setting)
-    finder = TableFinder(measure=tree.learner.finder.measure, n_holders=n_holders)
-    return replace(tree, learner=replace(tree.learner, finder=finder))
-
-
-AS_PRINTED = replace(NOISY_COUNTS, name="a table for each split", build=partial(_build_by_split, 1))
-LITERAL = replace(
-    NOISY_COUNTS,
-    name="a table for each split and holder",
-    build=partial(_build_by_split, N_PARTIES),
-)
+#: Data sets of figure 4 whose trees take little time.
+OTHER_SMALL_SETS = tuple(name for name in OTHER_SETS if name not in LARGE_SETS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much is run: repeats by data set, quantities, data sets of figures 1 and 2."""
+    """How much is run.
 
-    repeats: dict[str, int]
+    Attributes
+    ----------
+    repeats, large_repeats : int
+        Divisions into training and held-out rows, the second for `LARGE_SETS`.
+    alphas : tuple of float
+        Of figures 2 and 3.
+    shares, share_alphas : tuple of float
+        Of figures 1 and 4.
+    fractions : tuple of float
+        Of the training rows, in figure 3.
+    """
+
+    repeats: int
+    large_repeats: int
     alphas: tuple[float, ...]
     shares: tuple[float, ...]
     share_alphas: tuple[float, ...]
-    share_repeats: int
-    share_sets: tuple[str, ...]
+    fractions: tuple[float, ...]
+
+    def of(self, name: str) -> int:
+        """Return the repeats on a data set."""
+        return self.large_repeats if name in LARGE_SETS else self.repeats
 
 
+# As many repeats as on one machine, at every second budget.
 FULL = Size(
-    repeats={"adult": 4, "bank": 4, "skin": 2, "mnist": 2, "kddcup99": 2},
-    alphas=(0.125, 1.0, 8.0, 64.0, 512.0),
+    repeats=10,
+    large_repeats=3,
+    alphas=(0.125, 0.5, 2.0, 8.0, 32.0, 128.0, 512.0),
     shares=(0.015, 0.25, 0.5, 0.75, 0.985),
-    share_alphas=(0.125, 1.0, 8.0),
-    share_repeats=2,
-    share_sets=("adult", "bank"),
+    share_alphas=SHARE_ALPHAS,
+    fractions=(0.01, 0.05, 0.2, 1.0),
 )
 QUICK = Size(
-    repeats={"adult": 3, "bank": 3, "skin": 1, "mnist": 1, "kddcup99": 1},
-    alphas=(1.0, 64.0),
+    repeats=3,
+    large_repeats=1,
+    alphas=(0.5, 32.0),
     shares=(0.015, 0.5, 0.985),
     share_alphas=(1.0, 8.0),
-    share_repeats=2,
-    share_sets=("bank",),
+    fractions=(0.01, 1.0),
 )
 
 Rows = tuple[Any, Any]
@@ -177,185 +114,175 @@ def divide(train: Rows, parts: tuple[float, ...], repeat: int) -> list[Rows]:
     return [(X.iloc[own], y[own]) for own in np.split(order, ends)]
 
 
-def federated_accuracy(
-    holders: list[Rows], test: Rows, table: Table, recipe: str, colluding: int, **settings: Any
-) -> float:
-    """Fit a tree over data holders and return its accuracy on held-out rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
+class Holders:
+    """Training rows at data holders, and held-out rows, of one repeat.
+
+    Parameters
+    ----------
+    table : Table
+    repeat : int
+    parts : tuple of float
+        What share of the rows each holder has.
+    fraction : float, default=1.0
+        Of the training rows that are used.
+    """
+
+    def __init__(
+        self, table: Table, repeat: int, parts: tuple[float, ...], fraction: float = 1.0
+    ) -> None:
+        self._train, self._held_out = table.parts(repeat, fraction)
+        self._held = divide(self._train, parts, repeat)
+        self._settings = {"schema": table.schema, "max_bin": table.settings["max_bin"]}
+
+    def fit(self, recipe: str, *, colluding: int = 1, **settings: Any) -> FederatedTreeClassifier:
+        """Fit a tree over the data holders."""
         model = FederatedTreeClassifier(
-            recipe=recipe,
-            colluding=colluding,
-            schema=table.schema,
-            max_bin=table.settings["max_bin"],
-            **settings,
-        ).fit(holders)
-    return float(np.mean(model.predict(test[0]) == test[1]))
+            recipe=recipe, colluding=colluding, **self._settings, **settings
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dpboost.NotPrivateWarning)
+            return model.fit(self._held)
+
+    def accuracy(self, model: FederatedTreeClassifier, *, training: bool = False) -> float:
+        """Return the share of held-out rows, or of training rows, whose class a tree predicts."""
+        X, y = self._train if training else self._held_out
+        return float(np.mean(model.predict(X) == y))
+
+    def numbers(self, model: FederatedTreeClassifier) -> Numbers:
+        """Return accuracy and size of a tree by measure."""
+        return {
+            ACCURACY: self.accuracy(model),
+            TRAINING: self.accuracy(model, training=True),
+            DEPTH: model.tree_.depth,
+            NODES: model.tree_.n_nodes,
+        }
+
+
+_METHODS = (
+    (COUNTS, "noisy_counts", 1),
+    (COUNTS_FULL, "noisy_counts", N_PARTIES - 1),
+    (LOCAL, "local_rnm", 1),
+    (LOCAL_FULL, "local_rnm", N_PARTIES - 1),
+)
 
 
 def privacy_curves(name: str, repeat: int, size: Size) -> Iterator[Result]:
-    """Figure 2: accuracy against alpha, for rows that are divided evenly and unevenly."""
+    """Figures 2 and 5: trees against alpha, for rows that are divided evenly and unevenly."""
     table = load(name)
-    own = {**table.settings, "schema": table.schema}
+    rows, own = table.divided(repeat), table.settings
     # The recipes of data holders have the values of the paper and no other ones.
-    pooled_counts = {name: value for name, value in own.items() if name != "preset"}
-    train, test = table.parts(repeat)
-    bare = accuracy(train, test, epsilon=INFINITE, **own)
+    by_split = {"max_bin": own["max_bin"]}
+    held = {split: Holders(table, repeat, parts) for split, parts in SPLITS.items()}
+    bare = numbers_of(rows, rows.fit(epsilon=INFINITE, **own))
     for alpha in size.alphas:
-        pooled = {
-            SINGLE: accuracy(train, test, epsilon=alpha, **own),
-            BY_SPLIT: accuracy(
-                train, test, epsilon=alpha, **{**pooled_counts, "recipe": AS_PRINTED}
-            ),
-            PRINTED: accuracy(train, test, epsilon=alpha, **{**pooled_counts, "recipe": LITERAL}),
-            BARE: bare,
+        trees = {
+            SINGLE: rows.fit(epsilon=alpha, **own),
+            BY_SPLIT: rows.fit(epsilon=alpha, recipe=AS_PRINTED, **by_split),
+            PRINTED: rows.fit(epsilon=alpha, recipe=LITERAL, **by_split),
         }
-        for split, parts in (("even", EVEN), ("uneven", UNEVEN)):
-            holders = divide(train, parts, repeat)
+        pooled = {method: numbers_of(rows, fitted) for method, fitted in trees.items()}
+        for split, holders in held.items():
             found = {
-                method: federated_accuracy(holders, test, table, recipe, colluding, epsilon=alpha)
-                for method, recipe, colluding in (
-                    (COUNTS, "noisy_counts", 1),
-                    (COUNTS_FULL, "noisy_counts", N_PARTIES - 1),
-                    (LOCAL, "local_rnm", 1),
-                    (LOCAL_FULL, "local_rnm", N_PARTIES - 1),
-                )
+                method: holders.numbers(holders.fit(recipe, colluding=colluding, epsilon=alpha))
+                for method, recipe, colluding in _METHODS
             }
-            for method, value in {**pooled, **found}.items():
-                yield measured(
-                    figure="figure 2",
-                    data=f"{table.name}, {split}",
-                    x=alpha,
-                    method=method,
-                    repeat=repeat,
-                    accuracy=value,
-                )
+            # Figure 5 is of rows that are divided evenly, as in the paper.
+            figures = OF_FIGURE_2 if split == "even" else {ACCURACY: "figure 2"}
+            yield from results_of(
+                figures, f"{name}, {split}", alpha, repeat, {**pooled, **found, BARE: bare}
+            )
 
 
-def leaf_shares(name: str, repeat: int, size: Size) -> Iterator[Result]:
-    """Figure 1: the share of the leaves, for both budgets."""
-    table = load(name)
-    train, test = table.parts(repeat)
-    holders = divide(train, EVEN, repeat)
+def leaf_shares(name: str, repeat: int, size: Size, figure: str) -> Iterator[Result]:
+    """Figures 1 and 4: the share of the leaves, for both budgets."""
+    holders = Holders(load(name), repeat, SPLITS["even"])
     for alpha in size.share_alphas:
         for share in size.shares:
-            for budget in ("decay", "uniform"):
-                for name, recipe in (
-                    ("NoisyCounts", "noisy_counts"),
-                    ("LocalRNM", "local_rnm"),
-                ):
-                    found = federated_accuracy(
-                        holders,
-                        test,
-                        table,
-                        recipe,
-                        1,
-                        epsilon=alpha,
-                        leaf_share=share,
-                        depth_budget=budget,
+            for budget in BUDGETS:
+                for method, recipe in ALGORITHMS.items():
+                    model = holders.fit(
+                        recipe, epsilon=alpha, leaf_share=share, depth_budget=budget
                     )
                     yield measured(
-                        figure="figure 1",
-                        data=f"{table.name}, alpha {alpha:g}",
+                        figure=figure,
+                        data=f"{name}, alpha {alpha:g}",
                         x=share,
-                        method=f"{name}, {budget}",
+                        method=f"{method}, {budget}",
                         repeat=repeat,
-                        accuracy=found,
+                        accuracy=holders.accuracy(model),
                     )
 
 
-def _claims(sets: tuple[str, ...]) -> list[Claim]:
-    """Return what the paper reports on some data sets."""
-    ninth = 1 / 9
-    pairs = [
-        (SINGLE, COUNTS, "SingleMachine above NoisyCounts"),
-        (SINGLE, LOCAL, "SingleMachine above LocalRNM"),
-        (LOCAL, BY_SPLIT, "LocalRNM above a table for each split"),
-        (LOCAL_FULL, PRINTED, "LocalRNM above NoisyCounts as printed, all the noise each"),
-        (LOCAL_FULL, COUNTS_FULL, "LocalRNM above NoisyCounts, all the noise each"),
-        (LOCAL, COUNTS, "LocalRNM above NoisyCounts, secure sum"),
-        (COUNTS, BY_SPLIT, "a histogram for each feature above a table for each split"),
-    ]
-    found = [
-        Claim(
-            part="figure 2",
-            text=f"{text}, {name}, {split}",
-            above=above,
-            below=below,
-            where=lambda data, x, own=f"{name}, {split}": data == own and x <= 64,
-            overlap=ninth,
-        )
-        for above, below, text in pairs
-        for name in sets
-        for split in ("even", "uneven")
-    ]
-    for name in sorted({*sets} & {*FULL.share_sets}):
-        for method in ("NoisyCounts", "LocalRNM"):
-            found.append(
-                Claim(
-                    part="figure 1",
-                    text=f"decay above uniform, {method}, {name}",
-                    above=f"{method}, decay",
-                    below=f"{method}, uniform",
-                    where=lambda data, x, own=name: data.startswith(own) and 0.1 < x < 0.9,
-                    overlap=ninth,
-                )
-            )
-            for budget in ("decay", "uniform"):
-                found.append(
-                    Claim(
-                        part="figure 1",
-                        text=f"interior leaf shares above extreme ones, {method}, {budget}, {name}",
-                        above=f"{method}, {budget}",
-                        below=f"{method}, {budget}",
-                        where=lambda data, x, own=name: data.startswith(own) and 0.2 <= x <= 0.8,
-                        below_where=lambda data, x, own=name: (
-                            data.startswith(own) and not 0.1 < x < 0.9
-                        ),
-                        overlap=ninth,
-                    )
-                )
-    return found
+def training_sizes(name: str, repeat: int, size: Size) -> Iterator[Result]:
+    """Figures 3 and 6: the curves for parts of the training rows."""
+    table = load(name)
+    for fraction in size.fractions:
+        rows = table.divided(repeat, fraction)
+        holders = Holders(table, repeat, SPLITS["even"], fraction)
+        part = part_name(fraction)
+        bare = numbers_of(rows, rows.fit(epsilon=INFINITE, **table.settings))
+        for alpha in size.alphas:
+            for method, recipe in ALGORITHMS.items():
+                found = {
+                    part: holders.numbers(holders.fit(recipe, epsilon=alpha)),
+                    f"{part}, without noise": bare,
+                }
+                yield from results_of(OF_FIGURE_3, f"{name}, {method}", alpha, repeat, found)
 
 
-def pieces(sets: tuple[str, ...], quick: bool, repeats: int | None) -> Iterator[Piece]:
-    """Yield what is measured, one data set after the other."""
+def pieces(
+    measures: Sequence[tuple[str, Callable[..., Iterator[Result]], Sequence[str]]],
+    quick: bool,
+    repeats: int | None,
+) -> Iterator[Piece]:
+    """Yield what is measured, one figure and data set after the other."""
     size = QUICK if quick else FULL
-    for name in sets:
-        parts = [("figure 2", privacy_curves, size.repeats[name])]
-        if name in size.share_sets:
-            parts = [("figure 1", leaf_shares, size.share_repeats), *parts]
-        for figure, measure, n_repeats in parts:
-            for repeat in range(repeats or n_repeats):
+    for figure, measure, sets in measures:
+        more = (figure,) if measure is leaf_shares else ()
+        for name in sets:
+            for repeat in range(repeats or size.of(name)):
                 yield Piece(
                     name=f"{name}, {figure}, {repeat}",
                     measure=measure,
-                    arguments=(name, repeat, size),
+                    arguments=(name, repeat, size, *more),
                 )
 
 
-def _paper(name: str, title: str, sets: tuple[str, ...]) -> Paper:
-    """Return some data sets as one page of results."""
-    shares = {"figure 1": "share of the budget for the leaves"}
+def _curves(name: str, figures: tuple[str, ...], more: str, sets: tuple[str, ...]) -> Paper:
+    """Return figures 2 and 5 of some data sets; with those of the small ones goes figure 1."""
+    shared = tuple(name for name in sets if name in SMALL_SETS)
+    told = f"{', '.join(figure[-1] for figure in figures[:-1])} and {figures[-1][-1]}"
     return Paper(
         name=name,
-        title=title,
-        axes={**(shares if {*sets} & {*FULL.share_sets} else {}), "figure 2": "alpha"},
-        pieces=partial(pieces, sets),
-        claims=partial(_claims, sets),
-        logarithmic=("figure 2",),
+        title=f"Wang, Dick and Balcan 2020, figures {told}, four data holders{more}",
+        axes={figure: AXES[figure] for figure in figures},
+        pieces=partial(
+            pieces, (("figure 1", leaf_shares, shared), ("figure 2", privacy_curves, sets))
+        ),
+        claims=lambda: [
+            *holder_claims.curve_claims(sets, tuple(SPLITS)),
+            *holder_claims.share_claims("figure 1", shared),
+        ],
+        logarithmic=LOGARITHMIC,
     )
 
 
 PAPERS = (
-    _paper(
-        "federated-topdown",
-        "Wang, Dick and Balcan 2020, figures 1 and 2, four data holders",
-        ("adult", "bank", "skin"),
+    _curves("federated-topdown", ("figure 1", "figure 2", "figure 5"), "", SETS),
+    _curves("federated-topdown-large", ("figure 2", "figure 5"), ", large tables", LARGE_SETS),
+    Paper(
+        name="federated-topdown-shares",
+        title="Wang, Dick and Balcan 2020, figure 4, four data holders",
+        axes={"figure 4": AXES["figure 1"]},
+        pieces=partial(pieces, (("figure 4", leaf_shares, OTHER_SMALL_SETS),)),
+        claims=lambda: list(holder_claims.share_claims("figure 4", OTHER_SMALL_SETS)),
     ),
-    _paper(
-        "federated-topdown-large",
-        "Wang, Dick and Balcan 2020, figure 2, four data holders, large tables",
-        ("mnist", "kddcup99"),
+    Paper(
+        name="federated-topdown-rows",
+        title="Wang, Dick and Balcan 2020, figures 3 and 6, four data holders",
+        axes={figure: AXES[figure] for figure in ("figure 3", "figure 6")},
+        pieces=partial(pieces, (("figure 3", training_sizes, SMALL_SETS),)),
+        claims=lambda: list(holder_claims.size_claims(SMALL_SETS)),
+        logarithmic=LOGARITHMIC,
     ),
 )

@@ -198,7 +198,7 @@ def leaf_shares(name: str, repeat: int, size: Size, figure: str) -> Iterator[Res
 Numbers = dict[str, float]
 
 
-def _numbers(rows: Divided, fitted: FittedModel) -> Numbers:
+def numbers_of(rows: Divided, fitted: FittedModel) -> Numbers:
     """Return accuracy and size of a tree by measure."""
     assert fitted.tree is not None
     return {
@@ -209,7 +209,7 @@ def _numbers(rows: Divided, fitted: FittedModel) -> Numbers:
     }
 
 
-def _results(
+def results_of(
     parts: dict[str, str], name: str, alpha: float, repeat: int, found: dict[str, Numbers]
 ) -> Iterator[Result]:
     """Yield the numbers of some trees for the figures that show them, by measure."""
@@ -226,23 +226,23 @@ def _results(
             )
 
 
-_OF_FIGURE_2 = {ACCURACY: "figure 2", **dict.fromkeys((TRAINING, DEPTH, NODES), "figure 5")}
-_OF_FIGURE_3 = {ACCURACY: "figure 3", TRAINING: "figure 6"}
+OF_FIGURE_2 = {ACCURACY: "figure 2", **dict.fromkeys((TRAINING, DEPTH, NODES), "figure 5")}
+OF_FIGURE_3 = {ACCURACY: "figure 3", TRAINING: "figure 6"}
 
 
 def privacy_curves(name: str, repeat: int, size: Size) -> Iterator[Result]:
     """Figures 2 and 5: trees against alpha, beside the same algorithm without noise."""
     table = load(name)
     rows, own = table.divided(repeat), table.settings
-    bare = _numbers(rows, rows.fit(epsilon=INFINITE, **own))
+    bare = numbers_of(rows, rows.fit(epsilon=INFINITE, **own))
     for alpha in size.alphas:
         trees = {
             DECAY: rows.fit(epsilon=alpha, **own),
             UNIFORM: rows.fit(epsilon=alpha, depth_budget="uniform", **own),
             BEST: rows.fit(epsilon=alpha),
         }
-        found = {method: _numbers(rows, fitted) for method, fitted in trees.items()}
-        yield from _results(_OF_FIGURE_2, name, alpha, repeat, {**found, BARE: bare})
+        found = {method: numbers_of(rows, fitted) for method, fitted in trees.items()}
+        yield from results_of(OF_FIGURE_2, name, alpha, repeat, {**found, BARE: bare})
 
 
 def training_sizes(name: str, repeat: int, size: Size) -> Iterator[Result]:
@@ -251,13 +251,13 @@ def training_sizes(name: str, repeat: int, size: Size) -> Iterator[Result]:
     for fraction in size.fractions:
         rows, own = table.divided(repeat, fraction), table.settings
         part = part_name(fraction)
-        bare = _numbers(rows, rows.fit(epsilon=INFINITE, **own))
+        bare = numbers_of(rows, rows.fit(epsilon=INFINITE, **own))
         for alpha in size.alphas:
             found = {
-                part: _numbers(rows, rows.fit(epsilon=alpha, **own)),
+                part: numbers_of(rows, rows.fit(epsilon=alpha, **own)),
                 f"{part}, without noise": bare,
             }
-            yield from _results(_OF_FIGURE_3, name, alpha, repeat, found)
+            yield from results_of(OF_FIGURE_3, name, alpha, repeat, found)
 
 
 def pieces(sets: Sequence[str], quick: bool, repeats: int | None) -> Iterator[Piece]:

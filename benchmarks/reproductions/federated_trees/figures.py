@@ -186,7 +186,7 @@ def _share_claims() -> list[Claim]:
     ]
 
 
-def _curve_claims(figure: str) -> list[Claim]:
+def _curve_claims(figure: str, depth: int) -> list[Claim]:
     """Return the orderings over all panels of a depth; what we charge is compared as ours."""
     pairs = [
         (PRINTED, PLAIN, "saving as printed, over budget, above no saving", False),
@@ -202,21 +202,21 @@ def _curve_claims(figure: str) -> list[Claim]:
             text=f"{text}, depth {depth}, epsilon {'above' if low else 'up to'} {_SMALL:g}",
             above=above,
             below=below,
-            where=lambda data, position, end=f"depth {depth}", low=low: (
-                data.endswith(end) and (position > _SMALL if low else position <= _SMALL)
+            where=lambda data, position, low=low: (
+                data.endswith(f"depth {depth}")
+                and (position > _SMALL if low else position <= _SMALL)
             ),
             ours=ours,
         )
         for above, below, text, ours in pairs
-        for depth in FULL.repeats
         for low in (False, True)
     ]
 
 
 def pieces(
-    n_rows: int, figure: str, with_shares: bool, quick: bool, repeats: int | None
+    n_rows: int, figure: str, depth: int, with_shares: bool, quick: bool, repeats: int | None
 ) -> Iterator[Piece]:
-    """Yield what is measured: the shares, then all panels repeat by repeat."""
+    """Yield what is measured: the shares, then all panels of a depth repeat by repeat."""
     size = QUICK if quick else FULL
     for epsilon in size.share_epsilons if with_shares else ():
         for repeat in range(repeats or size.share_repeats):
@@ -225,36 +225,37 @@ def pieces(
                 measure=shares,
                 arguments=(epsilon, repeat, size.shares, size.bounds_shares),
             )
-    for depth, n_repeats in size.repeats.items():
-        for repeat in range(repeats or n_repeats):
-            for correlation in size.correlations:
-                for n_features in size.features:
-                    yield Piece(
-                        name=f"{figure}, {panel(correlation, n_features, depth)}, {repeat}",
-                        measure=curves,
-                        arguments=(
-                            n_features,
-                            correlation,
-                            n_rows,
-                            depth,
-                            repeat,
-                            figure,
-                            size.epsilons,
-                            depth in size.printed_depths,
-                        ),
-                    )
+    for repeat in range(repeats or size.repeats[depth]):
+        for correlation in size.correlations:
+            for n_features in size.features:
+                yield Piece(
+                    name=f"{figure}, {panel(correlation, n_features, depth)}, {repeat}",
+                    measure=curves,
+                    arguments=(
+                        n_features,
+                        correlation,
+                        n_rows,
+                        depth,
+                        repeat,
+                        figure,
+                        size.epsilons,
+                        depth in size.printed_depths,
+                    ),
+                )
 
 
-def _paper(name: str, title: str, figure: str, n_rows: int, *, with_shares: bool = False) -> Paper:
-    """Return a figure, or two, as one page of results."""
+def _paper(figure: str, n_rows: int, depth: int) -> Paper:
+    """Return one depth of a figure as a page of results; with figure 3 goes figure 2."""
+    with_shares = (figure, depth) == ("figure 3", 5)
     first = {"figure 2": "share of the budget for the leaves"} if with_shares else {}
+    figures = "figures 2 and 3" if with_shares else figure
     return Paper(
-        name=name,
-        title=title,
+        name=f"federated-histograms-{n_rows}" + ("" if depth == 5 else f"-depth-{depth}"),
+        title=f"Gubler 2023, {figures}, {n_rows:,} rows at five parties, depth {depth}",
         axes={**first, figure: "epsilon"},
-        pieces=partial(pieces, n_rows, figure, with_shares),
-        claims=lambda: [*(_share_claims() if with_shares else []), *_curve_claims(figure)],
-        published=partial(published, figure, n_rows),
+        pieces=partial(pieces, n_rows, figure, depth, with_shares),
+        claims=lambda: [*(_share_claims() if with_shares else []), *_curve_claims(figure, depth)],
+        published=partial(published, figure, n_rows, depth),
         logarithmic=(figure,),
         kinds={
             "": lambda method: "2n" not in method,
@@ -263,24 +264,8 @@ def _paper(name: str, title: str, figure: str, n_rows: int, *, with_shares: bool
     )
 
 
-PAPERS = (
-    _paper(
-        "federated-histograms-250",
-        "Gubler 2023, figures 2 and 3, 250 rows at five parties",
-        "figure 3",
-        250,
-        with_shares=True,
-    ),
-    _paper(
-        "federated-histograms-1000",
-        "Gubler 2023, figure 4, 1,000 rows at five parties",
-        "figure 4",
-        1000,
-    ),
-    _paper(
-        "federated-histograms-100",
-        "Gubler 2023, figure 5, 100 rows at five parties",
-        "figure 5",
-        100,
-    ),
+PAPERS = tuple(
+    _paper(figure, n_rows, depth)
+    for depth in FULL.repeats
+    for figure, n_rows in (("figure 3", 250), ("figure 4", 1000), ("figure 5", 100))
 )

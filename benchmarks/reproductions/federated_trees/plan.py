@@ -36,16 +36,16 @@ class Size:
     share_epsilons: tuple[float, ...] = (1.0, 5.0)
 
 
-# Of the paper's 50 repeats as many as the words "confirmed" and "refuted" take; fewer at depth 10,
-# where a tree has a thousand nodes, full ones or not, and takes twenty times as long.
+# Of the paper's 50 repeats as many as the words "confirmed" and "refuted" take. At depth 10 a tree
+# has a thousand nodes, with rows or without, and takes twenty times as long.
 FULL = Size(
-    repeats={5: 10, 10: 3},
+    repeats={5: 10, 10: 10},
     features=(10, 25, 50),
     epsilons=(0.1, 1.2, 3.4, 5.6, 10.0),
     printed_depths=(5, 10),
 )
 QUICK = Size(
-    repeats={5: 6},
+    repeats={5: 6, 10: 2},
     features=(10, 25, 50),
     epsilons=(0.5, 2.0, 10.0),
     printed_depths=(5,),

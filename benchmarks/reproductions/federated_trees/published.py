@@ -26,15 +26,15 @@ _N_POINTS = 10
 _FIRST, _STEP = 0.1, 1.1
 
 
-def published(figure: str, n_rows: int) -> list[Result]:
+def published(figure: str, n_rows: int, max_depth: int) -> list[Result]:
     """Return the points of a figure; none where the file is not at hand.
 
     Parameters
     ----------
     figure : str
         Of the paper.
-    n_rows : int
-        By which the file names it.
+    n_rows, max_depth : int
+        By which the file names it, and half of its panels.
     """
     try:
         text = locate(FILE).read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def published(figure: str, n_rows: int) -> list[Result]:
     for key, heights in json.loads(text).items():
         setting, features, depth, series = key.split("|")
         rows, _, correlation = setting.split(" ")
-        if int(rows) != n_rows or len(heights) != _N_POINTS:
+        if (int(rows), int(depth[1:])) != (n_rows, max_depth) or len(heights) != _N_POINTS:
             continue
         data = f"rho {float(correlation):g}, p {features[1:]}, depth {depth[1:]}"
         found += [
