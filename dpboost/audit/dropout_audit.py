@@ -98,7 +98,7 @@ class _Curious(LocalChannel):
             for index, answer in read.items():
                 parts = (part.words for part in answer.parts if isinstance(part, m.Masked))
                 seen.answers[index] = tuple(parts)
-                seen.masks[index] = self._held[index]._masks
+                seen.masks[index] = self._held[index]._masks.masks
             if content.turn.number == MISSED:
                 replies.pop(LATE)
         for index, one in read.items():

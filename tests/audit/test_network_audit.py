@@ -9,6 +9,7 @@ import pytest
 
 from dpboost.audit.network_audit import CHECK, evaluations_of_parties, fits_of_parties
 from dpboost.federated.party.evaluation_admission import JudgeRows
+from dpboost.federated.party.mask_phases import MaskPhases
 from dpboost.federated.party.party import Party
 from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
 
@@ -27,7 +28,7 @@ def test_sums_without_masks_are_seen():
     def none(self, nonce, position, size):
         return np.zeros(size, dtype=np.uint64)
 
-    with mock.patch.object(Party, "_mask", none):
+    with mock.patch.object(MaskPhases, "words", none):
         found = told()
     assert (CHECK, "replies hold small numbers: there is no mask on them") in found
 

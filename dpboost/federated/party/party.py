@@ -7,37 +7,29 @@ import math
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.data.labels import check_same_length
 from dpboost.data.users import earliest_rows, read_users, take_rows
 from dpboost.federated.party.admission import admitted
+from dpboost.federated.party.mask_phases import MaskPhases
 from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
+from dpboost.federated.party.refusal import RefusalError
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.secagg.dropout_messages import (
-    Deposit,
-    Endorsed,
     Prepare,
     Present,
-    Unlocked,
     Unmask,
-    are_parties,
 )
 from dpboost.federated.secagg.keys import (
     Identity,
-    PairwiseMasks,
     SessionKey,
     UntrustedKeyError,
     check_signature,
-    part_nonce,
     signed_content,
 )
-from dpboost.federated.secagg.release_masks import ReleaseMasks
 from dpboost.privacy.ledger import Booked, BudgetExceededError, Ledger, ScopeError
 from dpboost.privacy.mechanisms import (
     DiscreteGaussian,
@@ -91,13 +83,6 @@ def _check_given(name: str, value: Any, *, agreed: bool) -> None:
         raise InvalidParameterError(
             f"The {name!r} parameter of Party must be {must}: the agreement says so."
         )
-
-
-class _RefusalError(Exception):
-    """Ends the handling of a message with a code."""
-
-    def __init__(self, code: str) -> None:
-        self.code = code
 
 
 class Party:
@@ -202,12 +187,10 @@ class Party:
         self._rows: Any = self._held
         self._session: bytes | None = None
         self._key: SessionKey | None = None
-        self._pairs: PairwiseMasks | None = None
         self._chain = b""
         self._turn: m.Step | None = None
         self._last = (b"", b"")
-        # Of the last release that was prepared: none is ever prepared twice.
-        self._masks: ReleaseMasks | None = None
+        self._masks = MaskPhases(agreement, self._index, identity)
         # What has changed since `take_change` was called: the message, coins, and records before.
         self._changed = False
         self._told: bytes | None = None
@@ -245,7 +228,7 @@ class Party:
                 # It may come between a message and the same message again.
                 return wire.encode(m.Done(party=self._index))
             reply = wire.encode(self._handle(content, message, digest))
-        except _RefusalError as refusal:
+        except RefusalError as refusal:
             return wire.encode(m.Refused(party=self._index, code=refusal.code))
         self._last = (digest, reply)
         self._changed = True
@@ -267,8 +250,8 @@ class Party:
             "noise": None if self._entropy.private else generator.state,
             "session": (self._session, self._chain, self._turn, self._last),
             "key": None if self._key is None else self._key.secret,
-            "pairs": self._pairs,
-            "masks": self._masks,
+            "pairs": self._masks.pairs,
+            "masks": self._masks.masks,
         }
 
     def resume(self, state: dict[str, Any]) -> None:
@@ -313,7 +296,7 @@ class Party:
             # It was within the limits then.
             ask = wire.decode(change.told, m.Ask, wire.BYTES_PER_VALUE * len(change.told))
             # What went wrong there goes wrong here as well, and leaves rows as it left them.
-            with suppress(_RefusalError):
+            with suppress(RefusalError):
                 self._obey(ask)
                 self._prepare_all(ask, b"")
             self._coins_again = []
@@ -331,7 +314,7 @@ class Party:
             assert self._session is not None
             terms = self._agreement.digest + self._session
             self._key = SessionKey(self._index, terms, self._identity, state["key"])
-        self._pairs, self._masks = state["pairs"], state["masks"]
+        self._masks.pairs, self._masks.masks = state["pairs"], state["masks"]
 
     @property
     def held(self) -> HeldRows:
@@ -352,7 +335,7 @@ class Party:
         try:
             return wire.decode(message, _MESSAGES, self._most_bytes)
         except wire.MalformedMessageError:
-            raise _RefusalError(m.MALFORMED) from None
+            raise RefusalError(m.MALFORMED) from None
 
     def _handle(self, content: Any, message: bytes, digest: bytes) -> Any:
         if isinstance(content, m.Invite):
@@ -361,30 +344,32 @@ class Party:
             return self._meet(content)
         if isinstance(content, m.Ask):
             self._check_turn(content.turn)
-            self._check_roster(content)
+            self._masks.check_roster(content)
             # From here on rows and records change, also where the message is refused.
             self._changed, self._told = True, message
             self._obey(content)
             return self._answer(content, digest)
         if isinstance(content, Prepare):
-            return self._deposit(content.turn)
+            if content.turn.session != self._session:
+                raise RefusalError(m.OTHER_SESSION)
+            return self._masks.deposit(content.turn, self._turn)
         if isinstance(content, Present):
-            return self._endorse(content)
-        return self._unmask(content)
+            return self._masks.endorse(content)
+        return self._masks.unmask(content, self._turn)
 
     def _join(self, invite: m.Invite) -> m.Joined:
         if invite.terms != self._agreement.digest:
-            raise _RefusalError(m.OTHER_TERMS)
+            raise RefusalError(m.OTHER_TERMS)
         if self._turn is not None:
             # Rows, ledger and masks belong to one session: its budget is not given twice.
-            raise _RefusalError(m.OTHER_SESSION)
-        self._session, self._pairs = invite.session, None
+            raise RefusalError(m.OTHER_SESSION)
+        self._session, self._masks.pairs = invite.session, None
         self._key = SessionKey(self._index, invite.terms + invite.session, self._identity)
         return m.Joined(party=self._index, key=self._key.public, signature=self._key.signature)
 
     def _meet(self, introduction: m.Introduce) -> m.Done:
         if self._key is None or introduction.session != self._session:
-            raise _RefusalError(m.OTHER_SESSION)
+            raise RefusalError(m.OTHER_SESSION)
         keys, signatures = introduction.keys, introduction.signatures
         terms = self._agreement.digest + introduction.session
         try:
@@ -395,39 +380,24 @@ class Party:
             for index, identity in enumerate(self._agreement.identities):
                 content = signed_content(terms, index, keys[index])
                 check_signature(identity, content, signatures[index])
-            self._pairs = self._key.pair(keys)
+            self._masks.pairs = self._key.pair(keys)
         except (UntrustedKeyError, TypeError, ValueError):
-            raise _RefusalError(m.KEYS) from None
+            raise RefusalError(m.KEYS) from None
         self._key = None
         self._chain = hashlib.sha256(terms + b"".join(keys)).digest()
         return m.Done(party=self._index)
 
     def _check_turn(self, turn: m.Step) -> None:
         """Refuse everything but the next position of the session."""
-        if self._pairs is None or turn.session != self._session:
-            raise _RefusalError(m.OTHER_SESSION)
+        if self._masks.pairs is None or turn.session != self._session:
+            raise RefusalError(m.OTHER_SESSION)
         last = (-1, 0) if self._turn is None else (self._turn.number, self._turn.attempt)
         if (turn.number, turn.attempt) == last:
-            raise _RefusalError(m.CHANGED)
+            raise RefusalError(m.CHANGED)
         if (turn.number, turn.attempt) < last:
-            raise _RefusalError(m.LATE)
+            raise RefusalError(m.LATE)
         if turn.number > last[0] + 1:
-            raise _RefusalError(m.EARLY)
-
-    def _check_roster(self, ask: m.Ask) -> None:
-        """Refuse a question to be masked among others than agreed, or without a deposit."""
-        n_parties, dropouts = self._agreement.n_parties, self._agreement.dropouts
-        roster = ask.roster
-        if not dropouts or not ask.asked:
-            if roster:
-                raise _RefusalError(m.QUESTION)
-            return
-        if self._masks is None or self._masks.turn != ask.turn or self._masks.bound:
-            raise _RefusalError(m.EARLY)
-        if not are_parties(roster) or self._index not in roster or roster[-1] >= n_parties:
-            raise _RefusalError(m.QUESTION)
-        if len(roster) < n_parties - dropouts:
-            raise _RefusalError(m.QUESTION)
+            raise RefusalError(m.EARLY)
 
     def _obey(self, ask: m.Ask) -> None:
         """Carry out the orders of a message, once whatever the number of its attempts."""
@@ -442,7 +412,7 @@ class Party:
             for order in ask.orders:
                 self._rows = admitted(order, self._rows).execute(self._rows)
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
-            raise _RefusalError(m.QUESTION) from None
+            raise RefusalError(m.QUESTION) from None
 
     # -- answers --------------------------------------------------------------------------------
 
@@ -451,15 +421,13 @@ class Party:
         self._turn = ask.turn
         # All of them before the first is charged: one that is none costs nothing.
         prepared = self._prepare_all(ask, nonce)
-        if ask.roster:
-            assert self._masks is not None
-            self._masks.bind(ask.roster, nonce)
+        self._masks.bind(ask, nonce)
         try:
             parts = tuple(self._release(one) for one in prepared)
         except BudgetExceededError:
-            raise _RefusalError(m.BUDGET) from None
+            raise RefusalError(m.BUDGET) from None
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
-            raise _RefusalError(m.QUESTION) from None
+            raise RefusalError(m.QUESTION) from None
         return m.Answers(party=self._index, turn=ask.turn, parts=parts)
 
     def _prepare_all(self, ask: m.Ask, nonce: bytes) -> list[_Prepared]:
@@ -469,7 +437,7 @@ class Party:
                 self._prepare(asked, nonce, position) for position, asked in enumerate(ask.asked)
             ]
         except Exception:  # noqa: BLE001 - whatever it was, a code is all that may be told
-            raise _RefusalError(m.QUESTION) from None
+            raise RefusalError(m.QUESTION) from None
 
     def _prepare(self, asked: m.Asked, nonce: bytes, position: int) -> _Prepared:
         """Check a question and answer it, on the private side."""
@@ -488,7 +456,7 @@ class Party:
             mechanism = MaskedShare(
                 base=mechanism,
                 honest=self._agreement.honest,
-                pad=OneTimePad(lambda size: self._mask(nonce, position, size)),
+                pad=OneTimePad(lambda size: self._masks.words(nonce, position, size)),
                 whole=None if self._agreement.noise_seed is None else self._index == 0,
             )
         self._ledger.check(mechanism, sensitive, label=asked.label)
@@ -515,77 +483,3 @@ class Party:
                 prepared.mechanism, prepared.sensitive, label=prepared.asked.label
             )
         return m.Released(outcome=outcome) if prepared.asked.each else m.Masked(words=outcome)
-
-    def _mask(self, nonce: bytes, position: int, size: int) -> NDArray[np.uint64]:
-        """Return all masks of one array of a message."""
-        if self._agreement.dropouts:
-            assert self._masks is not None
-            return self._masks.words(position, size)
-        assert self._pairs is not None
-        return self._pairs.mask(part_nonce(nonce, position), size)
-
-    # -- who is there ---------------------------------------------------------------------------
-
-    def _deposit(self, turn: m.Step) -> Deposit:
-        """Draw the keys of the masks of a message to come, and hand out shares of them.
-
-        The same again where it is asked again: two deposits for one message would tell something
-        of the keys.
-        """
-        if self._pairs is None or turn.session != self._session or not self._agreement.dropouts:
-            raise _RefusalError(m.OTHER_SESSION)
-        if self._masks is not None and turn == self._masks.turn:
-            return self._masks.deposit
-        known = [self._turn, None if self._masks is None else self._masks.turn]
-        if any(one and (turn.number, turn.attempt) <= (one.number, one.attempt) for one in known):
-            raise _RefusalError(m.LATE)
-        assert self._agreement.threshold is not None
-        self._masks = ReleaseMasks(
-            turn,
-            self._index,
-            self._pairs,
-            n_parties=self._agreement.n_parties,
-            threshold=self._agreement.threshold,
-        )
-        return self._masks.deposit
-
-    def _endorse(self, present: Present) -> Endorsed:
-        """Sign who has answered the last message; one set of parties for a message."""
-        if self._identity is None:
-            raise _RefusalError(m.KEYS)
-        statement = self._settle(present).statement(present)
-        return Endorsed(party=self._index, signature=self._identity.sign(statement))
-
-    def _unmask(self, unmask: Unmask) -> Unlocked:
-        """Unlock what takes the masks off the sum over the parties that are there."""
-        present = unmask.present
-        masks = self._settle(present)
-        if self._agreement.identities:
-            self._check_signers(unmask, masks.statement(present))
-        pads = masks.unlock()
-        # From here on nothing more of this release can be unlocked.
-        following = m.Step(session=present.turn.session, number=present.turn.number + 1)
-        return Unlocked(party=self._index, pads=pads, following=self._deposit(following))
-
-    def _check_signers(self, unmask: Unmask, statement: bytes) -> None:
-        """Refuse unless as many parties as the threshold have signed who is there."""
-        signers = unmask.signers
-        assert self._agreement.threshold is not None
-        if len(signers) < self._agreement.threshold:
-            raise _RefusalError(m.KEYS)
-        if not set(signers) <= set(unmask.present.parties):
-            raise _RefusalError(m.KEYS)
-        try:
-            for index, signature in zip(signers, unmask.signatures, strict=True):
-                check_signature(self._agreement.identities[index], statement, signature)
-        except UntrustedKeyError:
-            raise _RefusalError(m.KEYS) from None
-
-    def _settle(self, present: Present) -> ReleaseMasks:
-        if self._masks is None:
-            raise _RefusalError(m.OTHER_SESSION)
-        try:
-            self._masks.settle(present, self._agreement.n_parties - self._agreement.dropouts)
-        except ValueError:
-            raise _RefusalError(m.CHANGED) from None
-        return self._masks

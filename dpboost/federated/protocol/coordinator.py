@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,36 +16,19 @@ from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.absences import Absences
 from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.exchanges import Exchanges
 from dpboost.federated.protocol.journal import JournalChannel
-from dpboost.federated.protocol.transport import Channel, PartyLostError, RefusedError
-from dpboost.federated.secagg.dropout_messages import (
-    Deposit,
-    Endorsed,
-    Prepare,
-    Present,
-    Unlocked,
-    Unmask,
-)
+from dpboost.federated.protocol.mask_phases import MaskPhases
+from dpboost.federated.protocol.transport import Channel, RefusedError
 from dpboost.federated.secagg.dropout_recovery import (
     OpenedMasks,
-    check_deposit,
-    check_unlocked,
-    open_masks,
 )
-from dpboost.federated.secagg.release_masks import SealError
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Release
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
 from dpboost.privacy.remote import RemoteSensitive
 from dpboost.rows.class_queries import branch_of
-
-T = TypeVar("T")
-
-# Of replies that are none: sent again, the message may get another.
-NO_REPLY = ("", m.TOO_LONG)
-# Codes of refusals, and of replies that are none: who is only tried may answer as it likes.
-ANYTHING = ("", *m.CODES)
 
 
 class Coordinator:
@@ -97,14 +80,13 @@ class Coordinator:
         resends: int = 2,
         max_message_bytes: int = wire.MOST_BYTES,
     ) -> None:
-        self._most_bytes = check_integer(
+        most_bytes = check_integer(
             "max_message_bytes", "Coordinator", max_message_bytes, low=wire.LEAST_BYTES
         )
         if channel.n_parties != agreement.n_parties:
             raise RefusedError("The channel does not reach as many parties as have agreed.")
         self._agreement = agreement
-        self._channel = channel
-        self._resends = resends
+        self._exchanges = Exchanges(agreement, channel, resends=resends, most_bytes=most_bytes)
         self._ledger = agreement.ledger()
         self._session = secrets.token_bytes(16)
         if isinstance(channel, JournalChannel):
@@ -112,13 +94,12 @@ class Coordinator:
         self._number = 0
         self._attempt = 0
         self._orders: list[Any] = []
-        self._present = tuple(range(agreement.n_parties))
         self._fewest = agreement.n_parties
         # Parties whose shares of the noise are in the last release.
         self._n_shares = agreement.n_parties
         self._chain = b""
         self._absent = Absences(agreement.n_parties)
-        self._deposits: dict[int, Deposit] = {}
+        self._masks = MaskPhases(agreement, self._exchanges, self._absent)
         self._sums, self._own = _Sums(self), _Each(self)
         self._open()
 
@@ -140,7 +121,7 @@ class Coordinator:
     @property
     def present(self) -> tuple[int, ...]:
         """Parties that have replied to the last message; all of them without ``dropouts``."""
-        return self._present
+        return self._exchanges.present
 
     @property
     def losses(self) -> dict[str, Any]:
@@ -241,22 +222,17 @@ class Coordinator:
         """Have all parties join, and tell each of them the keys of all."""
         terms = self._agreement.digest
         invite = m.Invite(session=self._session, terms=terms)
-        joined = self._exchange(wire.encode(invite), m.Joined)
-        keys = tuple(joined[index].key for index in self._present)
+        joined = self._exchanges.gather(wire.encode(invite), m.Joined)
+        keys = tuple(joined[index].key for index in self._exchanges.present)
         introduction = m.Introduce(
             session=self._session,
             keys=keys,
-            signatures=tuple(joined[index].signature for index in self._present),
+            signatures=tuple(joined[index].signature for index in self._exchanges.present),
         )
         self._chain = hashlib.sha256(terms + self._session + b"".join(keys)).digest()
         self._absent.introduction = wire.encode(introduction)
-        met = self._exchange(self._absent.introduction, m.Done, least=self._least)
+        met = self._exchanges.gather(self._absent.introduction, m.Done, least=self._exchanges.least)
         self._absent.introduced |= set(met)
-
-    @property
-    def _least(self) -> int:
-        """Parties whose shares of the noise are enough."""
-        return self.n_parties - self._agreement.dropouts
 
     def _ask(self, asked: Sequence[m.Asked]) -> Answered:
         """Return the answers of all parties that are there, and what is left of their masks."""
@@ -264,11 +240,11 @@ class Coordinator:
         # An attempt that fails is charged at every party that has seen it; the next is another.
         self._attempt += 1
         tolerant = self._agreement.dropouts > 0
-        deposits = self._prepare(turn) if tolerant and asked else {}
+        deposits = self._masks.prepare(turn) if tolerant and asked else {}
         orders = tuple(self._orders)
         content = m.Ask(turn=turn, orders=orders, asked=tuple(asked), roster=tuple(deposits))
         message = wire.encode(content)
-        answers = self._exchange(message, m.Answers, least=self._least)
+        answers = self._exchanges.gather(message, m.Answers, least=self._exchanges.least)
         for index, answer in answers.items():
             if answer.turn != turn or len(answer.parts) != len(asked):
                 raise RefusedError(f"The answer of party {index} is not to this question.")
@@ -281,167 +257,13 @@ class Coordinator:
         opened = None
         if deposits and not all(one.each for one in asked):
             nonce = self._chain + hashlib.sha256(message).digest()
-            opened = self._open_masks(turn, deposits, tuple(answers), nonce)
+            opened = self._masks.open(turn, deposits, tuple(answers), nonce)
         if not all(one.each for one in asked):
             self._n_shares = len(answers)
         if asked:
             self._fewest = min(self._fewest, len(answers))
         parts = list(zip(*(answer.parts for answer in answers.values()), strict=True))
         return Answered(parts=parts, opened=opened)
-
-    def _prepare(self, turn: m.Step) -> dict[int, Deposit]:
-        """Return the deposits of the parties that are there, those that are back among them."""
-        message = wire.encode(Prepare(turn=turn))
-        back = self._return(message)
-        # Most have made their deposit when they unlocked the last release.
-        made = {i: self._deposits[i] for i in self._present if i in self._deposits}
-        made = {index: deposit for index, deposit in made.items() if deposit.turn == turn}
-        others = [index for index in self._present if index not in made]
-        # Nothing is asked yet: who refuses, because its records are gone, is lost as well.
-        found = self._replies(message, Deposit, others, self._resends, excused=ANYTHING)
-        deposits = dict(sorted((made | found | back).items()))
-        for index, deposit in deposits.items():
-            if deposit.turn != turn or not check_deposit(deposit, self.n_parties):
-                raise RefusedError(f"Party {index} has not deposited the keys of its masks.")
-        self._present = tuple(deposits)
-        if len(deposits) < self._least:
-            self._abort(len(deposits), self._least)
-        return deposits
-
-    @property
-    def _late(self) -> list[int]:
-        """Parties that are lost for now."""
-        return [index for index in range(self.n_parties) if index not in self._present]
-
-    def _return(self, message: bytes) -> dict[int, Deposit]:
-        """Try the parties that were lost, tell them what they have missed, and go on without."""
-        absent = self._absent
-        strangers = [index for index in self._late if index not in absent.introduced]
-        absent.introduced |= set(
-            self._replies(absent.introduction, m.Done, strangers, excused=ANYTHING)
-        )
-        to = [index for index in self._late if index in absent.introduced]
-        back = self._replies(message, Deposit, to, excused=ANYTHING)
-        return {index: deposit for index, deposit in back.items() if self._catches_up(index)}
-
-    def _catches_up(self, index: int) -> bool:
-        """Return whether a party has taken in all that was told since it was lost."""
-        for number, attempt, orders in self._absent.missed(index):
-            turn = m.Step(session=self._session, number=number, attempt=attempt)
-            ask = wire.encode(m.Ask(turn=turn, orders=orders, asked=()))
-            if not self._replies(ask, m.Answers, [index], excused=ANYTHING):
-                return False
-            self._absent.next[index] = number + 1
-        return True
-
-    def _open_masks(
-        self, turn: m.Step, deposits: dict[int, Deposit], there: tuple[int, ...], nonce: bytes
-    ) -> OpenedMasks:
-        """Have the parties that are there unlock the keys of the masks that their sum still has."""
-        threshold = self._agreement.threshold
-        assert threshold is not None
-        present = Present(turn=turn, parties=there)
-        signed: dict[int, Endorsed] = {}
-        if self._agreement.identities:
-            signed = self._exchange(wire.encode(present), Endorsed, there, threshold)
-        signers = tuple(signed)[:threshold]
-        signatures = tuple(signed[index].signature for index in signers)
-        unmask = Unmask(present=present, signers=signers, signatures=signatures)
-        asked = tuple(signed) or there
-        unlocked = self._exchange(wire.encode(unmask), Unlocked, asked, threshold)
-        for index, one in unlocked.items():
-            if not check_unlocked(one, len(deposits)):
-                raise RefusedError(f"Party {index} has not unlocked the keys of masks.")
-        self._deposits = {index: one.following for index, one in unlocked.items()}
-        try:
-            return open_masks(deposits, unlocked, there, threshold=threshold, nonce=nonce)
-        except SealError as error:
-            raise RefusedError("The keys of the masks of a missing party do not open.") from error
-
-    def _exchange(
-        self,
-        message: bytes,
-        expected: type[T],
-        to: Sequence[int] | None = None,
-        least: int | None = None,
-    ) -> dict[int, T]:
-        """Send a message until every party has replied, and return the replies in their order.
-
-        Parameters
-        ----------
-        message : bytes
-        expected : type
-            Of the replies.
-        to : sequence of int, optional
-            All parties that are there by default.
-        least : int, optional
-            So many replies will do: who does not reply then is lost until the next release. All
-            of them without it.
-        """
-        to = self._present if to is None else to
-        # A party whose records are gone knows nothing of the session, and is lost; what is no
-        # reply is as good as none.
-        tolerant = least is not None and self._agreement.dropouts > 0
-        excused = (m.OTHER_SESSION, *NO_REPLY) if tolerant else ()
-        replies = self._replies(message, expected, to, self._resends, excused=excused)
-        lost = [index for index in to if index not in replies]
-        self._present = tuple(index for index in self._present if index not in lost)
-        if len(replies) < (self.n_parties if least is None else least):
-            self._abort(len(replies), least)
-        return replies
-
-    def _replies(
-        self,
-        message: bytes,
-        expected: type[T],
-        to: Sequence[int],
-        resends: int = 0,
-        *,
-        excused: Container[str] = (),
-    ) -> dict[int, T]:
-        """Send a message until every party has replied; who refuses by these codes is silent."""
-        if len(message) > self._most_bytes:
-            raise RefusedError(
-                f"A message of {len(message)} bytes was not sent: the 'max_message_bytes' "
-                f"parameter of Coordinator allows {self._most_bytes}. Give coordinator and parties "
-                "a larger one."
-            )
-        replies: dict[int, T] = {}
-        waiting = list(to)
-        for _ in range(1 + resends):
-            if not waiting:
-                break
-            for index, reply in self._channel.exchange(message, waiting).items():
-                waiting.remove(index)
-                try:
-                    replies[index] = _read(reply, index, expected, self._most_bytes)
-                except RefusedError as error:
-                    if error.code not in excused:
-                        if error.code in NO_REPLY:
-                            self._forget()
-                        raise
-        return dict(sorted(replies.items()))
-
-    def _forget(self) -> None:
-        """Take replies that are none out of the journal: another process asks for them again."""
-        if isinstance(self._channel, JournalChannel):
-            self._channel.forget_last()
-
-    def _abort(self, n_left: int, least: int | None) -> NoReturn:
-        """Raise: too few are left. All are tried again at the next attempt."""
-        lost = self._late
-        if least is None or not self._agreement.dropouts:
-            self._present = tuple(range(self.n_parties))
-            raise PartyLostError(
-                f"No answer from party {lost[0]}: the release is aborted. It stays charged."
-            )
-        names = ", ".join(map(str, lost))
-        raise PartyLostError(
-            f"No answer from parties {names}: {n_left} of {self.n_parties} are left, and the "
-            f"agreement needs {least} here (dropouts={self._agreement.dropouts}, "
-            f"threshold={self._agreement.threshold}). The release is aborted. It stays charged. "
-            "Go on when parties are back, or agree upon more 'dropouts'."
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -458,35 +280,6 @@ class Answered:
 
     parts: list[tuple[Any, ...]]
     opened: OpenedMasks | None
-
-
-def _read(reply: bytes, index: int, expected: type[T], most_bytes: int) -> T:
-    """Return the reply of a party, or raise when it is not the expected one."""
-    if len(reply) > most_bytes:
-        raise _too_long(index, f"Coordinator allows, {most_bytes}")
-    try:
-        content: Any = wire.decode(reply, object, most_bytes)
-    except wire.MalformedMessageError as error:
-        raise RefusedError(f"The reply of party {index} is malformed.") from error
-    if isinstance(content, m.Refused) and content.code == m.TOO_LONG:
-        raise _too_long(index, "the channel allows")
-    if isinstance(content, m.Refused):
-        refused = RefusedError(f"Party {index} refused a message: {content.code}.")
-        refused.code = content.code
-        raise refused
-    if not isinstance(content, expected) or content.party != index:  # type: ignore[attr-defined]
-        raise RefusedError(f"The reply of party {index} is not one to this message.")
-    return content
-
-
-def _too_long(index: int, limit: str) -> RefusedError:
-    """Return the error about a reply that was not read."""
-    refused = RefusedError(
-        f"The reply of party {index} has more bytes than the 'max_message_bytes' parameter of "
-        f"{limit}."
-    )
-    refused.code = m.TOO_LONG
-    return refused
 
 
 class _Sums:

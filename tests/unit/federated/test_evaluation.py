@@ -28,7 +28,7 @@ from dpboost.federated.secagg.dropout_messages import Prepare, Unmask
 from dpboost.privacy.queries import LocalRows
 from tests.unit.federated.channels import Processes
 from tests.unit.federated.evaluated import KINDS, model_of, tables_of, terms_of
-from tests.unit.federated.secagg.test_dropout_recovery import Losing
+from tests.unit.federated.protocol.test_mask_phases import Losing
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SIZES = (300, 200, 100, 150, 250)

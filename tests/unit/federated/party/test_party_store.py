@@ -121,7 +121,7 @@ def test_keys_that_were_used_are_gone_in_the_next_process(tmp_path):
     # Another introduction would pair the party with keys of somebody else's choice.
     again = m.Introduce(session=coordinator._session, keys=(), signatures=())
     with pytest.raises(RefusedError, match=m.OTHER_SESSION):
-        coordinator._exchange(wire.encode(again), m.Done)
+        coordinator._exchanges.gather(wire.encode(again), m.Done)
     party = processes.party(0)
     with processes.store(0).attached(party):
         assert party.session()["key"] is None
@@ -169,10 +169,10 @@ def test_a_process_that_goes_on_after_a_full_disk_writes_what_it_owes_first(tmp_
     party = processes.party(1)
     with processes.store(1).attached(party) as receive:
         coordinator = Coordinator(terms, ByOne(processes, receive), resends=1)
-        coordinator._channel.fault = LIMITS[fault]
+        coordinator._exchanges.channel.fault = LIMITS[fault]
         for _ in range(3):
             release(coordinator)
-        assert coordinator._channel.failures == 3
+        assert coordinator._exchanges.channel.failures == 3
     assert records(processes) == [300, 300, 300]
 
 
@@ -332,7 +332,7 @@ def test_a_message_that_is_refused_halfway_leaves_what_it_has_charged(tmp_path):
         )
     assert records(processes)[0] == 200
     with pytest.raises(RefusedError, match=m.CHANGED):
-        coordinator._exchange(
+        coordinator._exchanges.gather(
             wire.encode(
                 m.Ask(
                     turn=m.Step(session=coordinator._session, number=1, attempt=0),

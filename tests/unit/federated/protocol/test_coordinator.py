@@ -136,14 +136,6 @@ def opened(lost, sizes=(4, 5, 6), resends=2, **terms):
     return Coordinator(agreed, channel, resends=resends), parties, given
 
 
-@pytest.mark.parametrize("what", ["reply", "message"])
-def test_a_lost_message_is_sent_again_and_costs_nothing_more(what):
-    coordinator, parties, given = opened({0: what, 1: what}, epsilon=10**6)
-    found = release(coordinator, mechanism=DiscreteLaplace(epsilon=Fraction(100)))
-    assert np.array_equal(found, total(given))
-    assert [len(party.ledger.entries) for party in parties] == [1, 1, 1]
-
-
 def test_a_lost_party_aborts_the_release_and_leaves_whole_charges():
     coordinator, parties, given = opened({1: "message"}, resends=0, epsilon=10**6)
     certain = DiscreteLaplace(epsilon=Fraction(100))
@@ -172,41 +164,14 @@ def test_orders_are_carried_out_once_whatever_the_attempts():
     assert carried == [0, 0, 0]
 
 
-def test_a_resent_attempt_gets_the_same_bytes_and_a_new_one_others():
-    terms, given = agreement(), tables([4, 5, 6])
-    channel = Recorder(parties_of(terms, given))
-    coordinator = Coordinator(terms, channel)
-    release(coordinator)
-    message, first = channel.sent[-1], channel.seen[-1]
-    assert channel.exchange(message, [0, 1, 2]) == first
-    release(coordinator)
-    assert all(channel.seen[-1][index] != first[index] for index in range(3))
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"nonsense",
-        wire.encode(m.Done(party=1)),
-        wire.encode(m.Refused(party=1, code=m.BUDGET)),
-        wire.encode(m.Answers(party=1, turn=m.Step(session=bytes(16), number=0), parts=())),
-        wire.encode(m.Answers(party=2, turn=m.Step(session=bytes(16), number=0), parts=())),
-    ],
-)
-def test_a_wrong_answer_ends_the_release(answer):
-    coordinator, parties, _ = opened({0: answer})
-    with pytest.raises(RefusedError, match="party 1|Party 1"):
-        release(coordinator)
-    assert coordinator.ledger.spent == 1
-    assert [party.ledger.spent for party in parties] == [1, 1, 1]
-
-
 def test_words_of_another_shape_end_the_release():
     coordinator, _, _ = opened({})
     session = coordinator._session
     words = m.Masked(words=np.zeros(2, dtype=np.uint64))
     turn = m.Step(session=session, number=0)
-    coordinator._channel.lost[2] = wire.encode(m.Answers(party=1, turn=turn, parts=(words,)))
+    coordinator._exchanges.channel.lost[2] = wire.encode(
+        m.Answers(party=1, turn=turn, parts=(words,))
+    )
     with pytest.raises(RefusedError, match="shape"):
         release(coordinator)
 
@@ -222,15 +187,3 @@ def test_the_coordinators_own_books_refuse_as_well():
     with pytest.raises(BudgetExceededError):
         release(coordinator)
     assert [party.ledger.spent for party in parties] == [1, 1, 1]
-
-
-def test_a_message_that_is_too_long_is_not_sent():
-    terms = agreement()
-    channel = Recorder(parties_of(terms, tables([4, 5, 6])))
-    coordinator = Coordinator(terms, channel, max_message_bytes=2**16)
-    n_sent = len(channel.sent)
-    coordinator.apply(Keep(word="a" * 2**16))
-    with pytest.raises(RefusedError, match="'max_message_bytes' parameter of Coordinator allows"):
-        release(coordinator)
-    assert len(channel.sent) == n_sent
-    assert [party.ledger.spent for party in channel._parties] == [0, 0, 0]
