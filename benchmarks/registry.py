@@ -20,7 +20,9 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
     from benchmarks.federated.attacks import FEDERATED_ATTACKS
     from benchmarks.federated.chaos import FEDERATED_CHAOS
+    from benchmarks.federated.losses import FEDERATED_LOSSES
     from benchmarks.federated.scale import FEDERATED_SCALE
+    from benchmarks.federated.skew import FEDERATED_SKEW
     from benchmarks.federated.traffic import FEDERATED_TRAFFIC
     from benchmarks.glass_box.run import GLASS_BOX
     from benchmarks.guarantees.runs import AUDIT
@@ -39,6 +41,8 @@ def runs() -> dict[str, Run]:
         ATTACKS,
         *PAPER_RUNS,
         FEDERATED_ACCURACY,
+        FEDERATED_LOSSES,
+        FEDERATED_SKEW,
         FEDERATED_ATTACKS,
         FEDERATED_TRAFFIC,
         FEDERATED_SCALE,

@@ -7,23 +7,18 @@ noise are for more and more colluders.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-import numpy as np
-from sklearn.metrics import roc_auc_score
-
+from benchmarks.federated.held_out import EPSILON, TEST_SHARE, held_out, judge, shared
 from benchmarks.harness.results import Result, Results, values
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
-from benchmarks.problems import PROBLEMS
 from benchmarks.summary import summarise, table
 from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
-EPSILON = 1.0
 REPEATS = 3
-TEST_SHARE = 0.2
 _CENTRAL = "one place"
 
 #: Number of parties and of colluders; None is all rows in one place.
@@ -33,31 +28,21 @@ SETTINGS: tuple[tuple[int, int] | None, ...] = (None, (2, 1), (5, 1), (5, 2), (5
 def auc(setting: tuple[int, int] | None, rows: Sequence[Any], schema: Any, seed: int) -> float:
     """Train on rows in one place, or dealt out to parties, and judge by held-out rows."""
     X, y, X_test, y_test = rows
-    shared = {"epsilon": EPSILON, "schema": schema, "random_state": seed, "verbosity": 0}
+    given = shared(schema, seed)
     if setting is None:
-        model = DPBoostClassifier(**shared).fit(X, y)
+        model = DPBoostClassifier(**given).fit(X, y)
     else:
         n_parties, colluding = setting
         parts = [slice(part, None, n_parties) for part in range(n_parties)]
-        model = FederatedBoostingClassifier(colluding=colluding, **shared).fit(
+        model = FederatedBoostingClassifier(colluding=colluding, **given).fit(
             [(X.iloc[part], y[part]) for part in parts]
         )
-    return float(roc_auc_score(y_test, model.predict_proba(X_test)[:, 1]))
-
-
-@lru_cache(maxsize=1)
-def _rows(name: str) -> tuple[Any, np.ndarray, Any]:
-    problem = PROBLEMS[name]
-    X, y = problem.load()
-    return X, np.asarray(y), problem.dictionary.schema()
+    return judge(model, X_test, y_test)
 
 
 def measure(name: str, setting: tuple[int, int] | None, repeat: int) -> list[Result]:
     """Return the AUC of one repeat."""
-    X, labels, schema = _rows(name)
-    order = np.random.default_rng(repeat).permutation(len(labels))
-    test, train = np.split(order, [int(TEST_SHARE * len(labels))])
-    rows = (X.iloc[train], labels[train], X.iloc[test], labels[test])
+    rows, schema = held_out(name, repeat)
     value = auc(setting, rows, schema, repeat)
     method = _CENTRAL if setting is None else f"{setting[0]} parties"
     colluding = "" if setting is None else str(setting[1])
