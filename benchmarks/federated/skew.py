@@ -22,6 +22,8 @@ from dpboost import DPBoostClassifier
 from dpboost.federated import FederatedBoostingClassifier
 
 REPEATS = 3
+#: Trees of all fits.
+ROUNDS = 100
 #: Parties among whom each class is divided by a Dirichlet distribution with these parameters.
 N_PARTIES = 10
 SKEWS = (0.1, 1.0, 10.0)
@@ -44,7 +46,7 @@ def divided(y: NDArray[Any], skew: float, seed: int) -> list[NDArray[np.int64]]:
 def of_skewed(skew: float, rows: Sequence[Any], schema: Any, seed: int) -> dict[str, float]:
     """Return the AUC of one place, of all parties together, and of each on its own rows."""
     X, y, X_test, y_test = rows
-    given = shared(schema, seed)
+    given = shared(schema, seed) | {"n_estimators": ROUNDS}
     parts = divided(y, skew, seed)
     tables = [(X.iloc[part], y[part]) for part in parts]
     alone = []
@@ -89,7 +91,11 @@ def plan(request: Request) -> Plan:
     """Return every division of every repeat as a unit."""
     name = request.problem or "adult"
     number = request.repeats or (1 if request.quick else REPEATS)
-    settings = {"problem": name, "versions": dpboost_recipes.versions(), "parties": N_PARTIES}
+    settings = {
+        "problem": name,
+        "versions": dpboost_recipes.versions(),
+        "terms": (N_PARTIES, ROUNDS),
+    }
     units = [
         Unit(
             name=f"{name}, skew {skew:g}, {repeat}",
@@ -114,8 +120,9 @@ def body(results: Results) -> list[str]:
         lines.append([skew, f"{low:,.0f} to {high:,.0f}", *found])
     n = len({row.repeat for row in rows})
     return [
-        f"{rows[0].data}: recipe best, epsilon {EPSILON:g}, delta 1e-6, {n} repeats with other "
-        f"held-out rows. Each class is divided among {N_PARTIES} parties by a Dirichlet "
+        f"{rows[0].data}: recipe best, {ROUNDS} trees, epsilon {EPSILON:g}, delta 1e-6, {n} "
+        "repeats with other held-out rows. Each class is divided among "
+        f"{N_PARTIES} parties by a Dirichlet "
         "distribution: parties differ in size and in the share of the classes, the more so the "
         "smaller its parameter. A party alone has the same budget and its own rows; one without "
         "rows guesses (0.5). Entries are AUC ± standard error.",
