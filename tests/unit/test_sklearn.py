@@ -411,7 +411,8 @@ def test_gain_importances_are_without_their_noise():
     model = DPBoostRegressor(epsilon=3.0, schema=INFORMATIVE, importance_type="gain").fit(X, y)
     gains = model.feature_importances_
     assert (gains >= 0).all()
-    assert gains[2:].mean() < 0.1 * gains[:2].mean()
+    # With their noise, those of noise would be about half as large as the others.
+    assert gains[2:].mean() < 0.25 * gains[:2].mean()
     assert gains[0] > gains[1]
     splits = model.booster_.feature_importance("split")
     assert splits.sum() == model.booster_.trees_to_dataframe()["split_feature"].notna().sum()
