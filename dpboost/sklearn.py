@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -401,9 +403,8 @@ _DOCUMENTED = {
     ),
 }
 for _estimator, _more in _DOCUMENTED.items():
-    _text = _estimator.__doc__ or ""
-    _position = min(_text.find(f"    {name}\n") for name in ("Notes", "Examples") if name in _text)
-    _estimator.__doc__ = (
-        f"{_text[:_position]}{docs.PARAMETERS}{_more}{docs.KWARGS}\n"
-        f"{docs.ATTRIBUTES}\n{_text[_position:]}"
-    )
+    # From Python 3.13 on the compiler takes the indentation of docstrings off.
+    _text = inspect.cleandoc(_estimator.__doc__ or "")
+    _position = _text.index("Notes\n---" if "Notes\n---" in _text else "Examples\n---")
+    _shared = textwrap.dedent(f"{docs.PARAMETERS}{_more}{docs.KWARGS}\n{docs.ATTRIBUTES}")
+    _estimator.__doc__ = f"{_text[:_position]}{_shared}\n{_text[_position:]}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -264,9 +265,10 @@ def _complete(kind: type, local: type) -> None:
     rest = [each for each in named if each.kind is inspect.Parameter.VAR_KEYWORD]
     named = [each for each in named if each.kind is not inspect.Parameter.VAR_KEYWORD]
     init.__signature__ = signature.replace(parameters=[*named, own, *rest])
-    text = local.__doc__ or ""
-    before, mark, after = text.partition("    **kwargs" if rest else "\n    Attributes\n")
-    kind.__doc__ = f"{before}{_CLIENT}{mark}{after}".replace(
+    # From Python 3.13 on the compiler takes the indentation of docstrings off.
+    text = inspect.cleandoc(local.__doc__ or "")
+    before, mark, after = text.partition("**kwargs" if rest else "\nAttributes\n")
+    kind.__doc__ = f"{before}{textwrap.dedent(_CLIENT)}{mark}{after}".replace(
         "Differentially private gradient boosting", "Private gradient boosting on a Dask cluster", 1
     ).replace("Differentially private decision tree", "Private decision tree on a Dask cluster", 1)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from inspect import signature
+from inspect import cleandoc, signature
+from textwrap import dedent
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -347,8 +348,9 @@ _PARAMETERS = (
 )
 
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
-    _head, *_examples = (_estimator.__doc__ or "").partition("    Examples\n")
-    _estimator.__doc__ = f"{_head.rstrip()}\n\n{_DOCUMENTATION}\n{''.join(_examples)}"
+    # From Python 3.13 on the compiler takes the indentation of docstrings off.
+    _head, *_examples = cleandoc(_estimator.__doc__ or "").partition("Examples\n---")
+    _estimator.__doc__ = f"{_head.rstrip()}\n\n{dedent(_DOCUMENTATION)}\n{''.join(_examples)}\n"
 
 
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
