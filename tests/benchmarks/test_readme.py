@@ -147,6 +147,16 @@ def test_several_classes_are_what_was_measured():
 ATTACKS = ROOT / "docs" / "explanation" / "attacks.md"
 
 
+def test_fits_take_the_part_of_lightgbms_time_that_was_measured():
+    head, _, *lines = table(PAGE, "time as a part of LightGBM's, same number of trees, 2 threads")
+    _, _, *pages = tables(RESULTS / "speed.md")[0]
+    assert len(lines) >= 5
+    for line in lines:
+        for method, cell in zip(head[1:], line[1:], strict=True):
+            own = [each for each in pages if each[0].startswith(line[0]) and each[1] == method]
+            assert [each[2] for each in own] == [cell], (line[0], method)
+
+
 def test_the_attacks_won_what_was_measured():
     rows = read(RESULTS / "attacks.csv").measured()
     for part, (head, _, *lines) in zip(("membership", "attribute"), tables(ATTACKS), strict=True):
