@@ -77,7 +77,7 @@ def _papers(folder: Path) -> list[str]:
     return [
         "## The figures and tables of five papers",
         "",
-        *table(["", "what it shows", "state", "page", "picture"], lines),
+        *table(["", "what it shows", "state", "page", "picture"], lines, n_texts=5),
         "",
         "What could not be had here:",
         "",

@@ -39,9 +39,9 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(mean=statistics.fmean(values), standard_error=error)
 
 
-def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
-    """Return a Markdown table whose first column is text and whose others are figures."""
-    rule = [":--", *("--:" for _ in header[1:])]
+def table(header: Sequence[str], lines: Iterable[Sequence[str]], *, n_texts: int = 1) -> list[str]:
+    """Return a Markdown table whose first columns are texts and whose others are figures."""
+    rule = [":--" if position < n_texts else "--:" for position in range(len(header))]
     return [_line(cells) for cells in (header, rule, *lines)]
 
 
