@@ -113,7 +113,7 @@ def test_a_feature_without_contribution_is_never_used():
 
 @pytest.mark.parametrize("recipe", ["dpboost", "para", "seq"])
 def test_a_tree_of_other_recipes_keeps_to_its_part_of_the_features(recipe):
-    model = fitted(recipe=recipe, feature_fraction=0.34, n_estimators=12)
+    model = fitted(recipe=recipe, feature_fraction=0.34, n_estimators=60)
     used = [set(tree.feature.tolist()) for tree in model.ensemble_.trees]
     assert {len(own) for own in used} == {1}
     assert set().union(*used) == {0, 1, 2}
