@@ -65,19 +65,19 @@ def _papers(folder: Path) -> list[str]:
     lines = []
     for item in inventory.ITEMS:
         path = item.file(folder)
-        picture = shown = ""
+        shown = ""
         if path is not None:
             shown = f"[{path.stem}]({path.stem}.md)"
             if path.with_suffix(".png").is_file():
                 image = path.with_suffix(".png").name
-                picture = f'<a href="{path.stem}.md"><img src="{image}" width="120"></a>'
+                shown += f' <a href="{path.stem}.md"><img src="{image}" width="90"></a>'
         state = item.state(folder)
-        lines.append([f"{item.paper}, {item.name}", item.shows, state, shown, picture])
+        lines.append([f"{item.paper}, {item.name}", item.shows, state, shown])
     missing = [f"* {name}: {why}." for name, why in inventory.MISSING.items()]
     return [
         "## The figures and tables of five papers",
         "",
-        *table(["", "what it shows", "state", "page", "picture"], lines, n_texts=5),
+        *table(["", "what it shows", "state", "page"], lines, n_texts=4),
         "",
         "What could not be had here:",
         "",
