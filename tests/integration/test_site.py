@@ -74,10 +74,10 @@ def test_a_small_picture_leads_to_its_page():
 
     known = outside_pages.copies()
     origin = outside_pages.ROOT / "benchmarks" / "results" / "README.md"
-    link = '<a href="figure2.md"><img src="figure2.png" width="120"></a>'
+    link = '<a href="figure2.md"><img src="figure2.png" width="90"></a>'
     assert link in origin.read_text(encoding="utf-8")
     assert outside_pages.turned(link, origin, known[origin], known) == (
-        "[![figure2.png](../../../../benchmarks/results/figure2.png){width=120px}](figure2.md)"
+        "[![figure2.png](../../../../benchmarks/results/figure2.png){width=90px}](figure2.md)"
     )
 
 
