@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -403,8 +402,7 @@ _DOCUMENTED = {
     ),
 }
 for _estimator, _more in _DOCUMENTED.items():
-    # From Python 3.13 on the compiler takes the indentation of docstrings off.
-    _text = inspect.cleandoc(_estimator.__doc__ or "")
+    _text = docs.docstring_of(_estimator)
     _position = _text.index("Notes\n---" if "Notes\n---" in _text else "Examples\n---")
     _shared = textwrap.dedent(f"{docs.PARAMETERS}{_more}{docs.KWARGS}\n{docs.ATTRIBUTES}")
     _estimator.__doc__ = f"{_text[:_position]}{_shared}\n{_text[_position:]}\n"

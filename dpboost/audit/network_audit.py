@@ -7,7 +7,7 @@ replays find of the latter holds for the former. What else the messages tell is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -77,13 +77,7 @@ def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation
     -------
     list of Violation
     """
-    found: list[Violation] = []
-    for recipe in recipes:
-        for neighbours in Neighbours:
-            terms = _terms(recipe, neighbours)
-            found += _told(terms)
-            found += _replayed(terms, neighbours)
-    return found
+    return _compared(recipes, _terms)
 
 
 def evaluations_of_parties(
@@ -99,10 +93,16 @@ def evaluations_of_parties(
     -------
     list of Violation
     """
+    return _compared(tasks, _judging)
+
+
+def _compared(
+    names: Sequence[str], terms_of: Callable[[str, Neighbours], Agreement]
+) -> list[Violation]:
     found: list[Violation] = []
-    for task in tasks:
+    for name in names:
         for neighbours in Neighbours:
-            terms = _judging(task, neighbours)
+            terms = terms_of(name, neighbours)
             found += _told(terms)
             found += _replayed(terms, neighbours)
     return found

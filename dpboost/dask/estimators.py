@@ -19,6 +19,7 @@ from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.fit import fit_partitions
 from dpboost.dask.partitions import Pieces, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
+from dpboost.estimators import docs
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
@@ -265,8 +266,7 @@ def _complete(kind: type, local: type) -> None:
     rest = [each for each in named if each.kind is inspect.Parameter.VAR_KEYWORD]
     named = [each for each in named if each.kind is not inspect.Parameter.VAR_KEYWORD]
     init.__signature__ = signature.replace(parameters=[*named, own, *rest])
-    # From Python 3.13 on the compiler takes the indentation of docstrings off.
-    text = inspect.cleandoc(local.__doc__ or "")
+    text = docs.docstring_of(local)
     before, mark, after = text.partition("**kwargs" if rest else "\nAttributes\n")
     kind.__doc__ = f"{before}{textwrap.dedent(_CLIENT)}{mark}{after}".replace(
         "Differentially private gradient boosting", "Private gradient boosting on a Dask cluster", 1

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
+
+
+def docstring_of(kind: type) -> str:
+    """Return a docstring without indentation, which Python takes off by itself from 3.13 on."""
+    return cleandoc(kind.__doc__ or "")
+
+
 PARAMETERS = """    Parameters
     ----------
     epsilon : float, default=1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from inspect import cleandoc, signature
+from inspect import signature
 from textwrap import dedent
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from dpboost._utils.validation import check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
+from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
 from dpboost.federated.protocol.agreement import Agreement
@@ -348,8 +349,7 @@ _PARAMETERS = (
 )
 
 for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
-    # From Python 3.13 on the compiler takes the indentation of docstrings off.
-    _head, *_examples = cleandoc(_estimator.__doc__ or "").partition("Examples\n---")
+    _head, *_examples = docs.docstring_of(_estimator).partition("Examples\n---")
     _estimator.__doc__ = f"{_head.rstrip()}\n\n{dedent(_DOCUMENTATION)}\n{''.join(_examples)}\n"
 
 

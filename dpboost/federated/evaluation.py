@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
@@ -256,17 +257,10 @@ def judge(coordinator: Coordinator) -> Evaluation:
     store.apply(JudgeRows())
     found = evaluate_agreed(store, agreement, coordinator.ledger)
     more = facts(agreement, coordinator.ledger) | coordinator.losses
-    return Evaluation(
-        metrics=found.metrics,
-        groups=found.groups,
-        curves=found.curves,
-        report=PrivacyReport.from_ledger(
-            coordinator.ledger,
-            facts=found.report.facts | more,
-            rows_per_user=agreement.rows_of_user,
-        ),
-        notes=found.notes,
+    report = PrivacyReport.from_ledger(
+        coordinator.ledger, facts=found.report.facts | more, rows_per_user=agreement.rows_of_user
     )
+    return replace(found, report=report)
 
 
 def evaluate_agreed(source: RowStore, agreement: Agreement, ledger: Ledger) -> Evaluation:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -41,6 +40,7 @@ from benchmarks.reproductions.dp_topdown.one_machine import (
     SETS,
     SMALL_SETS,
     Numbers,
+    Size,
     Table,
     load,
     numbers_of,
@@ -55,34 +55,6 @@ SPLITS = {"even": (0.25, 0.25, 0.25, 0.25), "uneven": (0.85, 0.1, 0.04, 0.01)}
 
 #: Data sets of figure 4 whose trees take little time.
 OTHER_SMALL_SETS = tuple(name for name in OTHER_SETS if name not in LARGE_SETS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """How much is run.
-
-    Attributes
-    ----------
-    repeats, large_repeats : int
-        Divisions into training and held-out rows, the second for `LARGE_SETS`.
-    alphas : tuple of float
-        Of figures 2 and 3.
-    shares, share_alphas : tuple of float
-        Of figures 1 and 4.
-    fractions : tuple of float
-        Of the training rows, in figure 3.
-    """
-
-    repeats: int
-    large_repeats: int
-    alphas: tuple[float, ...]
-    shares: tuple[float, ...]
-    share_alphas: tuple[float, ...]
-    fractions: tuple[float, ...]
-
-    def of(self, name: str) -> int:
-        """Return the repeats on a data set."""
-        return self.large_repeats if name in LARGE_SETS else self.repeats
 
 
 # As many repeats as on one machine, at every second budget.
