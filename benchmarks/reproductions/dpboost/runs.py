@@ -334,8 +334,8 @@ RUNS: MappingProxyType[str, PaperRun] = MappingProxyType(
                     sets=_ALL,
                     methods=(NP, OURS),
                     epsilons=(10.0,),
-                    n_trees=(100,),
-                    folds=3,
+                    n_trees=(1000,),
+                    folds=2,
                     draws=1,
                 ),
                 quick=Plan(
