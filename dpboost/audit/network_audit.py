@@ -38,6 +38,7 @@ from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
+from dpboost.rows.row_attributes import RowExtras
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.trees.ensemble import Ensemble
 
@@ -80,6 +81,22 @@ def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation
     return _compared(recipes, _terms)
 
 
+def continued_fits_of_parties(
+    tasks: Sequence[str] = ("regression", "classification"),
+) -> list[Violation]:
+    """Continue released models over messages and in one place, and compare.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+
+    Returns
+    -------
+    list of Violation
+    """
+    return _compared(tasks, _continuing)
+
+
 def evaluations_of_parties(
     tasks: Sequence[str] = ("regression", "classification"),
 ) -> list[Violation]:
@@ -108,15 +125,34 @@ def _compared(
     return found
 
 
+def _continuing(task: str, neighbours: Neighbours) -> Agreement:
+    """Return terms of a fit that continues a model that is public."""
+    terms = _terms("best", neighbours)
+    if task == "classification":
+        schema = {"bounds": SCHEMA["bounds"], "classes": [-1, 1]}
+        terms = replace(terms, task=task, schema=schema)
+    # Gradients that are not clipped show where the scores of a row start.
+    hyper = terms.hyper | {"gradient_clip": 1.0}
+    return replace(
+        terms, hyper=hyper, init_model=_public_model(task, neighbours).booster_.model_to_string()
+    )
+
+
 def _judging(task: str, neighbours: Neighbours) -> Agreement:
     """Return terms about a model that is public."""
+    # A few rows are to be seen through the noise of the first look.
+    model = _public_model(task, neighbours)
+    return evaluation_agreement(model, N_PARTIES, epsilon=40.0, neighbours=neighbours.value)
+
+
+def _public_model(task: str, neighbours: Neighbours) -> Any:
+    """Return a model of rows that anybody may see."""
     labels = {"label_bounds": (-1.0, 1.0)} if task == "regression" else {"classes": [-1, 1]}
     kind: Any = DPBoostRegressor if task == "regression" else DPBoostClassifier
     schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, **labels}
     settings = {"n_estimators": 2, "max_depth": 1, "random_state": 0, "verbosity": -1}
-    model = kind(schema=schema, epsilon=20.0, **settings).fit(*_rows(50))
-    # A few rows are to be seen through the noise of the first look.
-    return evaluation_agreement(model, N_PARTIES, epsilon=40.0, neighbours=neighbours.value)
+    model = kind(schema=schema, epsilon=20.0, neighbours=neighbours.value, **settings)
+    return model.fit(*_rows(50))
 
 
 def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
@@ -167,7 +203,10 @@ def _in_one_place(terms: Agreement, rows: Rows) -> Any:
     table = read_table(X, schema=terms.declared, feature_names=terms.features)
     labels = np.asarray(y, dtype=np.float64)
     if terms.recipe != EVALUATION:
-        source = LocalRows(RawRows(table=table, labels=labels))
+        earlier = terms.continued
+        scores = None if earlier is None else np.atleast_2d(earlier.predict(X))
+        extras = RowExtras(init_scores=scores)
+        source = LocalRows(RawRows(table=table, labels=labels, extras=extras))
         return _text_of(train_agreed(source, terms, ledger).ensemble)
     held = HeldRows(table=table, labels=labels, agreement=terms, draw_coins=ledger.row_coins)
     judged = LocalRows(JudgeRows().execute(held))

@@ -22,7 +22,11 @@ from dpboost.audit.cluster_audit import fits_on_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import Case, other_cases
 from dpboost.audit.local_audit import local_reports
-from dpboost.audit.network_audit import evaluations_of_parties, fits_of_parties
+from dpboost.audit.network_audit import (
+    continued_fits_of_parties,
+    evaluations_of_parties,
+    fits_of_parties,
+)
 from dpboost.audit.noise_independence import dependent_noise
 from dpboost.audit.rare_outcomes import rare_outcomes
 from dpboost.audit.refusals import telling_refusals
@@ -218,6 +222,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
         what = "messages, and replay in one place"
         run = _timed(PARTIES, what, fits_of_parties)
         found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
+        what = "fits that continue a model over messages, and replay in one place"
+        run = _timed(PARTIES, what, continued_fits_of_parties)
+        found.parts.append(Part(name=PARTIES, what=what, run=run))
         what = "evaluations over messages, and replay in one place"
         run = _timed(PARTIES, what, evaluations_of_parties)
         found.parts.append(Part(name=PARTIES, what=what, run=run))

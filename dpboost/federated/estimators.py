@@ -17,6 +17,7 @@ from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
 from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.continued_model import text_of_model
 from dpboost.federated.protocol.coordinator import Coordinator
 from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
@@ -159,6 +160,7 @@ class _FederatedEstimator(BaseEstimator):
         identities: Sequence[str] = (),
         *,
         weighted: bool = False,
+        init_model: Any = None,
     ) -> Agreement:
         """Return the terms that these parameters make, for all data holders to read.
 
@@ -171,6 +173,9 @@ class _FederatedEstimator(BaseEstimator):
             Public keys of the parties (``Identity.public``), by their numbers.
         weighted : bool, default=False
             Whether every party gives weights of its rows; ``max_weight`` is then to be given.
+        init_model : estimator, Booster, str or path, optional
+            A released model to continue, fitted over parties or not. Its text is a part of the
+            terms.
 
         Returns
         -------
@@ -179,7 +184,7 @@ class _FederatedEstimator(BaseEstimator):
         Raises
         ------
         InvalidParameterError
-            If the recipe cannot be trained under them.
+            If the recipe cannot be trained under them, or does not go with ``init_model``.
         """
         owner = type(self).__name__
         if self.schema is None:
@@ -190,10 +195,11 @@ class _FederatedEstimator(BaseEstimator):
         seed = self.random_state
         if seed is None:
             seed = secrets.randbits(32) if self.noise_seed is None else self.noise_seed
+        schema = Schema.coerce(self.schema)
         agreement = Agreement(
             n_parties=n_parties,
             features=tuple(map(str, features)),
-            schema=_by_name(Schema.coerce(self.schema), features),
+            schema=_by_name(schema, features),
             task=self._task,
             objective={name: getattr(self, name) for name in OBJECTIVE_PARAMETERS},
             weighted=weighted,
@@ -206,6 +212,7 @@ class _FederatedEstimator(BaseEstimator):
             neighbours=self.neighbours,
             colluding=self.colluding,
             hyper=on_columns(given(hyper), features, owner),
+            init_model=text_of_model(init_model, schema.classes),
             public_seed=check_integer("random_state", owner, seed, low=0),
             identities=tuple(identities),
             noise_seed=self.noise_seed,
@@ -221,6 +228,7 @@ class _FederatedEstimator(BaseEstimator):
         *,
         sample_weight: Sequence[Any] | None = None,
         user_ids: Sequence[Any] | None = None,
+        init_model: Any = None,
         budget: None = None,
         fraction: None = None,
         **other: Any,
@@ -239,6 +247,9 @@ class _FederatedEstimator(BaseEstimator):
             ``max_weight``, which is to be given.
         user_ids : sequence of array-like, optional
             Whose row each one is, for each party, where ``rows_per_user`` protects persons.
+        init_model : estimator, Booster, str or path, optional
+            A released model to continue: its trees are kept, each party finds the scores of its
+            own rows by it, and the budgets add up.
         budget, fraction : None
             Refused: a budget has no records at parties.
         **other
@@ -260,7 +271,9 @@ class _FederatedEstimator(BaseEstimator):
         weights = party_arrays("sample_weight", sample_weight, tables, owner)
         users = party_arrays("user_ids", user_ids, tables, owner)
         columns = party_columns(tables, owner)
-        agreement = self.agreement(len(tables), columns, weighted=weights is not None)
+        agreement = self.agreement(
+            len(tables), columns, weighted=weights is not None, init_model=init_model
+        )
         agreement.warn()
         coordinator, held = simulate(agreement, tables, sample_weight=weights, user_ids=users)
         self._keep(coordinator)
@@ -298,7 +311,7 @@ class _FederatedEstimator(BaseEstimator):
     def _keep(self, coordinator: Coordinator) -> None:
         fitted = boost(coordinator, show_progress=self.verbosity > 0)
         self.agreement_ = coordinator.agreement
-        self._store(fitted, None, None, has_names=False)
+        self._store(fitted, None, coordinator.agreement.continued, has_names=False)
 
 
 class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):

@@ -417,6 +417,41 @@ class ObjectiveRequest:
         return facts
 
 
+def check_unit(
+    earlier: PrivacyReport | None, neighbours: str, rows_per_user: int | None, owner: str
+) -> None:
+    """Raise when the budgets of a model and of its continuation would not add up.
+
+    Parameters
+    ----------
+    earlier : PrivacyReport or None
+        Of the model that is continued.
+    neighbours : str
+    rows_per_user : int or None
+        Of the fit that continues it.
+    owner : str
+        For messages.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if earlier is None:
+        return
+    units = {
+        "neighbours": (earlier.neighbours, neighbours),
+        "rows_per_user": (earlier.rows_per_user, rows_per_user),
+    }
+    for name, (before, now) in units.items():
+        if before != now:
+            raise refuse(
+                name,
+                owner,
+                f"{before!r} as in the report of init_model, so that the budgets add up",
+                now,
+            )
+
+
 def _alphas(alpha: Any, name: str, owner: str) -> tuple[float, ...]:
     """Return the levels of several quantiles in ascending order, nothing where there is one."""
     if not isinstance(alpha, (list, tuple, np.ndarray)) or np.ndim(alpha) == 0:

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import refuse
 from dpboost.boosting.growth import RoundCallback
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
@@ -27,7 +26,7 @@ from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.constraints import constrained
 from dpboost.training.inputs import Reading, check_labels, known_classes, nominal_columns
 from dpboost.training.noise_check import check_noise
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import ObjectiveRequest, check_unit
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
@@ -118,7 +117,7 @@ class FitRequest:
         recipe.check_task(self.task, self.owner)
         recipe.check(self.given, self.owner)
         objective.check_recipe(recipe, self.owner)
-        _check_unit(objective, privacy, self.owner)
+        check_unit(objective.earlier, privacy.neighbours.value, privacy.rows_per_user, self.owner)
         privacy = replace(privacy, schema=objective.completed(privacy.schema))
         return replace(self, privacy=privacy.settled(recipe.accountant))
 
@@ -337,22 +336,3 @@ class Inputs:
             nominal=nominal_columns(reading.categorical, columns, privacy.schema, request.owner),
             extras=extras,
         )
-
-
-def _check_unit(objective: ObjectiveRequest, privacy: PrivacyRequest, owner: str) -> None:
-    """Raise when the budgets of a model and of its continuation would not add up."""
-    earlier = objective.earlier
-    if earlier is None:
-        return
-    units = {
-        "neighbours": (earlier.neighbours, privacy.neighbours.value),
-        "rows_per_user": (earlier.rows_per_user, privacy.rows_per_user),
-    }
-    for name, (before, now) in units.items():
-        if before != now:
-            raise refuse(
-                name,
-                owner,
-                f"{before!r} as in the report of init_model, so that the budgets add up",
-                now,
-            )

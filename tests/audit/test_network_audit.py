@@ -7,11 +7,17 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpboost.audit.network_audit import CHECK, evaluations_of_parties, fits_of_parties
+from dpboost.audit.network_audit import (
+    CHECK,
+    continued_fits_of_parties,
+    evaluations_of_parties,
+    fits_of_parties,
+)
 from dpboost.federated.party.evaluation_admission import JudgeRows
 from dpboost.federated.party.mask_phases import MaskPhases
 from dpboost.federated.party.party import Party
 from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
+from dpboost.rows.start_queries import RowCount
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -62,6 +68,28 @@ def test_replies_whose_lengths_depend_on_labels_are_seen():
     with mock.patch.object(Party, "receive", padded):
         found = told()
     assert (CHECK, "number or length of replies depend on a row") in found
+
+
+# -- models that are continued ----------------------------------------------------------------
+
+
+def test_nothing_is_found_where_parties_continue_a_model():
+    assert continued_fits_of_parties() == []
+
+
+def test_a_party_whose_scores_start_elsewhere_is_seen():
+    name = "dpboost.federated.party.boosting_admission.start_scores"
+    with mock.patch(name, return_value=None):
+        found = continued_fits_of_parties(("regression",))
+    told = {(one.check, one.message) for one in found}
+    assert (CHECK, "another model than of the same rows in one place") in told
+
+
+def test_a_row_that_is_counted_twice_where_a_model_is_continued_is_seen():
+    once = RowCount.evaluate
+    with mock.patch.object(RowCount, "evaluate", lambda self, rows: 2 * once(self, rows)):
+        found = continued_fits_of_parties(("classification",))
+    assert "entry cost" in {one.check for one in found}
 
 
 # -- evaluations -------------------------------------------------------------------------------

@@ -279,6 +279,62 @@ def test_parties_learn_every_objective_as_one_place_does(name, delta):
     assert without_report(text) == without_report(one_text)
 
 
+# What a fit may be that continues a model.
+CONTINUED = {
+    "two classes": ("classification", {}),
+    "text": ("classification", {}),
+    "balanced classes": ("classification", {"class_weight": "balanced"}),
+    "weighted classes": ("classification", {"max_weight": 2.0}),
+    "three classes": ("three classes", {}),
+    "numbers": ("regression", {}),
+    "weighted numbers": ("regression", {"max_weight": 2.0}),
+    "quantiles": ("regression", {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]}),
+    "dealt": ("regression", {"trees_per_ensemble": 2}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("name", CONTINUED)
+def test_parties_continue_a_model_as_one_place_does(name, delta):
+    task, learned = CONTINUED[name]
+    X, y = table()
+    names = [f"Column_{position}" for position in range(4)]
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    listed = [0, 1, 2]
+    if name == "text":
+        listed = ["red", "blue", "pink"]
+        frame[names[3]] = np.array(listed, dtype=object)[X[:, 3].astype(int)]
+        frame.loc[5, names[3]] = None
+    y, public = {
+        "regression": (y, {"label_bounds": (-3, 4)}),
+        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
+        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
+    }[task]
+    weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
+    kind = "regression" if task == "regression" else "classification"
+    bounds = {names[position]: own for position, own in BOUNDS.items()}
+    schema = {"bounds": bounds, "categories": {names[3]: listed}, **public}
+    given = {"schema": schema, **FAST, **FEW, "delta": delta, **learned}
+    local = LOCAL["boosting", kind]
+    earlier = local(**given | {"noise_seed": 8}).fit(frame, y)
+    one = local(**given).fit(frame, y, sample_weight=weights, init_model=earlier)
+    # Secret coins are those of the number of a row.
+    apart = [slice(first, first + N_ROWS // 3) for first in range(0, N_ROWS, N_ROWS // 3)]
+    over = PARTIES["boosting", kind](**given).fit(
+        [(frame.iloc[part], y[part]) for part in apart],
+        sample_weight=None if weights is None else [weights[part] for part in apart],
+        init_model=earlier,
+    )
+    text, *records = outcome(over)
+    one_text, *one_records = outcome(one)
+    assert records == one_records
+    assert without_report(text) == without_report(one_text)
+    assert over.booster_.num_trees() == 2 * earlier.booster_.num_trees()
+    for report in (over.privacy_report_, *over.party_reports_):
+        assert report.total == one.privacy_report_.total
+
+
 # A model of each kind: its labels, what it learns, and the groups that it is judged by.
 JUDGED = {
     "two classes": ("classification", {}, None),

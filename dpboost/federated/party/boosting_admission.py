@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import MAX_CELLS, N_CELLS, AffineBins
 from dpboost.federated.party.admission import admit, check, check_same, is_admitted
@@ -17,6 +19,7 @@ from dpboost.federated.party.boosting_state import AgreedRows, BoostingRows
 from dpboost.federated.party.loss_numbers import LossNumbers, is_range, own_loss, started
 from dpboost.federated.party.partition_table import with_table, without_table
 from dpboost.federated.party.party_rows import HeldRows
+from dpboost.federated.party.start_scores import start_scores
 from dpboost.federated.protocol.wire import known
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
 from dpboost.losses import MeanLoss
@@ -36,7 +39,7 @@ from dpboost.rows.gradient_queries import SplitNodes
 from dpboost.rows.newton_sums import SumScale
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import Weighting
-from dpboost.rows.start_queries import ClassSizes, MeanAndRows
+from dpboost.rows.start_queries import ClassSizes, MeanAndRows, RowCount
 from dpboost.training.loss_choice import weighting_of
 from dpboost.training.private_bins import FineCounts
 from dpboost.trees.bin_layout import Layout
@@ -121,6 +124,16 @@ def _mean_and_rows(query: MeanAndRows, rows: AgreedRows) -> MeanAndRows:
     return MeanAndRows(loss=loss, weighting=weighting, others=others)
 
 
+def _row_count(query: RowCount, rows: AgreedRows) -> RowCount:
+    """Count rows by the agreed weights, for a fit that continues a model: no start is released."""
+    agreement = rows.held.agreement
+    check(agreement.init_model is not None)
+    weighting = weighting_of(agreement.learns, rows.classes)
+    own = RowCount(weighting=weighting, others=agreement.task != "regression")
+    check_same(query, own)
+    return own
+
+
 def _fine_counts(query: FineCounts, rows: AgreedRows) -> FineCounts:
     """Take columns of the party in order, and equal cells between finite bounds."""
     check(isinstance(query.fine, dict))
@@ -152,12 +165,15 @@ def _check_units(units: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _EncodeAgreed(EncodeLabels):
-    """Labels go to the grid of the party's own loss."""
+    """Labels go to the grid of the party's own loss, scores to where the agreed model ends."""
 
     def execute(self, rows: RawRows) -> AgreedRows:
         assert isinstance(rows, HeldRows)
         encoded = super().execute(rows)
         parts = {part.name: getattr(encoded, part.name) for part in fields(EncodedRows)}
+        scores = start_scores(rows.table, rows.agreement, self.loss.n_outputs)
+        if scores is not None:
+            parts["extras"] = replace(encoded.extras, init_scores=scores)
         return AgreedRows(**parts, held=rows, loss=self.loss, classes=self.classes)
 
 
@@ -167,7 +183,9 @@ class _BinAgreed(BinRows):
 
     def execute(self, rows: EncodedRows) -> Any:
         assert isinstance(rows, AgreedRows)
-        binned = super().execute(rows)
+        # A warning about an odd cell would tell that there is one.
+        with np.errstate(all="ignore"):
+            binned = super().execute(rows)
         assert isinstance(binned, BoostingState)
         return BoostingRows(binned, rows.held, self.binner.n_bins)
 
@@ -189,9 +207,12 @@ def _bin_rows(command: BinRows, rows: AgreedRows) -> _BinAgreed:
         check(type(cells) is int and 1 <= cells <= MAX_CELLS)
     binner = Binner.from_dict(sent)
     check(binner.feature_names == tuple(rows.held.table.feature_names))
+    loss = started(rows.loss, command.loss)
+    # Scores that an earlier model gives are where the loss starts.
+    check(rows.extras.init_scores is None or not np.any(loss.start_units))
     return _BinAgreed(
         binner=binner,
-        loss=started(rows.loss, command.loss),
+        loss=loss,
         weighting=_weighting(command.weighting, rows),
     )
 
@@ -263,6 +284,7 @@ admit("range counts", RangeCounts, HeldRows, _range_counts)
 admit("encode labels", EncodeLabels, HeldRows, _encode_labels)
 admit("class sizes", ClassSizes, AgreedRows, _class_sizes)
 admit("mean and rows", MeanAndRows, AgreedRows, _mean_and_rows)
+admit("row count", RowCount, AgreedRows, _row_count)
 admit("fine counts", FineCounts, AgreedRows, _fine_counts)
 admit("bin rows", BinRows, AgreedRows, _bin_rows)
 admit("leaf sums", LeafSums, BoostingRows, _leaf_sums)

@@ -16,7 +16,7 @@ from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
 from dpboost.evaluating.saved_model import SavedClassifier
 from dpboost.evaluating.score_bins import LARGEST_SCORE, MOST_BINS
 from dpboost.federated.party.admission import admit, check, check_same
-from dpboost.federated.party.party_rows import HeldRows
+from dpboost.federated.party.party_rows import HeldRows, model_cells
 from dpboost.federated.protocol.agreed_evaluation import AgreedEvaluation
 from dpboost.rows.evaluation_queries import (
     ErrorCells,
@@ -77,9 +77,7 @@ class JudgeRows:
         """Return predictions and labels; rows of labels that are not agreed take no part."""
         agreed = AgreedEvaluation.of(rows.agreement)
         table, model = rows.table, agreed.model
-        # Codes of categories are those of the model: the agreement has the same lists.
-        columns = [table.column(feature) for feature in range(table.n_features)]
-        X = np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+        X = model_cells(table)
         groups = agreed.group_codes(table, rows.agreement.listed)
         judged = (model, X, rows.labels, table.n_rows, groups)
         n_groups = agreed.groups.n_groups

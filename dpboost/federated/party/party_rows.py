@@ -71,6 +71,15 @@ def read_rows(X: Any, agreement: Agreement) -> Table:
     return table
 
 
+def model_cells(table: Table) -> NDArray[np.float64]:
+    """Return the cells of a table as a model text reads them: codes in place of categories.
+
+    Codes are those of the model where the agreement has its lists.
+    """
+    columns = [table.column(feature) for feature in range(table.n_features)]
+    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+
+
 def read_labels(y: Any, agreement: Agreement) -> NDArray[Any]:
     """Read the labels of a party, of which there may be none."""
     if agreement.task == "regression":

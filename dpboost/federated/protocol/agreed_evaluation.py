@@ -62,10 +62,10 @@ class AgreedEvaluation:
         if set(agreement.hyper) != set(_TERMS):
             must = f"a dict of {', '.join(_TERMS)}"
             raise refuse("hyper", _OWNER, must, sorted(agreement.hyper))
-        if agreement.weighted or agreement.objective:
+        if agreement.weighted or agreement.objective or agreement.init_model is not None:
             raise InvalidParameterError(
-                f"The agreement on {_OWNER} must leave out 'weighted' and 'objective': all rows "
-                "weigh the same."
+                f"The agreement on {_OWNER} must leave out 'weighted', 'objective' and "
+                "'init_model': all rows weigh the same, and nothing is trained."
             )
         text, metrics, groups = (agreement.hyper[name] for name in _TERMS)
         if not isinstance(text, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,8 @@ from dpboost._utils.validation import (
 )
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreed_objective import agreed_objective, objective_request
+from dpboost.federated.protocol.continued_model import check_continued, continued_model
+from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -30,7 +32,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.schema import Schema
-from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.objective import ObjectiveRequest, check_unit
 from dpboost.training.privacy_params import MOST_ROWS_PER_USER, warn_of_terms
 
 ACCOUNTANTS: dict[str, type[Accountant]] = {
@@ -95,6 +97,9 @@ class Agreement:
         ``n_parties - dropouts`` if this is less.
     hyper : dict
         Public parameters of the recipe, by name.
+    init_model : str, optional
+        Text of a released model that the fit continues: each party finds the scores of its own
+        rows by it, the trees go before the new ones, and the budgets add up.
     public_seed : int
         Seed of public randomness, such as random partitions.
     identities : tuple of str
@@ -145,6 +150,7 @@ class Agreement:
     dropouts: int = 0
     threshold: int | None = None
     hyper: dict[str, Any] = field(default_factory=dict)
+    init_model: str | None = None
     public_seed: int = 0
     identities: tuple[str, ...] = ()
     noise_seed: int | None = None
@@ -180,6 +186,9 @@ class Agreement:
         checked = Schema.from_dict(self.schema)
         checked.resolve(self.features)
         object.__setattr__(self, "schema", checked.to_dict())
+        if self.init_model is not None:
+            check_continued(self.init_model, self.features, self.listed, owner)
+            check_unit(self.learns.earlier, self.neighbours, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
         """Return as many parties as open a mask, or None where none is ever opened."""
@@ -230,9 +239,25 @@ class Agreement:
         return Neighbours(self.neighbours)
 
     @property
+    def continued(self) -> EarlierModel | None:
+        """The model that the fit continues."""
+        return None if self.init_model is None else continued_model(self.init_model)
+
+    @property
     def learns(self) -> ObjectiveRequest:
         """What a model learns."""
-        return objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
+        learned = objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
+        earlier = self.continued
+        if earlier is None:
+            return learned
+        return replace(
+            learned,
+            # Whether scores are given is all that is asked of them where rows are elsewhere.
+            init_score=(),
+            continues=True,
+            earlier=earlier.report,
+            earlier_objective=earlier.objective,
+        )
 
     @property
     def declared(self) -> Schema:

@@ -142,6 +142,10 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
             f"The agreement must declare Schema({name}=...): parties have to know it to begin."
         )
     learns.check_recipe(recipe, OWNER)
+    earlier = agreement.continued
+    if earlier is not None:
+        constraints = constraints_of(given, agreement.features, OWNER)
+        earlier.check_constraints(constraints.monotone_text, constraints.interaction_text, OWNER)
     if agreement.task == "regression":
         learns.check_labels(schema, RowExtras(), None)
     else:

@@ -153,8 +153,12 @@ def agreed_request(agreement: Agreement, owner: str) -> FitRequest:
         must = "one of " + ", ".join(map(repr, FEDERATED_RECIPES))
         raise refuse("recipe", owner, must, agreement.recipe)
     recipe.check(agreement.hyper, owner)
-    if agreement.objective or agreement.weighted or agreement.rows_per_user is not None:
-        must = "without objective, weights and rows_per_user: a tree over parties counts rows"
+    others = (agreement.rows_per_user, agreement.init_model)
+    if agreement.objective or agreement.weighted or others != (None, None):
+        must = (
+            "without objective, weights, rows_per_user and init_model: a tree over parties counts "
+            "rows"
+        )
         raise refuse("agreement", owner, must, agreement)
     return FitRequest(
         task=agreement.task,

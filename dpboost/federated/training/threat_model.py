@@ -36,6 +36,10 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         "protected at": _unit(agreement),
         "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
     }
+    if agreement.init_model is not None:
+        found["continues"] = (
+            "a model text of the agreement: what its training has told adds to these numbers"
+        )
     if agreement.dropouts:
         found["lost parties"] = (
             f"up to {agreement.dropouts} of a release, in any of its phases; {agreement.threshold} "
@@ -82,7 +86,14 @@ def _unit(agreement: Agreement) -> str:
 
 def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:
     """Return the report of one party, from its own ledger."""
-    return PrivacyReport.from_ledger(ledger, facts=facts(agreement, ledger))
+    earlier = agreement.continued
+    return PrivacyReport.from_ledger(
+        ledger,
+        facts=facts(agreement, ledger),
+        rows_per_user=agreement.rows_of_user,
+        continues=earlier is not None,
+        earlier=None if earlier is None else earlier.report,
+    )
 
 
 def _epsilon(agreement: Agreement, ledger: Ledger, colluding: int) -> str:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -13,7 +15,10 @@ from dpboost.federated import (
     LocalChannel,
     Party,
 )
-from tests.unit.federated.channels import tables
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol.journal import JournalChannel
+from tests.unit.federated.channels import Processes, tables
+from tests.unit.federated.protocol.test_mask_phases import Losing
 
 BOUNDS = {0: (-3, 3), 1: (-3, 3)}
 QUIET = {"verbosity": 0, "n_estimators": 3, "max_depth": 2, "epsilon": 3.0}
@@ -220,3 +225,83 @@ def test_what_parties_cannot_agree_upon_is_refused():
     model = classifier().set_params(num_leaves=7)
     with pytest.raises(InvalidParameterError, match="num_leaves.*constructor"):
         model.agreement(2, ["a", "b"])
+
+
+# -- a model that is continued -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def first():
+    return classifier().fit(GIVEN)
+
+
+def test_budgets_of_a_model_that_is_continued_add_up(first):
+    model = classifier(epsilon=2.0).fit(GIVEN, init_model=first)
+    assert model.booster_.num_trees() == 6
+    assert len(model.ensemble_.trees) == 3
+    reports = (model.privacy_report_, *model.party_reports_)
+    assert {report.total[0] for report in reports} == {5.0}
+    assert "adds to these numbers" in model.privacy_report_.facts["continues"]
+    again = classifier(epsilon=1.0).fit(GIVEN, init_model=model.booster_)
+    assert again.privacy_report_.total[0] == 6.0
+    assert again.booster_.num_trees() == 9
+
+
+def test_a_model_without_a_report_is_continued_without_a_guarantee(first):
+    import lightgbm
+
+    plain = lightgbm.Booster(model_str=first.booster_.model_to_string())
+    model = classifier().fit(GIVEN, init_model=plain)
+    assert "without a privacy report" in model.privacy_report_.guarantee
+    assert not any(report.private for report in model.party_reports_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"recipe": "para"}, "'init_model' .* recipe='para'"),
+        ({"recipe": "dpboost"}, "'init_model' .* recipe='dpboost'"),
+        ({"recipe": "seq"}, "'init_model' .* recipe='seq'"),
+        ({"objective": "cross_entropy"}, "'init_model' .* objective 'cross_entropy'"),
+        ({"schema": {"bounds": BOUNDS, "classes": [0, 2]}}, "same classes"),
+        ({"schema": {"bounds": BOUNDS, "classes": [0, 1, 2]}}, "same classes"),
+        ({"schema": {"categories": {0: ["a", "b"]}, "classes": [0, 1]}}, "categories"),
+        ({"neighbours": "replace"}, "neighbours"),
+        ({"rows_per_user": 2}, "rows_per_user"),
+        ({"monotone_constraints": [1, -1]}, "'init_model' .* constraints"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_before_anything_happens(parameters, named, first):
+    with pytest.raises(InvalidParameterError, match=named):
+        classifier(**parameters).agreement(3, ["Column_0", "Column_1"], init_model=first)
+
+
+def test_the_agreement_alone_continues_a_model_and_parties_may_be_lost(first, tmp_path):
+    model = classifier(noise_seed=4)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        expected = classifier(noise_seed=4).fit(GIVEN, init_model=first)
+    terms = model.agreement(3, ["Column_0", "Column_1"], init_model=first)
+    processes = Processes(terms, GIVEN, tmp_path)
+    with pytest.warns(dpboost.NotPrivateWarning):
+        model.fit_channel(JournalChannel(processes, terms, tmp_path / "journal"), terms)
+    assert text_of(model) == text_of(expected)
+    # Another process has the journal alone.
+    again = classifier()
+    with pytest.warns(dpboost.NotPrivateWarning):
+        again.fit_channel(
+            JournalChannel(LocalChannel([None] * 3), terms, tmp_path / "journal"), terms
+        )
+    assert text_of(again) == text_of(expected)
+    # A party that is lost on the way leaves a fit of the others.
+    terms = replace(terms, dropouts=1, noise_seed=None)
+    parties = [Party(index, X, y, agreement=terms) for index, (X, y) in enumerate(GIVEN)]
+    lossy = Losing(parties, {(m.Ask, 1, 1)}, for_good=True)
+    model.fit_channel(lossy, terms)
+    assert model.booster_.num_trees() == 6
+    assert model.privacy_report_.facts["fewest parties in a release"] == "2 of 3"
+
+
+def text_of(model):
+    """Model text without the line of the report."""
+    lines = model.booster_.model_to_string().splitlines()
+    return [line for line in lines if not line.startswith("dpboost:")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.rows.class_queries import ClassCounts, NodeSizes, SplitRows
 from dpboost.trees.growing_tree import Splits
 from tests.unit.federated.channels import Processes, Recorder
+from tests.unit.federated.evaluated import model_of
 
 SCHEMA = {"bounds": dict.fromkeys(range(4), (-3.0, 3.0)), "classes": [0, 1]}
 EACH = pytest.mark.parametrize("recipe", FEDERATED_RECIPES)
@@ -315,3 +317,11 @@ def test_what_the_coordinator_sees_is_masked_or_released():
                     # Counts are small and words are not: of 2^64 values a mask takes any.
                     assert (part.words.astype(np.float64) > 2.0**40).mean() > 0.9
     assert kinds == {Masked, Released}
+
+
+def test_a_tree_continues_no_model():
+    text = model_of("two classes").booster_.model_to_string()
+    schema = {"bounds": {"age": (-3, 3), "dose": (-3, 3)}, "classes": [0, 1]}
+    terms = FederatedTreeClassifier(epsilon=5.0, schema=schema).agreement(2, ["age", "dose"])
+    with pytest.raises(InvalidParameterError, match="init_model"):
+        FederatedTreeClassifier().fit_channel(None, replace(terms, init_model=text))

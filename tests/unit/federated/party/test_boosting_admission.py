@@ -1,5 +1,6 @@
 """Brute force against the bounds that parties work out for what they are asked in boosting."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -21,12 +22,14 @@ from dpboost.privacy.private_bounds import Magnitudes, RangeCounts
 from dpboost.rows.boosting_commands import AddValues, AppendTrees
 from dpboost.rows.boosting_state import INIT_LIMIT
 from dpboost.rows.gradient_queries import SplitNodes
-from dpboost.rows.start_queries import ClassSizes, MeanAndRows
+from dpboost.rows.row_attributes import Weighting
+from dpboost.rows.start_queries import ClassSizes, MeanAndRows, RowCount
 from dpboost.training.loss_choice import weighting_of
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.random_partition import PartitionGrid
 from tests.unit.federated import engine_messages as e
 from tests.unit.federated.channels import FEATURES, agreement
+from tests.unit.federated.evaluated import model_of
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 BRUTE = settings(deadline=None, derandomize=True, max_examples=60)
@@ -43,7 +46,17 @@ SCHEMAS = {
     "each against the rest": {"bounds": BOUNDS, "classes": [0, 1, 2]},
     "weighted classes": {"bounds": BOUNDS, "classes": [0, 1]},
     "weighted numbers": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
+    "continued classes": {"bounds": BOUNDS, "classes": [0, 1]},
+    "continued numbers": {"bounds": BOUNDS, "label_bounds": (-2.0, 5.0)},
 }
+
+
+def large(number):
+    """Return a number in as many characters whose sums are infinite, or none at all."""
+    sign, digits = number.group(1), number.group(2)
+    return f"{sign}1.{'0' * (len(digits) - 6)}e308"[: len(number.group())]
+
+
 OBJECTIVES = {
     "quantiles": {"objective": {"objective": "quantile", "alpha": [0.1, 0.5, 0.95]}},
     "absolute": {"objective": {"objective": "regression_l1"}},
@@ -55,6 +68,18 @@ OBJECTIVES = {
         "weighted": True,
     },
     "weighted numbers": {"objective": {"max_weight": 4.0}, "weighted": True},
+}
+# A model that is continued; its leaf values are as large as a text may have them.
+CONTINUED = {"continued classes": "two classes", "continued numbers": "numbers"}
+OBJECTIVES |= {
+    name: {
+        "init_model": re.sub(
+            r"(?m)^leaf_value=.*$",
+            lambda line: re.sub(r"(-?)(\d\.\d{6}[-\d.e]*)", large, line.group()),
+            model_of(kind).booster_.model_to_string(),
+        )
+    }
+    for name, kind in CONTINUED.items()
 }
 OF_CLASSES = [name for name, schema in SCHEMAS.items() if "classes" in schema]
 PLAIN = [name for name in SCHEMAS if name not in OBJECTIVES]
@@ -71,6 +96,7 @@ LABELS = {
     "regression": st.sampled_from([-2.0, 5.0, 0.3, 1e308, -1e308]),
     "each against the rest": st.sampled_from([0, 1, 2, 7]),
     "weighted classes": st.sampled_from([0, 1, 7]),
+    "continued classes": st.sampled_from([0, 1, 7]),
 }
 LABELS |= {name: LABELS["regression"] for name in SCHEMAS if name not in LABELS}
 STARTS = st.sampled_from([0, 1, -1, 12345, INIT_LIMIT, -INIT_LIMIT])
@@ -159,6 +185,8 @@ def binned(data, task, budget):
     binner = Binner.from_schema(resolved, n_bins=data.draw(st.sampled_from([2, 8, 255])))
     n_outputs = e.loss_of(terms)[0].n_outputs
     start = tuple(data.draw(STARTS) for _ in range(n_outputs))
+    if terms.init_model is not None:
+        start = (0,) * n_outputs
     deal = data.draw(st.sampled_from([None, (Fraction(1),), (Fraction(2, 3), Fraction(1, 4))]))
     return (
         binner,
@@ -287,6 +315,8 @@ def check_before_the_bins(task, relation, data):
         # It is asked once more where there are few rows, at a start that was released.
         begun = loss.starting_from((data.draw(STARTS),) * loss.n_outputs)
         start = MeanAndRows(loss=begun, weighting=weighting, others=bool(classes))
+    if terms.init_model is not None:
+        start = RowCount(weighting=weighting, others=bool(classes))
     ranges = st.builds(
         RangeCounts,
         low=st.sampled_from([-2.0, -1e-300, 0.0]),
@@ -315,3 +345,28 @@ def check_before_the_bins(task, relation, data):
     raw = isinstance(ask, Magnitudes | RangeCounts)
     orders = [] if raw else [carried_out(e.encode(terms))]
     check_bounds(data, task, "best", relation, orders, ask)
+
+
+@pytest.mark.parametrize("task", CONTINUED)
+def test_scores_of_a_continued_model_start_where_it_ends_and_nowhere_else(task):
+    terms = terms_of(task, "best")
+    binner = Binner.from_schema(terms.declared.resolve(terms.features), n_bins=8)
+    rows = [((0.4, -1.7), 1), ((np.inf, np.nan), 0)]
+    encoded = e.told(e.encode(terms), held(terms, rows))
+    binned = e.told(e.bins(terms, binner, (0,)), encoded)
+    assert np.abs(binned.state.scores).max() <= INIT_LIMIT
+    assert np.isfinite(encoded.extras.init_scores).all()
+    with pytest.raises(UnusableMessageError):
+        e.told(e.bins(terms, binner, (1,)), encoded)
+
+
+def test_rows_are_counted_alone_where_a_model_is_continued_and_by_the_agreed_weights():
+    plain, continued = (terms_of(task, "best") for task in ("two classes", "continued classes"))
+    for terms, query in [
+        (plain, RowCount(others=True)),
+        (continued, RowCount()),
+        (continued, RowCount(others=True, weighting=Weighting(max_weight=1.0))),
+    ]:
+        rows = e.told(e.encode(terms), held(terms, []))
+        with pytest.raises(UnusableMessageError):
+            admitted(query, rows)

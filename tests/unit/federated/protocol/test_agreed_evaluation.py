@@ -46,7 +46,8 @@ def test_rows_are_in_the_groups_of_their_values():
     [
         ({"recipe": "best", "hyper": {}}, "recipe"),
         ({"hyper": {}}, "hyper"),
-        ({"weighted": True, "objective": {"max_weight": 2.0}}, "'weighted' and 'objective'"),
+        ({"weighted": True, "objective": {"max_weight": 2.0}}, "'weighted', 'objective' and"),
+        ({"init_model": model_of("two classes").booster_.model_to_string()}, "'init_model'"),
         ({"features": ("dose", "age")}, "'features'"),
         ({"features": ("age",)}, "'features'"),
         ({"schema": {"classes": [0, 1, 2]}}, "classes of its model"),
