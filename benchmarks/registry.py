@@ -20,6 +20,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.federated.accuracy import FEDERATED_ACCURACY
     from benchmarks.federated.attacks import FEDERATED_ATTACKS
     from benchmarks.federated.chaos import FEDERATED_CHAOS
+    from benchmarks.federated.flower import FEDERATED_FLOWER
     from benchmarks.federated.losses import FEDERATED_LOSSES
     from benchmarks.federated.scale import FEDERATED_SCALE
     from benchmarks.federated.skew import FEDERATED_SKEW
@@ -46,6 +47,7 @@ def runs() -> dict[str, Run]:
         FEDERATED_ATTACKS,
         FEDERATED_TRAFFIC,
         FEDERATED_SCALE,
+        FEDERATED_FLOWER,
         FEDERATED_CHAOS,
         *CLUSTER_RUNS,
         *TIMED_RUNS,

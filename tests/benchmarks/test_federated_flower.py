@@ -1,0 +1,106 @@
+import socket
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.federated import flower, flower_federation
+from benchmarks.federated.deployment import wait_for
+from benchmarks.federated.flower_federation import FlowerFederation
+from benchmarks.federated.process_watch import ProcessWatch
+from benchmarks.federated.relay import Relay
+from benchmarks.federated.scale import Size
+from benchmarks.harness.results import Results
+from benchmarks.harness.run import Request, carry_out
+
+TINY = Size(parties=2, rows=60, features=2, rounds=2)
+
+
+def test_a_relay_counts_what_goes_both_ways():
+    server = socket.create_server(("127.0.0.1", 0))
+    relay = Relay(server.getsockname()[1])
+
+    def answer():
+        one, _ = server.accept()
+        one.recv(5, socket.MSG_WAITALL)
+        one.sendall(b"x" * 200_000)
+        one.close()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with socket.create_connection(("127.0.0.1", relay.port)) as client:
+        client.sendall(b"hello")
+        received = b""
+        while chunk := client.recv(1 << 16):
+            received += chunk
+    thread.join()
+    relay.close()
+    server.close()
+    assert received == b"x" * 200_000
+    assert (relay.up, relay.down) == (5, 200_000)
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", relay.port))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /proc")
+def test_a_watch_sees_what_a_process_starts(tmp_path):
+    child = tmp_path / "child"
+    child.write_text("import time; full = bytes(range(256)) * 400_000; time.sleep(600)")
+    parent = tmp_path / "parent"
+    parent.write_text(f"import subprocess, sys; subprocess.run([sys.executable, {str(child)!r}])")
+    process = subprocess.Popen([sys.executable, str(parent)], start_new_session=True)
+    try:
+        with ProcessWatch([process.pid]) as watch:
+            wait_for(lambda: watch.peaks["child"] > 102)
+            wait_for(lambda: watch.together > watch.peaks["child"])
+            assert watch.cpu_seconds() > 0
+    finally:
+        flower_federation.stop(process)
+    assert 0 < watch.peaks["parent"] < 102
+
+
+def test_what_is_prepared_is_a_fit_of_parties_with_keys(tmp_path):
+    flower.prepare(TINY, tmp_path)
+    federation = FlowerFederation(tmp_path, tmp_path)
+    assert len(federation.agreement.identities) == TINY.parties
+    text, exchanges = flower.fit_here(federation, tmp_path / "here.txt")
+    again, _ = flower.fit_here(federation, tmp_path / "again.txt")
+    assert text == again
+    assert f"Tree={TINY.rounds - 1}\n" in text
+    assert len(exchanges) > TINY.rounds
+
+
+@pytest.mark.parametrize(("same", "said"), [(True, "the same text"), (False, "ANOTHER")])
+def test_the_page_says_whether_the_models_are_equal(same, said):
+    found = {**vars(TINY), "seconds": 90, "CPU seconds": 30, "exchanges": 8, "same text": same}
+    found |= {"seconds in one process": 6, "bytes down": 4000, "bytes up": 2000}
+    found |= {"bytes down by Flower": 9000, "bytes up by Flower": 7000}
+    found |= {f"peak MB of {kind}": 12.4 for kind in (*flower.PROGRAMS.values(), "all together")}
+    rows = flower.results_of(TINY, found)
+    lines = flower.body(Results(facts={"flower": "1.41.0"}, rows=rows))
+    assert f"| 2 | 60 x 2 | 2 | 1.5 | 0.5 | 0.1 | 4.00 | 2.0 | 1.0 | 4.5 | 3.5 | {said} |" in lines
+    assert "| 2 x 60 x 2, 2 rounds | the link | 12 |" in lines
+    assert "1.41.0" in lines[0]
+
+
+@pytest.mark.parametrize("absent", ["package", "programs"])
+def test_without_flower_the_command_says_what_brings_it(absent, monkeypatch, tmp_path, capsys):
+    name = {"package": "find_spec", "programs": "which"}[absent]
+    monkeypatch.setattr(flower_federation, name, lambda *_, **__: None)
+    assert main(["run", "federated-flower", "--quick", "--output", str(tmp_path)]) == 1
+    assert "pip install 'dpboost[federated]'" in capsys.readouterr().err
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(find_spec("flwr") is None, reason="the extra 'federated' is not installed")
+def test_a_small_fit_is_measured(tmp_path):
+    text = carry_out(flower.FEDERATED_FLOWER, tmp_path, Request(quick=True), progress=False)
+    (line,) = (line for line in text.splitlines() if line.startswith("| 2 | 200 x 3 | 1 |"))
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells[-1] == "the same text"
+    # Flower carries the messages and more.
+    assert float(cells[9]) > float(cells[7])
+    assert float(cells[10]) > float(cells[8])
