@@ -1,6 +1,7 @@
 """Three hospitals train one model; none of them shows its patients to anybody.
 
-Here all of them live in this process. The same fit over a network is in 06_federated_flower.
+Here all of them live in this process. The same fit over a network is in 06_federated_flower, and in
+06_federated_nvflare.
 """
 
 import numpy as np

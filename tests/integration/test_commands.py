@@ -77,6 +77,7 @@ FLOWER = (
     "tests/unit/federated/protocol/test_flower.py"
     "::test_a_network_of_processes_gives_the_model_of_one_process"
 )
+NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_one_process"
 
 #: Patterns of commands, and the test that runs them or the stage of ``.ci/nightly``.
 ELSEWHERE = {
@@ -94,6 +95,7 @@ ELSEWHERE = {
     r"curl .*/health": DEPLOYMENT,
     r"cd examples/06_federated_flower|python prepare\.py work": FLOWER,
     r"flower-su\w+ .*|flwr run \. .*": FLOWER,
+    r"cd examples/06_federated_nvflare|python prepare\.py work 11": NVFLARE,
     r"python examples/\w+\.py": EXAMPLES,
     r"python -m pip install -e '\.\[docs\]'|make -C docs html": ".ci/nightly docs",
     r"python -m tests\.fuzz --minutes 10": ".ci/nightly whole",
@@ -119,6 +121,7 @@ NOT_RUN = {
     r"python -m benchmarks run .*": "hours; arguments are read below, code runs on small data",
     r"python examples/01_quickstart\.py --data adult .*": "downloads Adult",
     r"python -m timeit -s .* Shamir.*": "needs pycryptodome, of no extra",
+    r"python job\.py work": "needs nvflare, of no extra; its test has stand-ins for that",
     r"python examples/11_audit_your_own\.py --estimator .*": "needs diffprivlib, of no extra",
     r"(bash )?\.ci/(run|nightly)( .*)?": "runs these very tests",
     r"pre-commit install": "writes into .git of the checkout",
