@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -14,6 +16,7 @@ import numpy as np
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.federated.deployment import ROOT, free_ports, wait_for
+from benchmarks.federated.process_watch import processes_of
 from benchmarks.federated.relay import Relay
 from dpboost.federated import Agreement, Identity, Party
 
@@ -164,8 +167,17 @@ def _listens(port: int) -> bool:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its session, first by asking."""
-    for number in (15, 9):
+    """End a process and all that it has started, first by asking."""
+    # Flower's server starts its app in a session of its own, which would go on.
+    sessions = {int(fields[3]) for _, fields in processes_of([process.pid])} - {process.pid}
+    _end(process)
+    for session in sessions:
+        with suppress(ProcessLookupError):
+            os.killpg(session, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
         except ProcessLookupError:

@@ -55,13 +55,13 @@ class ProcessWatch:
 
     def cpu_seconds(self) -> float:
         """Return what all processes have computed so far, with those that have ended."""
-        ticks = sum(sum(map(int, fields[11:15])) for _, fields in self._processes())
+        ticks = sum(sum(map(int, fields[11:15])) for _, fields in processes_of(self._first))
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def _look(self) -> None:
         while not self._ended.wait(_INTERVAL):
             now = 0.0
-            for folder, _ in self._processes():
+            for folder, _ in processes_of(self._first):
                 with suppress(OSError):
                     lines = (line.split() for line in (folder / "status").open())
                     sizes = {
@@ -76,20 +76,29 @@ class ProcessWatch:
                         now += sizes["VmRSS:"]
             self.together = max(self.together, now)
 
-    def _processes(self) -> Iterator[tuple[Path, list[str]]]:
-        """Yield folder and state of each; the name, which may have blanks, is left out."""
-        found = {}
-        children = defaultdict(list)
-        for folder in _PROC.glob("[0-9]*"):
-            with suppress(OSError):
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                found[int(folder.name)] = folder, fields
-                children[int(fields[1])].append(int(folder.name))
-        waiting = [number for number in self._first if number in found]
-        while waiting:
-            number = waiting.pop()
-            waiting += children[number]
-            yield found[number]
+
+def processes_of(first: Collection[int]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield some processes and all that they have started (Linux).
+
+    Yields
+    ------
+    folder : Path
+        In ``/proc``.
+    fields : list of str
+        Of its ``stat``; the name, which may have blanks, and what is before it are left out.
+    """
+    found = {}
+    children = defaultdict(list)
+    for folder in _PROC.glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            found[int(folder.name)] = folder, fields
+            children[int(fields[1])].append(int(folder.name))
+    waiting = [number for number in first if number in found]
+    while waiting:
+        number = waiting.pop()
+        waiting += children[number]
+        yield found[number]
 
 
 def _program(folder: Path) -> str:

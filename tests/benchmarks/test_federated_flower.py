@@ -10,7 +10,7 @@ from benchmarks.__main__ import main
 from benchmarks.federated import flower, flower_federation
 from benchmarks.federated.deployment import wait_for
 from benchmarks.federated.flower_federation import FlowerFederation
-from benchmarks.federated.process_watch import ProcessWatch
+from benchmarks.federated.process_watch import ProcessWatch, processes_of
 from benchmarks.federated.relay import Relay
 from benchmarks.federated.scale import Size
 from benchmarks.harness.results import Results
@@ -50,15 +50,22 @@ def test_a_watch_sees_what_a_process_starts(tmp_path):
     child = tmp_path / "child"
     child.write_text("import time; full = bytes(range(256)) * 400_000; time.sleep(600)")
     parent = tmp_path / "parent"
-    parent.write_text(f"import subprocess, sys; subprocess.run([sys.executable, {str(child)!r}])")
+    parent.write_text(
+        "import subprocess, sys; "
+        f"subprocess.run([sys.executable, {str(child)!r}], start_new_session=True)"
+    )
     process = subprocess.Popen([sys.executable, str(parent)], start_new_session=True)
     try:
         with ProcessWatch([process.pid]) as watch:
             wait_for(lambda: watch.peaks["child"] > 102)
             wait_for(lambda: watch.together > watch.peaks["child"])
             assert watch.cpu_seconds() > 0
+            started = {int(folder.name) for folder, _ in processes_of([process.pid])}
     finally:
         flower_federation.stop(process)
+    assert len(started) == 2
+    # One that has ended may be left as a zombie, where nobody asks for its code.
+    wait_for(lambda: all(state[0] == "Z" for each in started for _, state in processes_of([each])))
     assert 0 < watch.peaks["parent"] < 102
 
 
