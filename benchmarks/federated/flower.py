@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.errors import BenchmarkError
+from benchmarks.federated import process_watch
 from benchmarks.federated.flower_federation import FlowerFederation, needs_flower
 from benchmarks.federated.process_watch import ProcessWatch
 from benchmarks.federated.scale import EPSILON, Size, rows_of
@@ -115,8 +117,16 @@ def results_of(size: Size, found: Mapping[str, float]) -> list[Result]:
 
 
 def plan(request: Request) -> Plan:
-    """Return every size as a unit."""
+    """Return every size as a unit.
+
+    Raises
+    ------
+    BenchmarkError
+        Where Flower is not there, or nothing tells what processes take.
+    """
     needs_flower()
+    if not process_watch.PROC.is_dir():
+        raise BenchmarkError("federated-flower reads the memory of processes in /proc: use Linux.")
     versions = {**dpboost_recipes.versions(), "flwr": version("flwr")}
     units = [
         Unit(

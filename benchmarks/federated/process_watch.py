@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
 
-_PROC = Path("/proc")
+PROC = Path("/proc")
 _INTERVAL = 0.2
 
 
@@ -63,7 +63,7 @@ class ProcessWatch:
             now = 0.0
             for folder, _ in processes_of(self._first):
                 with suppress(OSError):
-                    lines = (line.split() for line in (folder / "status").open())
+                    lines = map(str.split, (folder / "status").read_text().splitlines())
                     sizes = {
                         words[0]: float(words[1]) / 1000
                         for words in lines
@@ -89,7 +89,7 @@ def processes_of(first: Collection[int]) -> Iterator[tuple[Path, list[str]]]:
     """
     found = {}
     children = defaultdict(list)
-    for folder in _PROC.glob("[0-9]*"):
+    for folder in PROC.glob("[0-9]*"):
         with suppress(OSError):
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             found[int(folder.name)] = folder, fields
@@ -103,6 +103,6 @@ def processes_of(first: Collection[int]) -> Iterator[tuple[Path, list[str]]]:
 
 def _program(folder: Path) -> str:
     """Return the name of the script that a process runs, else of its program."""
-    words = (folder / "cmdline").read_bytes().decode().split("\0")
+    words = os.fsdecode((folder / "cmdline").read_bytes()).split("\0")
     names = [Path(word).name for word in words[:2]]
     return names[-1] if names[0].startswith("python") else names[0]

@@ -3,11 +3,12 @@ import subprocess
 import sys
 import threading
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.federated import flower, flower_federation
+from benchmarks.federated import flower, flower_federation, process_watch
 from benchmarks.federated.deployment import wait_for
 from benchmarks.federated.flower_federation import FlowerFederation
 from benchmarks.federated.process_watch import ProcessWatch, processes_of
@@ -80,6 +81,25 @@ def test_what_is_prepared_is_a_fit_of_parties_with_keys(tmp_path):
     assert len(exchanges) > TINY.rounds
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_models_and_bytes_are_compared(same, monkeypatch, tmp_path):
+    def run(federation, seconds):
+        text, _ = flower.fit_here(federation, tmp_path / "there.txt")
+        return text if same else text.replace("Tree=1\n", "Tree=2\n")
+
+    def start(federation):
+        relays = [SimpleNamespace(down=down, up=9 - down, close=int) for down in (2, 4)]
+        federation.relays += relays
+
+    monkeypatch.setattr(FlowerFederation, "run", run)
+    monkeypatch.setattr(FlowerFederation, "start", start)
+    found = {row.measure: row.value for row in flower.measure(TINY)}
+    assert found["same text"] == same
+    assert (found["bytes down by Flower"], found["bytes up by Flower"]) == (4, 7)
+    assert min(found["bytes down"], found["bytes up"]) > 100
+    flower.body(Results(facts={"flower": "1.41.0"}, rows=flower.results_of(TINY, found)))
+
+
 @pytest.mark.parametrize(("same", "said"), [(True, "the same text"), (False, "ANOTHER")])
 def test_the_page_says_whether_the_models_are_equal(same, said):
     found = {**vars(TINY), "seconds": 90, "CPU seconds": 30, "exchanges": 8, "same text": same}
@@ -99,6 +119,13 @@ def test_without_flower_the_command_says_what_brings_it(absent, monkeypatch, tmp
     monkeypatch.setattr(flower_federation, name, lambda *_, **__: None)
     assert main(["run", "federated-flower", "--quick", "--output", str(tmp_path)]) == 1
     assert "pip install 'dpboost[federated]'" in capsys.readouterr().err
+
+
+def test_where_nothing_tells_the_memory_the_command_says_so(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(flower, "needs_flower", lambda: None)
+    monkeypatch.setattr(process_watch, "PROC", tmp_path / "none")
+    assert main(["run", "federated-flower", "--quick", "--output", str(tmp_path)]) == 1
+    assert "/proc: use Linux." in capsys.readouterr().err
 
 
 @pytest.mark.nightly
