@@ -61,7 +61,8 @@ METRIC_SHARE = Fraction(1, 10)
 class CVResults(dict[str, Any]):
     """What ``cv`` returns: LightGBM's dict, with the report of the whole.
 
-    ``privacy_report`` is of all fits and metrics together; each model holds its own.
+    ``privacy_report`` is of all fits and metrics together; each model holds its own. Over parties
+    ``party_reports`` are theirs.
 
     Examples
     --------
@@ -77,6 +78,7 @@ class CVResults(dict[str, Any]):
     """
 
     privacy_report: PrivacyReport
+    party_reports: tuple[PrivacyReport, ...]
 
 
 @one_warning
@@ -369,7 +371,7 @@ class _Run:
         if isinstance(asked, str):
             asked = asked.split(",")
         if not asked:
-            several = len(self.estimator.schema.classes) > 2 if classifier else False
+            several = classifier and len(Schema.coerce(self.estimator.schema).classes or ()) > 2
             asked = ["multi_logloss" if several else "binary_logloss" if classifier else "l2"]
         quantile = value_of(self.params, "objective") == "quantile"
         found = fold_metrics(list(asked), classifier=classifier, quantile=quantile)

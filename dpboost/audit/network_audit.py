@@ -19,8 +19,10 @@ from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.replay import Fit, replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
+from dpboost.evaluating.evaluation import Evaluation
 from dpboost.federated.evaluation import evaluate_agreed, evaluation_agreement, judge
 from dpboost.federated.party.evaluation_admission import JudgeRows
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
@@ -32,8 +34,8 @@ from dpboost.federated.protocol.wire import decode
 from dpboost.federated.training.agreed_terms import agreed_privacy
 from dpboost.federated.training.boosting import boost, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.exact_arithmetic import epsilon_of
+from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import LocalRows
 from dpboost.recipes import ALGORITHMS
@@ -51,7 +53,7 @@ N_PARTIES = 3
 Rows = tuple[NDArray[Any], NDArray[Any]]
 
 
-class _Listening(LocalChannel):
+class Listening(LocalChannel):
     """Keeps all messages and replies, in their order."""
 
     def __init__(self, parties: Sequence[Party]) -> None:
@@ -152,7 +154,7 @@ def _public_model(task: str, neighbours: Neighbours) -> Any:
     schema = {"bounds": {0: (0.0, 1.0), 1: (0.0, 1.0)}, **labels}
     settings = {"n_estimators": 2, "max_depth": 1, "random_state": 0, "verbosity": -1}
     model = kind(schema=schema, epsilon=20.0, neighbours=neighbours.value, **settings)
-    return model.fit(*_rows(50))
+    return model.fit(*public_rows(50))
 
 
 def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
@@ -169,37 +171,67 @@ def _terms(recipe: str, neighbours: Neighbours) -> Agreement:
     )
 
 
-def _rows(n_rows: int) -> Rows:
+def public_rows(n_rows: int) -> Rows:
+    """Return rows that anybody may see."""
     random = np.random.default_rng(0)
     return random.integers(0, 2, (n_rows, 2)).astype(float), random.choice([-1.0, 1.0], n_rows)
 
 
-def _parts(rows: Rows) -> list[Rows]:
+def parts_of(rows: Rows) -> list[Rows]:
     """Give each party some rows, in their order."""
     X, y = rows
     return list(zip(np.array_split(X, N_PARTIES), np.array_split(y, N_PARTIES), strict=True))
 
 
-def _over_messages(terms: Agreement, rows: Rows) -> tuple[Any, _Listening, Coordinator, Any]:
-    """Return what is told in the end, and who has told it."""
-    parties, first_row = [], 0
-    for index, (X, y) in enumerate(_parts(rows)):
-        parties.append(Party(index, X, y, agreement=terms, first_row=first_row))
-        first_row += len(y)
-    channel = _Listening(parties)
+def over_messages(
+    terms: Agreement, rows: Rows, books: Sequence[FoldBook] | None = None
+) -> tuple[Any, Listening, Coordinator, list[Party]]:
+    """Return what is told in the end, and who has told it.
+
+    Parameters
+    ----------
+    terms : Agreement
+    rows : (X, y)
+        Of all parties.
+    books : sequence of FoldBook, optional
+        Of each party, in a cross-validation.
+    """
+    parties: list[Party] = []
+    first_row = 0
+    for index, (X, y) in enumerate(parts_of(rows)):
+        book = None if books is None else books[index]
+        parties.append(Party(index, X, y, agreement=terms, folds=book, first_row=first_row))
+        first_row += parties[-1].held.table.n_rows
+    channel = Listening(parties)
     coordinator = Coordinator(terms, channel)
     told: Any
     if terms.recipe == EVALUATION:
-        told = str(judge(coordinator).metrics)
+        told = _figures(judge(coordinator))
     else:
-        told = _text_of(boost(coordinator).ensemble)
+        told = boost(coordinator).ensemble
     return told, channel, coordinator, parties
 
 
-def _in_one_place(terms: Agreement, rows: Rows) -> Any:
-    """Return what is told of the same rows by one process."""
+def in_one_place(
+    terms: Agreement,
+    rows: Rows,
+    folds: NDArray[np.int32] | None = None,
+    ledger: Ledger | None = None,
+) -> Any:
+    """Return what is told of the same rows by one process.
+
+    Parameters
+    ----------
+    terms : Agreement
+    rows : (X, y)
+        That take part.
+    folds : ndarray of shape (n_rows,), int32, optional
+        Whose model judges each row, in the evaluation of a cross-validation.
+    ledger : Ledger, optional
+        Opened before, where coins were drawn from it.
+    """
     X, y = rows
-    ledger = agreed_privacy(terms).ledger(PureAccountant())
+    ledger = ledger_of(terms) if ledger is None else ledger
     table = read_table(X, schema=terms.declared, feature_names=terms.features)
     labels = np.asarray(y, dtype=np.float64)
     if terms.recipe != EVALUATION:
@@ -207,28 +239,42 @@ def _in_one_place(terms: Agreement, rows: Rows) -> Any:
         scores = None if earlier is None else np.atleast_2d(earlier.predict(X))
         extras = RowExtras(init_scores=scores)
         source = LocalRows(RawRows(table=table, labels=labels, extras=extras))
-        return _text_of(train_agreed(source, terms, ledger).ensemble)
-    held = HeldRows(table=table, labels=labels, agreement=terms, draw_coins=ledger.row_coins)
+        return train_agreed(source, terms, ledger).ensemble
+    held = HeldRows(
+        table=table, labels=labels, agreement=terms, draw_coins=ledger.row_coins, folds=folds
+    )
     judged = LocalRows(JudgeRows().execute(held))
-    return str(evaluate_agreed(judged, terms, ledger).metrics)
+    return _figures(evaluate_agreed(judged, terms, ledger))
 
 
-def _text_of(ensemble: Ensemble) -> list[str]:
-    lines = model_text(ensemble).splitlines()
+def ledger_of(terms: Agreement) -> Ledger:
+    """Open a ledger where the auditor listens."""
+    return agreed_privacy(terms).ledger(terms.ledger().accountant)
+
+
+def text_of(told: Any) -> Any:
+    """Return what is told as text: figures, or a model without its report."""
+    if not isinstance(told, Ensemble):
+        return told
+    lines = model_text(told).splitlines()
     return [line for line in lines if not line.startswith("dpboost:")]
+
+
+def _figures(found: Evaluation) -> str:
+    return f"{found.metrics} {found.groups}"
 
 
 def _told(terms: Agreement) -> Iterator[Violation]:
     """Compare models, messages of neighbouring tables, and what was booked."""
     seeded = replace(terms, noise_seed=9)
-    X, y = _rows(12)
-    told, channel, coordinator, parties = _over_messages(seeded, (X, y))
+    X, y = public_rows(12)
+    told, channel, coordinator, parties = over_messages(seeded, (X, y))
     where = f"{terms.recipe}, {terms.neighbours}"
 
     def violation(message: str) -> Violation:
         return Violation(check=CHECK, where=where, message=message)
 
-    if told != _in_one_place(seeded, (X, y)):
+    if text_of(told) != text_of(in_one_place(seeded, (X, y))):
         what = "other figures" if terms.recipe == EVALUATION else "another model"
         yield violation(f"{what} than of the same rows in one place")
     if {party.ledger.spent for party in parties} != {coordinator.ledger.spent}:
@@ -237,7 +283,7 @@ def _told(terms: Agreement) -> Iterator[Violation]:
         yield violation("replies hold small numbers: there is no mask on them")
     other = y.copy()
     other[-1] = -other[-1]
-    changed = _over_messages(seeded, (X, other))[1]
+    changed = over_messages(seeded, (X, other))[1]
     # What the coordinator sends are released numbers, of which some take more digits.
     lengths = [[len(reply) for reply in one.replies] for one in (channel, changed)]
     if lengths[0] != lengths[1]:
@@ -255,10 +301,10 @@ def _are_small(replies: Sequence[bytes]) -> bool:
 
 def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
     """Weigh the releases of the same terms with all rows in one place."""
-    X, y = _rows(12)
+    X, y = public_rows(12)
 
     def trained(X: Any, y: Any) -> Mapping[str, Any]:
-        return {"told": _in_one_place(terms, (X, y))}
+        return {"told": text_of(in_one_place(terms, (X, y)))}
 
     fit: Fit = trained
     instead = (np.zeros(2), -1.0)

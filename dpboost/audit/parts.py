@@ -21,6 +21,7 @@ from dpboost.audit.claims import unfounded_claims
 from dpboost.audit.cluster_audit import fits_on_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import Case, other_cases
+from dpboost.audit.fold_audit import cross_validations_of_parties
 from dpboost.audit.local_audit import local_reports
 from dpboost.audit.network_audit import (
     continued_fits_of_parties,
@@ -225,6 +226,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
         what = "fits that continue a model over messages, and replay in one place"
         run = _timed(PARTIES, what, continued_fits_of_parties)
         found.parts.append(Part(name=PARTIES, what=what, run=run))
+        what = "cross-validations over messages, and replay in one place"
+        run = _timed(PARTIES, what, cross_validations_of_parties)
+        found.parts.append(Part(name=PARTIES, what=what, run=run, cost=2))
         what = "evaluations over messages, and replay in one place"
         run = _timed(PARTIES, what, evaluations_of_parties)
         found.parts.append(Part(name=PARTIES, what=what, run=run))

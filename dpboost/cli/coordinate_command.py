@@ -12,6 +12,8 @@ The configuration is a JSON file; its paths are read from its own folder:
 A coordinator that is stopped or killed goes on when it is started again: what the journal has is
 not asked a second time. The progress bar counts trees. Where the agreement is on an evaluation
 (dpboost.federated.evaluation_agreement), figures with intervals are written in place of a model.
+A cross-validation is one such session for each fold (dpboost.federated.cv_agreements), and one for
+the evaluation of all of them (cv_evaluation_agreement).
 
   dpboost coordinate --config coordinator.json -o model.txt
 """

@@ -15,6 +15,9 @@ The configuration is a JSON file; its paths are read from its own folder:
    "certificate": "party0.pem", "key": "party0.key",
    "authority": "authority.pem"}        who signs the certificates of all sides
 
+Where the agreement is on a session of a cross-validation, the folder is that of all its sessions:
+rows are dealt to folds there once, and each session has its records in a folder inside.
+
 A party that is stopped or killed goes on when it is started again with the same file. The log has
 numbers of messages and nothing of the rows; https://.../health says that the party is there.
 
@@ -39,6 +42,7 @@ from dpboost.cli.table_files import (
     typed,
     typed_features,
 )
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_store import PartyStore
 from dpboost.federated.protocol.agreement import Agreement
@@ -75,13 +79,18 @@ def run(options: argparse.Namespace) -> None:
     context = tls_context(
         settings["certificate"], settings["key"], settings["authority"], server=True
     )
-    with PartyStore(settings["folder"]).attached(party) as receive:
+    with PartyStore(_folder_of(party.agreement, settings["folder"])).attached(party) as receive:
         server = PartyServer(receive, (host.strip("[]"), int(port)), context)
         print(f"party {party.index} listens at {host}:{server.port}", flush=True)
         try:
             server.serve()
         except KeyboardInterrupt:
             print(f"party {party.index} stops; started again, it goes on")
+
+
+def _folder_of(agreement: Agreement, folder: str) -> Path:
+    """Return the folder of the records of a session."""
+    return Path(folder) if agreement.folds is None else Path(folder) / agreement.folds.session
 
 
 def new_identity(path: str) -> str:
@@ -132,4 +141,5 @@ def party_of(settings: dict[str, Any]) -> Party:
         identity=identity,
         sample_weight=weights,
         user_ids=None if users is None else users.to_numpy(),
+        folds=None if agreement.folds is None else FoldBook(settings["folder"]),
     )

@@ -4,11 +4,13 @@ Every party charges its own ledger, adds its share of the noise and a mask, and 
 the coordinator sees sums that are as private as the ones it would draw itself.
 """
 
+from dpboost.federated.cross_validation import cv, cv_agreements, cv_evaluation_agreement
 from dpboost.federated.estimators import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
 )
 from dpboost.federated.evaluation import evaluate, evaluate_channel, evaluation_agreement
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.agreement import Agreement
@@ -25,12 +27,16 @@ __all__ = [
     "FederatedBoostingClassifier",
     "FederatedBoostingRegressor",
     "FederatedTreeClassifier",
+    "FoldBook",
     "HeldRows",
     "Identity",
     "LocalChannel",
     "Party",
     "PartyLostError",
     "RefusedError",
+    "cv",
+    "cv_agreements",
+    "cv_evaluation_agreement",
     "evaluate",
     "evaluate_channel",
     "evaluation_agreement",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator
@@ -18,6 +19,7 @@ def simulate(
     identities: Sequence[Identity | None] = (),
     sample_weight: Sequence[Any] | None = None,
     user_ids: Sequence[Any] | None = None,
+    folds: Sequence[FoldBook] | None = None,
 ) -> tuple[Coordinator, tuple[Party, ...]]:
     """Set up parties in this process and open a session.
 
@@ -33,6 +35,8 @@ def simulate(
         Weights of the rows of each party, where the agreement says that rows have them.
     user_ids : sequence of array-like, optional
         Whose rows those of each party are, where the agreement protects persons.
+    folds : sequence of FoldBook, optional
+        Of each party, where the agreement is on a session of a cross-validation.
 
     Returns
     -------
@@ -62,8 +66,9 @@ def simulate(
                 identity=identities[index] if identities else None,
                 sample_weight=None if sample_weight is None else sample_weight[index],
                 user_ids=None if user_ids is None else user_ids[index],
+                folds=None if folds is None else folds[index],
                 first_row=first_row,
             )
         )
-        first_row += len(y)
+        first_row += parties[-1].held.table.n_rows
     return Coordinator(agreement, LocalChannel(parties)), tuple(parties)

@@ -17,7 +17,7 @@ _FUNCTIONS = (
 )
 _COINS = (
     "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
-    "judge by them with dpboost.federated.evaluate"
+    "judge by them with dpboost.federated.evaluate, or take dpboost.federated.cv"
 )
 
 #: Why, and what to do instead, by the name of the parameter.

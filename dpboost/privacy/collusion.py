@@ -14,6 +14,7 @@ from scipy.special import gammaln, kve, logsumexp
 
 from dpboost._utils.validation import check_integer, check_real
 from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.group_privacy import GroupAccountant
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, Mechanism
 from dpboost.privacy.noise_shares import MaskedShare
@@ -128,8 +129,10 @@ def epsilon_against(ledger: Ledger, *, n_parties: int, colluding: int, honest: i
     if accountant.name == "pure":
         shares = {"n_parties": n_parties, "colluding": colluding, "honest": honest}
         loss = _of_scope(ledger.root, lambda entry: _of_entry(entry, **shares))
-        # Of one row; an accountant of several counts it as often.
-        return loss * float(getattr(accountant, "factor", 1))
+        # Of one row of one fit; accountants of several count it as often.
+        while isinstance(accountant, GroupAccountant):
+            loss, accountant = loss * float(accountant.factor), accountant.inner
+        return loss
     return _of_total(ledger.entries, accountant, ledger, Fraction(honest, n_parties - colluding))
 
 

@@ -7,13 +7,15 @@ released before, and is free: a row is in one cell whatever the borders are.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
-from dpboost.evaluating.saved_model import SavedClassifier
+from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor
 from dpboost.evaluating.score_bins import LARGEST_SCORE, MOST_BINS
 from dpboost.federated.party.admission import admit, check, check_same
 from dpboost.federated.party.party_rows import HeldRows, model_cells
@@ -76,33 +78,52 @@ class JudgeRows:
     def execute(self, rows: HeldRows) -> JudgedClasses | JudgedNumbers:
         """Return predictions and labels; rows of labels that are not agreed take no part."""
         agreed = AgreedEvaluation.of(rows.agreement)
-        table, model = rows.table, agreed.model
-        X = model_cells(table)
-        groups = agreed.group_codes(table, rows.agreement.listed)
-        judged = (model, X, rows.labels, table.n_rows, groups)
-        n_groups = agreed.groups.n_groups
+        table, X = rows.table, model_cells(rows.table)
+        groups, parts = agreed.group_codes(table, rows.agreement.listed), [np.arange(table.n_rows)]
+        if agreed.by_fold:
+            assert rows.folds is not None
+            groups = rows.folds.astype(np.int64)
+            parts = [np.flatnonzero(groups == fold) for fold in range(len(agreed.models))]
         # A warning about an odd cell would tell that there is one.
         with np.errstate(all="ignore"):
-            if isinstance(model, SavedClassifier):
-                scored, known = scored_rows(*judged)
-                return JudgedClasses(
-                    **_parts(scored.take(np.flatnonzero(known)), ScoredRows),
-                    n_classes=len(model.classes_),
-                    n_groups=n_groups,
-                )
-            bounds = model.schema_.label_bounds
-            assert bounds is not None
-            return JudgedNumbers(
-                **_parts(predicted_rows(*judged), PredictedRows),
-                label_bounds=bounds,
-                quantile=agreed.quantile,
-                with_labels="r2" in agreed.metrics,
+            judged = [
+                _judged(model, X[own], rows.labels[own], groups[own])
+                for model, own in zip(agreed.models, parts, strict=True)
+            ]
+        n_groups = agreed.groups.n_groups
+        if isinstance(agreed.model, SavedClassifier):
+            return JudgedClasses(
+                **_joined(judged, ScoredRows),
+                n_classes=len(agreed.model.classes_),
                 n_groups=n_groups,
             )
+        bounds = agreed.model.schema_.label_bounds
+        assert bounds is not None
+        return JudgedNumbers(
+            **_joined(judged, PredictedRows),
+            label_bounds=bounds,
+            quantile=agreed.quantile,
+            with_labels="r2" in agreed.metrics,
+            n_groups=n_groups,
+        )
 
 
-def _parts(rows: Any, kind: type) -> dict[str, Any]:
-    return {part.name: getattr(rows, part.name) for part in fields(kind)}
+def _judged(
+    model: SavedRegressor, X: NDArray[np.float64], y: NDArray[Any], groups: NDArray[np.int64]
+) -> ScoredRows | PredictedRows:
+    """Return what a model says of some rows."""
+    if isinstance(model, SavedClassifier):
+        scored, known = scored_rows(model, X, y, len(y), groups)
+        return scored.take(np.flatnonzero(known))
+    return predicted_rows(model, X, y, len(y), groups)
+
+
+def _joined(rows: Sequence[Any], kind: type) -> dict[str, Any]:
+    """Put the rows of all models together: the last axis of each part is that of rows."""
+    return {
+        part.name: np.concatenate([getattr(each, part.name) for each in rows], axis=-1)
+        for part in fields(kind)
+    }
 
 
 def _check_units(units: Any) -> None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.data.labels import check_same_length
-from dpboost.data.users import earliest_rows, read_users, take_rows
 from dpboost.federated.party.admission import admitted
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.mask_phases import MaskPhases
-from dpboost.federated.party.party_rows import HeldRows, read_labels, read_rows
+from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.party.refusal import RefusalError
+from dpboost.federated.party.taking_part import taking_part
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
@@ -42,8 +42,6 @@ from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
 from dpboost.privacy.randomness import RowCoins
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_queries import branch_of
-from dpboost.rows.row_attributes import RowExtras
-from dpboost.training.objective import read_weights
 
 _MECHANISMS = (DiscreteLaplace, DiscreteGaussian, ExponentialMechanism, PermuteAndFlip)
 _MESSAGES: tuple[type, ...] = (m.Hello, m.Invite, m.Introduce, m.Ask, Prepare, Present, Unmask)
@@ -76,15 +74,6 @@ class Change(NamedTuple):
     booked: tuple[Booked, ...]
 
 
-def _check_given(name: str, value: Any, *, agreed: bool) -> None:
-    """Raise unless an array is there where the agreement says so, and nowhere else."""
-    if agreed != (value is not None):
-        must = "an array with one entry for each row" if agreed else "None"
-        raise InvalidParameterError(
-            f"The {name!r} parameter of Party must be {must}: the agreement says so."
-        )
-
-
 class Party:
     """One data holder.
 
@@ -106,6 +95,9 @@ class Party:
     user_ids : array-like of shape (n_rows,), optional
         Whose row each one is; needed where the agreement protects persons, and refused where it
         does not. Of each the rows that come first take part.
+    folds : FoldBook, optional
+        Which rows are in which fold; needed where the agreement is on a session of a
+        cross-validation, and the same in all of them.
     first_row : int, default=0
         Number of the first row among those of all parties; matters only to noise from a seed.
     n_threads : int, default=1
@@ -147,6 +139,7 @@ class Party:
         identity: Identity | None = None,
         sample_weight: Any = None,
         user_ids: Any = None,
+        folds: FoldBook | None = None,
         first_row: int = 0,
         n_threads: int = 1,
         max_message_bytes: int = wire.MOST_BYTES,
@@ -160,25 +153,18 @@ class Party:
         self._most_bytes = check_integer(
             "max_message_bytes", "Party", max_message_bytes, low=wire.LEAST_BYTES
         )
-        _check_given("sample_weight", sample_weight, agreed=agreement.weighted)
-        _check_given("user_ids", user_ids, agreed=agreement.rows_per_user is not None)
-        table = read_rows(X, agreement)
-        labels = read_labels(y, agreement)
-        check_same_length(table.n_rows, labels)
-        extras = RowExtras(sample_weight=read_weights(sample_weight, table.n_rows))
-        if agreement.rows_per_user is not None:
-            users = read_users(user_ids, table.n_rows)
-            chosen = earliest_rows(users, agreement.rows_per_user)
-            labels, extras = labels[chosen], extras.take(chosen)
-            table = read_rows(take_rows(X, chosen), agreement)
+        own_rows = taking_part(
+            X, y, agreement, sample_weight=sample_weight, user_ids=user_ids, folds=folds
+        )
         self._agreement = agreement
         self._identity = identity
         self._entropy = agreement.entropy()
         self._ledger = agreement.ledger(self._entropy)
         self._held = HeldRows(
-            table=table,
-            labels=labels,
-            extras=extras,
+            table=own_rows.table,
+            labels=own_rows.labels,
+            extras=own_rows.extras,
+            folds=own_rows.folds,
             agreement=agreement,
             draw_coins=self._draw_coins,
             first_row=first_row,

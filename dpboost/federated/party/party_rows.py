@@ -28,10 +28,13 @@ class HeldRows(RawRows):
         The public terms.
     draw_coins : callable
         Returns new secret coins of this party.
+    folds : ndarray of shape (n_rows,), int32, optional
+        Whose model judges each row, in the evaluation of a cross-validation.
     """
 
     agreement: Agreement
     draw_coins: Callable[[], RowCoins]
+    folds: NDArray[np.int32] | None = None
 
 
 class _NoRows(Table):

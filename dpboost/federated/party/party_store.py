@@ -11,7 +11,7 @@ import io
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.table import Table
 from dpboost.federated.party.party import Party
 from dpboost.federated.party.party_rows import HeldRows
-from dpboost.federated.party.record_log import RecordLog, sync_folder
+from dpboost.federated.party.record_log import RecordLog, locked_file, sync_folder
 
 _STATE = "party.state"
 _LOG = "party.log"
@@ -98,14 +98,9 @@ class PartyStore:
     @contextmanager
     def _locked(self, *, wait: bool = True) -> Iterator[None]:
         """Let one process at a time be the party: a message may come again while it is handled."""
-        with (self._folder / "lock").open("w") as file:
+        with ExitStack() as held:
             try:
-                import fcntl
-            except ImportError:  # only there on Unix
-                yield
-                return
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.enter_context(locked_file(self._folder / "lock", wait=wait))
             except BlockingIOError:
                 must = "a folder that no other process holds"
                 raise refuse("folder", "PartyStore", must, str(self._folder)) from None

@@ -7,6 +7,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dpboost._utils.validation import InvalidParameterError
@@ -103,6 +104,32 @@ class RecordLog:
             f"The file {str(self._path)!r} is damaged: what it has recorded may have been sent. "
             "Restore the folder as it was, or end this session."
         )
+
+
+@contextmanager
+def locked_file(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Let one process at a time be inside.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it does not exist.
+    wait : bool, default=True
+        Whether to wait for another one.
+
+    Raises
+    ------
+    BlockingIOError
+        If there is another one, and nobody is to wait.
+    """
+    with path.open("w") as file:
+        try:
+            import fcntl
+        except ImportError:  # only there on Unix
+            yield
+            return
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from dpboost.data.table import Table
 from dpboost.evaluating.evaluate import metric_names, quantile_level
 from dpboost.evaluating.evaluated_rows import MOST_GROUPS, Groups
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor, level_of, objective_of
+from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.lightgbm.booster import Booster
 from dpboost.schema import lightgbm_name
@@ -34,19 +35,22 @@ class AgreedEvaluation:
 
     Parameters
     ----------
-    model : SavedRegressor
-        With classes or label bounds of the agreement.
+    models : tuple of SavedRegressor
+        With classes or label bounds of the agreement: one, or that of each fold.
     metrics : tuple of str
     column : int or None
         Position of the column whose values are groups.
     names : tuple
         Of the groups; rows of no named one are a group as well.
+    by_fold : bool
+        Whether the groups are the folds of a cross-validation.
     """
 
-    model: SavedRegressor
+    models: tuple[SavedRegressor, ...]
     metrics: tuple[str, ...]
     column: int | None
     names: tuple[Any, ...]
+    by_fold: bool = False
 
     @classmethod
     def of(cls, agreement: Agreement) -> AgreedEvaluation:
@@ -68,16 +72,27 @@ class AgreedEvaluation:
                 "'init_model': all rows weigh the same, and nothing is trained."
             )
         text, metrics, groups = (agreement.hyper[name] for name in _TERMS)
-        if not isinstance(text, str):
-            raise refuse("model", _OWNER, "a model text", type(text).__name__)
-        model = _model(Booster(model_str=text), agreement)
-        names = metric_names(model, None if metrics is None else tuple(metrics))
-        return cls(model=model, metrics=names, **_groups(groups, agreement))
+        models = tuple(
+            _model(Booster(model_str=each), agreement) for each in _texts(text, agreement.folds)
+        )
+        names = metric_names(models[0], None if metrics is None else tuple(metrics))
+        if agreement.folds is None:
+            return cls(models=models, metrics=names, **_groups(groups, agreement))
+        if groups is not None:
+            raise refuse("groups", _OWNER, "None where folds are the groups", groups)
+        folds = tuple(range(agreement.folds.n_folds))
+        return cls(models=models, metrics=names, column=None, names=folds, by_fold=True)
+
+    @property
+    def model(self) -> SavedRegressor:
+        """The model, or that of the first fold: all have the same labels."""
+        return self.models[0]
 
     @property
     def groups(self) -> Groups:
         """The groups, without any row."""
-        return Groups(names=self.names, codes=np.zeros(0, dtype=np.int64))
+        codes = np.zeros(0, dtype=np.int64)
+        return Groups(names=self.names, codes=codes, others=not self.by_fold)
 
     @property
     def quantile(self) -> float | None:
@@ -97,6 +112,20 @@ class AgreedEvaluation:
             elif name in known:
                 codes[values == known.index(name)] = position
         return codes
+
+
+def _texts(text: Any, folds: AgreedFolds | None) -> tuple[str, ...]:
+    """Return the text of the model, or those of all folds."""
+    if folds is None:
+        if not isinstance(text, str):
+            raise refuse("model", _OWNER, "a model text", type(text).__name__)
+        return (text,)
+    if folds.fold is not None:
+        raise refuse("folds", _OWNER, "those of an evaluation: without the number of a fold", folds)
+    listed = tuple(text) if isinstance(text, (tuple, list)) else ()
+    if len(listed) != folds.n_folds or not all(isinstance(each, str) for each in listed):
+        raise refuse("model", _OWNER, "a model text for each fold", type(text).__name__)
+    return listed
 
 
 def _model(booster: Booster, agreement: Agreement) -> SavedRegressor:

@@ -17,6 +17,7 @@ from dpboost._utils.validation import (
     refuse,
 )
 from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.federated.protocol.agreed_objective import agreed_objective, objective_request
 from dpboost.federated.protocol.continued_model import check_continued, continued_model
 from dpboost.lightgbm.init_model import EarlierModel
@@ -27,7 +28,7 @@ from dpboost.privacy.accounting import (
     ZCDPAccountant,
 )
 from dpboost.privacy.exact_arithmetic import Epsilon, as_budget, as_fraction, epsilon_of
-from dpboost.privacy.group_privacy import for_group
+from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
@@ -100,6 +101,8 @@ class Agreement:
     init_model : str, optional
         Text of a released model that the fit continues: each party finds the scores of its own
         rows by it, the trees go before the new ones, and the budgets add up.
+    folds : AgreedFolds, optional
+        Which session of a cross-validation this is. The budget is then that of all sessions.
     public_seed : int
         Seed of public randomness, such as random partitions.
     identities : tuple of str
@@ -151,6 +154,7 @@ class Agreement:
     threshold: int | None = None
     hyper: dict[str, Any] = field(default_factory=dict)
     init_model: str | None = None
+    folds: AgreedFolds | None = None
     public_seed: int = 0
     identities: tuple[str, ...] = ()
     noise_seed: int | None = None
@@ -186,6 +190,8 @@ class Agreement:
         checked = Schema.from_dict(self.schema)
         checked.resolve(self.features)
         object.__setattr__(self, "schema", checked.to_dict())
+        if not isinstance(self.folds, AgreedFolds | None):
+            raise refuse("folds", owner, "None or AgreedFolds", type(self.folds).__name__)
         if self.init_model is not None:
             check_continued(self.init_model, self.features, self.listed, owner)
             check_unit(self.learns.earlier, self.neighbours, self.rows_of_user, owner)
@@ -289,14 +295,22 @@ class Agreement:
         return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
 
     def ledger(self, entropy: Entropy | None = None) -> Ledger:
-        """Open a ledger with the whole budget."""
+        """Open a ledger with the whole budget; in a cross-validation, with the session's part."""
         return Ledger(
             epsilon=self.epsilon,
             delta=self.delta,
             neighbours=self.relation,
-            accountant=for_group(ACCOUNTANTS[self.accountant](), self.rows_of_user or 1),
+            accountant=for_group(self._accountant, self.rows_of_user or 1),
             entropy=self.entropy() if entropy is None else entropy,
         )
+
+    @property
+    def _accountant(self) -> Accountant:
+        """Accounts for one row of this session."""
+        accountant = ACCOUNTANTS[self.accountant]()
+        if self.folds is None:
+            return accountant
+        return for_part(accountant, *self.folds.part, self.delta)
 
     def public(self) -> np.random.Generator:
         """Return the public randomness of the fit."""

@@ -167,6 +167,10 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
         given = {"max_bin": HISTOGRAM_BINS} | given
         least = max(least, _least_of_histograms(recipe, given, agreement))
     least *= agreement.rows_of_user or 1
+    if agreement.folds is not None:
+        if agreement.folds.fold is None:
+            raise refuse("folds", OWNER, "those of a fit: with the number of a fold", None)
+        least /= float(agreement.folds.part[0])
     if number_of(agreement.epsilon) < least:
         raise refuse(
             "epsilon",

@@ -153,11 +153,11 @@ def agreed_request(agreement: Agreement, owner: str) -> FitRequest:
         must = "one of " + ", ".join(map(repr, FEDERATED_RECIPES))
         raise refuse("recipe", owner, must, agreement.recipe)
     recipe.check(agreement.hyper, owner)
-    others = (agreement.rows_per_user, agreement.init_model)
-    if agreement.objective or agreement.weighted or others != (None, None):
+    others = (agreement.rows_per_user, agreement.init_model, agreement.folds)
+    if agreement.objective or agreement.weighted or others != (None, None, None):
         must = (
-            "without objective, weights, rows_per_user and init_model: a tree over parties counts "
-            "rows"
+            "without objective, weights, rows_per_user, init_model and folds: a tree over parties "
+            "counts rows"
         )
         raise refuse("agreement", owner, must, agreement)
     return FitRequest(

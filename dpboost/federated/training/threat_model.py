@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dpboost.federated.protocol.agreement import Agreement
@@ -11,15 +12,16 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.report import PrivacyReport
 
 
-def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
+def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:
     """Return the guarantee against the coordinator, other parties, and several of them.
 
     Parameters
     ----------
     agreement : Agreement
         The terms.
-    ledger : Ledger
-        The ledger of the coordinator, or of one party: all parties have the same shares.
+    *ledgers : Ledger
+        The ledger of the coordinator, or of one party: all parties have the same shares. Of all
+        sessions of a cross-validation, where it is about the whole.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         if honest == 1
         else f"in shares, {honest} of which carry all of it",
         "protected at": _unit(agreement),
-        "against coordinator": f"{_epsilon(agreement, ledger, 0)}{signed}",
+        "against coordinator": f"{_epsilon(agreement, ledgers, 0)}{signed}",
     }
     if agreement.init_model is not None:
         found["continues"] = (
@@ -52,7 +54,7 @@ def facts(agreement: Agreement, ledger: Ledger) -> dict[str, Any]:
         if colluding <= most:
             who = "1 other party" if colluding == 1 else f"{colluding} others"
             found[f"against {who}"] = (
-                f"{_epsilon(agreement, ledger, colluding)}, with the coordinator or without"
+                f"{_epsilon(agreement, ledgers, colluding)}, with the coordinator or without"
             )
     return found
 
@@ -96,15 +98,19 @@ def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:
     )
 
 
-def _epsilon(agreement: Agreement, ledger: Ledger, colluding: int) -> str:
-    if not ledger.private:
+def _epsilon(agreement: Agreement, ledgers: Sequence[Ledger], colluding: int) -> str:
+    if not all(ledger.private for ledger in ledgers):
         return "no guarantee"
-    found = epsilon_against(
-        ledger,
-        # As if all that may be lost were lost.
-        n_parties=agreement.n_parties - agreement.dropouts,
-        colluding=colluding,
-        honest=agreement.honest,
+    # Sessions of a cross-validation have parts of the budget, and each counts as if all were alike.
+    found = max(
+        epsilon_against(
+            ledger,
+            # As if all that may be lost were lost.
+            n_parties=agreement.n_parties - agreement.dropouts,
+            colluding=colluding,
+            honest=agreement.honest,
+        )
+        for ledger in ledgers
     )
     if math.isinf(found):
         return "no finite epsilon"

@@ -6,9 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from dpboost.federated import Coordinator, Party
+from dpboost.federated import Coordinator, FoldBook, Party
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.federated.training.boosting import boost
 from tests.unit.federated.channels import Recorder, agreement, tables
 
@@ -18,14 +19,23 @@ TRIES = 8
 ODD = [None, True, -1, 0, 1, 7, 2**31, 2**63, 2**70, 1e300, -0.5, "", "age", [], {}, [[1]], "AAAA"]
 
 
-def session(recipe, shared):
+def parties_of(terms, given, books):
+    return [
+        Party(index, X, y, agreement=terms, folds=book)
+        for index, ((X, y), book) in enumerate(zip(given, books, strict=True))
+    ]
+
+
+def session(recipe, shared, folds=None):
     """Return what a coordinator has sent in a fit, and how to make a party that sees it."""
     budget = {"accountant": "GDP", "delta": 1e-6} if recipe == "best" else {}
-    terms = agreement(2, recipe=recipe, schema=SCHEMA, hyper=HYPER | shared, epsilon=8.0, **budget)
+    options = budget | {"folds": folds}
+    terms = agreement(2, recipe=recipe, schema=SCHEMA, hyper=HYPER | shared, epsilon=8.0, **options)
     given = tables((40, 30), n_classes=2)
-    channel = Recorder([Party(index, X, y, agreement=terms) for index, (X, y) in enumerate(given)])
+    books = [None if folds is None else FoldBook() for _ in given]
+    channel = Recorder(parties_of(terms, given, books))
     boost(Coordinator(terms, channel))
-    return terms, given, channel.sent
+    return terms, given, books, channel.sent
 
 
 def positions(plain, path=()):
@@ -59,9 +69,9 @@ def tampered(message, rng):
     return json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
 
-def follow(terms, given, sent, until):
+def follow(terms, given, books, sent, until):
     """Return a party that has seen the session up to a message, under keys of its own."""
-    parties = [Party(index, X, y, agreement=terms) for index, (X, y) in enumerate(given)]
+    parties = parties_of(terms, given, books)
     joined = [wire.decode(party.receive(sent[0]), m.Joined) for party in parties]
     introduction = wire.decode(sent[1], m.Introduce)
     own = m.Introduce(
@@ -76,16 +86,21 @@ def follow(terms, given, sent, until):
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
 @pytest.mark.parametrize(
-    ("recipe", "shared"),
-    [("best", {}), ("best", {"trees_per_ensemble": 2}), ("dpboost", {"trees_per_ensemble": 2})],
+    ("recipe", "shared", "folds"),
+    [
+        ("best", {}, None),
+        ("best", {"trees_per_ensemble": 2}, None),
+        ("dpboost", {"trees_per_ensemble": 2}, None),
+        ("best", {"trees_per_ensemble": 2}, AgreedFolds(name="one", n_folds=3, fold=1)),
+    ],
 )
-def test_tampered_messages_get_an_answer_or_a_code(recipe, shared):
-    terms, given, sent = session(recipe, shared)
+def test_tampered_messages_get_an_answer_or_a_code(recipe, shared, folds):
+    terms, given, books, sent = session(recipe, shared, folds)
     rng = np.random.default_rng(0)
     refused = 0
     for until in range(2, len(sent)):
         for _ in range(TRIES):
-            party = follow(terms, given, sent, until)
+            party = follow(terms, given, books, sent, until)
             before = party.ledger.spent
             for message in (tampered(sent[until], rng), tampered(sent[until], rng)):
                 reply = wire.decode(party.receive(message), object)

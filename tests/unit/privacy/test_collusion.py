@@ -8,6 +8,7 @@ from scipy import stats
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.collusion import effective_epsilon, epsilon_against
+from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
@@ -88,6 +89,17 @@ def test_books_of_laplace_noise_add_up_by_coordinate():
     one = effective_epsilon(1 / 8, n_parties=5, colluding=1, honest=5, units=1)
     assert against == pytest.approx(2 * 4 * one)
     assert epsilon_against(ledger, n_parties=5, colluding=1, honest=4) == 1.0
+
+
+def test_parts_of_a_budget_and_rows_of_a_person_both_count():
+    mechanism, bounds = DiscreteLaplace(epsilon=Fraction(1, 50)), counts(Neighbours.ADD_REMOVE)
+    part = for_part(PureAccountant(), Fraction(1, 4), 4, Fraction(0))
+    known = {"n_parties": 5, "colluding": 1, "honest": 5}
+    plain, whole = (
+        epsilon_against(ledger_with(mechanism, accountant, 0, bounds), **known)
+        for accountant in (PureAccountant(), for_group(part, 3))
+    )
+    assert whole == pytest.approx(3 * 4 * plain)
 
 
 def test_books_of_gaussian_noise_have_less_variance():

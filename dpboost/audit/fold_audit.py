@@ -1,0 +1,146 @@
+"""Cross-validations of parties, held to those of one table that replays weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpboost.audit.neighbouring_pairs import pair_of
+from dpboost.audit.network_audit import (
+    CHECK,
+    N_PARTIES,
+    SCHEMA,
+    Rows,
+    in_one_place,
+    ledger_of,
+    over_messages,
+    parts_of,
+    public_rows,
+    text_of,
+)
+from dpboost.audit.replay import replay_pair
+from dpboost.audit.transcript import Violation
+from dpboost.federated.cross_validation import cv_agreements, cv_evaluation_agreement
+from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
+from dpboost.federated.party.fold_book import FoldBook, deal_folds
+from dpboost.federated.party.party import Party
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.lightgbm.booster import Booster
+from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.randomness import Entropy
+from dpboost.trees.ensemble import Ensemble
+
+N_FOLDS, N_ROWS, _SEED = 3, 18, 9
+
+
+def cross_validations_of_parties(
+    tasks: Sequence[str] = ("regression", "classification"),
+) -> list[Violation]:
+    """Cross-validate over messages and in one place, and compare.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+
+    Returns
+    -------
+    list of Violation
+    """
+    found: list[Violation] = []
+    for task in tasks:
+        found += _told(_terms(task, Neighbours.ADD_REMOVE, _SEED), f"cross-validation, {task}")
+        for neighbours in Neighbours:
+            found += _replayed(_terms(task, neighbours, None), neighbours)
+    return found
+
+
+def _terms(task: str, neighbours: Neighbours, seed: int | None) -> tuple[Agreement, ...]:
+    known: dict[str, Any] = {"label_bounds": (-1.0, 1.0)}
+    kind: Any = FederatedBoostingRegressor
+    if task == "classification":
+        known, kind = {"classes": [-1, 1]}, FederatedBoostingClassifier
+    model = kind(
+        # A part of the budget is to be enough for one of few rows.
+        epsilon=60.0,
+        delta=0.0,
+        schema={"bounds": SCHEMA["bounds"], **known},
+        neighbours=neighbours.value,
+        n_estimators=2,
+        max_depth=1,
+        max_bin=4,
+        random_state=0,
+        noise_seed=seed,
+    )
+    return cv_agreements(model, N_PARTIES, ("age", "dose"), nfold=N_FOLDS)
+
+
+def _told(fits: Sequence[Agreement], where: str) -> Iterator[Violation]:
+    """Compare models and figures, and add up what each party has booked."""
+
+    def violation(message: str) -> Violation:
+        return Violation(check=CHECK, where=where, message=message)
+
+    X, y = public_rows(N_ROWS)
+    codes = deal_folds(Entropy.seeded(_SEED).row_coins(), N_FOLDS, np.arange(N_ROWS))
+    first_rows = np.cumsum([0, *(len(labels) for _, labels in parts_of((X, y)))]).tolist()
+    books = [FoldBook(first_row=first) for first in first_rows[:-1]]
+    spent: list[list[PrivacyCost]] = []
+    models = []
+    for fold, terms in enumerate(fits):
+        told, _, coordinator, parties = over_messages(terms, (X, y), books)
+        kept = codes != fold
+        if text_of(told) != text_of(in_one_place(terms, (X[kept], y[kept]))):
+            yield violation("another model than of the rows of the other folds in one place")
+        spent.append(_spent(coordinator, parties))
+        models.append(_booster(told))
+    judging = cv_evaluation_agreement(fits, models)
+    told, _, coordinator, parties = over_messages(judging, (X, y), books)
+    if told != in_one_place(judging, (X, y), codes):
+        yield violation("other figures than of the same folds in one place")
+    whole = replace(judging, folds=None).ledger().capacity
+    for own, of_fits in zip(_spent(coordinator, parties), zip(*spent, strict=True), strict=True):
+        if sum(sorted(of_fits)[1:], own) > whole:
+            yield violation("a row may cost more in all sessions than the budget")
+
+
+def _replayed(fits: Sequence[Agreement], neighbours: Neighbours) -> Iterator[Violation]:
+    """Weigh the releases of all sessions together, with all rows in one place."""
+    folds = fits[0].folds
+    assert folds is not None
+    judging = replace(fits[0], folds=replace(folds, fold=None))
+
+    def cross_validated(X: Any, y: Any) -> Mapping[str, Any]:
+        ledger = ledger_of(judging)
+        codes = deal_folds(ledger.row_coins(), N_FOLDS, np.arange(len(y)))
+        told = []
+        for fold, terms in enumerate(fits):
+            kept = codes != fold
+            told.append(in_one_place(terms, (X[kept], y[kept])))
+        terms = cv_evaluation_agreement(fits, [_booster(each) for each in told])
+        figures = in_one_place(terms, (X, y), codes, ledger)
+        return {"models": [text_of(each) for each in told], "figures": figures}
+
+    rows: Rows = public_rows(N_ROWS)
+    pair = pair_of(*rows, np.ones(2), 1.0, neighbours, instead=(np.zeros(2), -1.0), first=True)
+    for one in (pair, pair.swapped):
+        audit = replay_pair(cross_validated, one, several=True)
+        yield from audit.violations
+        whole = replace(judging, folds=None).ledger().capacity
+        if Fraction(audit.capacity) > Fraction(number_of(whole)) * (1 + Fraction(1, 10**9)):
+            message = "all sessions of a row may spend more than the budget"
+            yield Violation(check="total", where="cross-validation", message=message)
+
+
+def _spent(coordinator: Coordinator, parties: Sequence[Party]) -> list[PrivacyCost]:
+    """Return what each side has booked in a session."""
+    return [coordinator.ledger.spent, *(party.ledger.spent for party in parties)]
+
+
+def _booster(ensemble: Ensemble) -> Booster:
+    return Booster.of_ensemble(ensemble)

@@ -1,0 +1,75 @@
+"""Cross-validations over messages are held to those of one table, and bugs are seen."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from dpboost.audit.fold_audit import cross_validations_of_parties
+from dpboost.audit.network_audit import CHECK
+from dpboost.federated.party import fold_book
+from dpboost.federated.party.fold_book import FoldBook
+from dpboost.federated.protocol.agreed_folds import AgreedFolds
+from dpboost.privacy.randomness import Entropy
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+OTHER_MODEL = (CHECK, "another model than of the rows of the other folds in one place")
+
+
+def told(task="regression"):
+    return {(found.check, found.message) for found in cross_validations_of_parties((task,))}
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_nothing_is_found_in_cross_validations_of_parties(task):
+    assert cross_validations_of_parties((task,)) == []
+
+
+def test_folds_dealt_by_place_are_seen():
+    def by_place(coins, n_folds, units, first_unit=0):
+        return ((units + first_unit) % n_folds).astype(np.int32)
+
+    with ExitStack() as planted:
+        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.fold_book"):
+            planted.enter_context(mock.patch(f"{module}.deal_folds", by_place))
+        found = cross_validations_of_parties(("regression",))
+    # The first row is another one: all others come to other folds.
+    assert {one.check for one in found} & {"public path", "entry cost", "total loss"}
+
+
+def test_rows_that_are_held_out_and_train_are_seen():
+    folds = FoldBook.folds
+
+    def none_held_out(self, agreement, units, cells):
+        dealt = folds(self, agreement, units, cells)
+        return dealt if agreement.folds.fold is None else np.full_like(dealt, -1)
+
+    with mock.patch.object(FoldBook, "folds", none_held_out):
+        assert OTHER_MODEL in told()
+
+
+def test_folds_dealt_anew_in_each_session_are_seen():
+    def anew(self, agreement, units, cells):
+        coins = Entropy.secure().row_coins()
+        return fold_book.deal_folds(coins, agreement.folds.n_folds, units)
+
+    with mock.patch.object(FoldBook, "folds", anew):
+        assert OTHER_MODEL in told()
+
+
+def test_the_charge_of_a_fold_that_is_left_out_is_seen():
+    part = AgreedFolds.part.fget
+
+    def too_much(self):
+        share, n_folds = part(self)
+        # As if a row were in one fit less.
+        return (share if self.fold is None else Fraction(9, 10) / (n_folds - 2)), n_folds
+
+    with mock.patch.object(AgreedFolds, "part", property(too_much)):
+        found = told()
+    assert (CHECK, "a row may cost more in all sessions than the budget") in found
+    assert ("total", "all sessions of a row may spend more than the budget") in found
