@@ -329,8 +329,10 @@ class Agreement:
         InvalidParameterError
             If the text is something else.
         """
+        content = text.encode()
         try:
-            return wire.decode(text.encode(), cls)
+            # It is no message, and texts of large models may make it longer than one.
+            return wire.decode(content, cls, max(len(content), wire.MOST_BYTES))
         except wire.MalformedMessageError as error:
             raise InvalidParameterError("The text is not an agreement of this version.") from error
 

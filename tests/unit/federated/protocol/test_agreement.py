@@ -5,6 +5,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement, Identity
+from dpboost.federated.protocol import wire
 from dpboost.training.privacy_params import NotPrivateWarning
 from tests.unit.federated.channels import agreement
 
@@ -54,6 +55,11 @@ def test_refuses_terms_that_mean_nothing(name, value):
 def test_refuses_columns_it_does_not_have():
     with pytest.raises(InvalidParameterError, match="height"):
         agreement(schema={"bounds": {"height": (0, 1)}})
+
+
+def test_texts_of_large_models_may_be_longer_than_a_message():
+    terms = agreement(hyper={"model": "x" * wire.MOST_BYTES})
+    assert Agreement.from_json(terms.to_json()) == terms
 
 
 def test_refuses_text_that_is_something_else():
