@@ -247,6 +247,19 @@ def test_budgets_of_a_model_that_is_continued_add_up(first):
     assert again.booster_.num_trees() == 9
 
 
+def test_persons_of_a_model_that_is_continued_are_those_of_the_next_one():
+    users = [np.arange(len(y)) // 2 for _, y in GIVEN]
+    persons = {"rows_per_user": 2, "parties_per_user": 2}
+    earlier = classifier(**persons).fit(GIVEN, user_ids=users)
+    model = classifier(**persons).fit(GIVEN, user_ids=users, init_model=earlier)
+    for report in (model.privacy_report_, *model.party_reports_):
+        assert report.total[0] == 6.0
+        assert report.rows_per_user == 4
+    one_party = {"rows_per_user": 2, "parties_per_user": 1}
+    with pytest.raises(InvalidParameterError, match="rows_per_user"):
+        classifier(**one_party).fit(GIVEN, user_ids=users, init_model=earlier)
+
+
 def test_a_model_without_a_report_is_continued_without_a_guarantee(first):
     import lightgbm
 
