@@ -17,8 +17,8 @@ try:
     from flwr.serverapp import Grid, ServerApp
 except ImportError as error:
     raise ImportError(
-        "dpboost.federated.protocol.flower needs Flower: install dpboost with the extra "
-        "'federated', pip install 'dpboost[federated]'."
+        "dpboost.federated.protocol.flower needs Flower, and Flower needs Python 3.11: install "
+        "dpboost with the extra 'federated', pip install 'dpboost[federated]'."
     ) from error
 
 from dpboost.federated.party.party import Party
