@@ -37,13 +37,15 @@ Numbers = dict[str, float]
 
 
 def directions(name: str, seed: int) -> Numbers:
-    """Compare a constrained fit with a free one, on the same rows."""
+    """Compare a constrained fit with a free one, on the same rows, and LightGBM's likewise."""
     own, known = parts(name, seed), DIRECTIONS[name]
     free = own.of(own.fitted(seed=seed))
     model = own.fitted(seed=seed, monotone_constraints=known)
     return {
         f"{own.measure} free": free,
         own.measure: own.of(model),
+        f"{own.measure} free, LightGBM": own.of(own.stock()),
+        f"{own.measure}, LightGBM": own.of(own.stock(known)),
         "pairs in order": in_order(model, own.test_X, known),
         "proved": float(bool(check_constraints(model, known))),
     }

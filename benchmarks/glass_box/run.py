@@ -220,17 +220,26 @@ def _directions(rows: Sequence[Result], _: Results) -> list[str]:
     for name in distinct(rows, "data"):
         own = pick(rows, data=name)
         measure = next(m for m in _MEASURES if pick(own, measure=m))
-        kept, free = (np.array(values(own, measure=m)) for m in (measure, f"{measure} free"))
-        costs = free - kept if measure == "AUC" else 100 * (kept / free - 1)
         what, bar = ("AUC lost", "at most 0.002")
         if measure == "RMSE":
             what, bar = ("RMSE gained, %", "at most 0.5")
-        lines.append((name, what, float(costs.mean()), bar))
-        lines.append((name, "standard error of that", _error(costs), ""))
+        for whose, by, own_bar in (("", "", bar), (", LightGBM", " by LightGBM", "")):
+            costs = _costs(own, measure, whose)
+            if len(costs):
+                lines.append((name, what + by, float(costs.mean()), own_bar))
+                lines.append((name, "standard error of that", _error(costs), ""))
         for what, measure in (("pairs in order, %", "pairs in order"), ("proved, %", "proved")):
             share = 100 * float(np.mean(values(own, measure=measure)))
             lines.append((name, what, share, "at least 100"))
     return _with_bars(lines)
+
+
+def _costs(rows: Sequence[Result], measure: str, whose: str) -> np.ndarray:
+    """Return what directions cost in each repeat: AUC, or parts of a hundred of RMSE."""
+    kept, free = (
+        np.array(values(rows, measure=name + whose)) for name in (measure, f"{measure} free")
+    )
+    return free - kept if measure == "AUC" else 100 * (kept / free - 1)
 
 
 def _spreads(rows: Sequence[Result], _: Results) -> list[str]:

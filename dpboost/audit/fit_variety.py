@@ -101,6 +101,7 @@ def other_cases(
     yield from _with_rows(neighbours, common)
     yield from _label_ranges(neighbours, common)
     yield from _continued(neighbours, common)
+    yield _in_order(neighbours, common)
     yield from _users(neighbours, common)
     yield _missing(neighbours, common)
     yield from _ensembles(neighbours, common)
@@ -294,6 +295,16 @@ def _continued(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]
             earlier[:] = [make().fit(random.uniform(size=(40, 2)), y)]
 
     yield _case("continued model", neighbours, pair, fit, before=before)
+
+
+def _in_order(neighbours: Neighbours, common: dict[str, Any]) -> Case:
+    """Return a fit whose scores are corrected on the way, by functions of released trees."""
+    random = np.random.default_rng(2)
+    X, y = random.uniform(size=(40, 2)), np.tile([-1.0, 1.0], 20)
+    pair = pair_of(X, y, X[0], 1.0, neighbours, instead=(1 - X[0], -1.0))
+    schema = _table((-1.0, 1.0))
+    make = _maker(DPBoostRegressor, schema=schema, monotone_constraints=[1, -1], **common)
+    return _case("features with directions", neighbours, pair, fit_of(make))
 
 
 def _users(neighbours: Neighbours, common: dict[str, Any]) -> Iterator[Case]:

@@ -29,6 +29,9 @@ class RoundCallback(Protocol):
     def after(self, trees: tuple[Tree, ...]) -> bool:
         """Take the released trees of the round; return whether training ends with it."""
 
+    def correct(self, trees: tuple[Tree, ...]) -> None:
+        """Take trees that are added to all scores and are no round, one for each output."""
+
     @property
     def best_iteration(self) -> int:
         """The last round that is kept, 0 for all."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpboost.boosting.growth import Grown, RoundCallback
+from dpboost.boosting.order_of_sums import OrderOfSums, TreesInOrder
 from dpboost.boosting.schedule import Schedule
 from dpboost.boosting.training_rows import TrainingRows, TreeRows
 from dpboost.data.binner import Binner
@@ -53,13 +54,6 @@ class RoundLearner(Protocol):
         """
 
 
-class TreesAtTheEnd(Protocol):
-    """Rewrites released trees: post-processing, of which rounds know nothing."""
-
-    def rewrite(self, trees: tuple[Tree, ...], n_outputs: int) -> tuple[Tree, ...]:
-        """Return the trees of the model, round by round as they came."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class BoostingLoop:
     """Strategies of a boosting run; one object serves every recipe.
@@ -72,14 +66,14 @@ class BoostingLoop:
         How rounds share rows.
     learner : RoundLearner
         Learns the trees of one round.
-    finish : TreesAtTheEnd, optional
-        Rewrites the released trees once all are there.
+    order : TreesInOrder, optional
+        Brings sums of released trees into order.
     """
 
     n_rounds: int
     schedule: Schedule
     learner: RoundLearner
-    finish: TreesAtTheEnd | None = None
+    order: TreesInOrder | None = None
 
     def binning(self, binner: Binner, loss: Loss, weighting: Weighting | None) -> BinRows:
         """Return the command that puts encoded rows into bins."""
@@ -101,14 +95,15 @@ class BoostingLoop:
         boosted = TrainingRows(
             rows, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads
         )
+        order = OrderOfSums.of(self.order, self.n_rounds, loss.n_outputs)
         trees = self.boost(
-            boosted, budget=budget, ledger=ledger, on_tree=on_tree, callback=callback
+            boosted, budget=budget, ledger=ledger, on_tree=on_tree, callback=callback, order=order
         )
-        if self.finish is None:
+        if order is None:
             return Grown(trees=trees)
         best = callback.best_iteration if callback else 0
         released = trees[: best * loss.n_outputs] if best > 0 else trees
-        return Grown(trees=self.finish.rewrite(released, loss.n_outputs), released=released)
+        return Grown(trees=order.rewritten(released), released=released)
 
     def boost(
         self,
@@ -118,6 +113,7 @@ class BoostingLoop:
         ledger: Ledger,
         on_tree: Callable[[], None],
         callback: RoundCallback | None = None,
+        order: OrderOfSums | None = None,
     ) -> tuple[Tree, ...]:
         """Train all trees; their leaf values are in units of the loss's score grid.
 
@@ -133,6 +129,8 @@ class BoostingLoop:
             Called after each round, for progress.
         callback : RoundCallback, optional
             May set the learning rate of a round, and may end training.
+        order : OrderOfSums, optional
+            Brings what was released into order on the way.
 
         Returns
         -------
@@ -166,4 +164,6 @@ class BoostingLoop:
                         on_tree()
                         if callback and callback.after(grown):
                             return tuple(trees)
+                        if order is not None:
+                            order.after(trees, rows, callback)
         return tuple(trees)

@@ -76,6 +76,10 @@ class TrainingRows:
         self.source.apply(AppendTrees(trees=trees))
         self._n_trees += 1
 
+    def correct(self, trees: tuple[Tree, ...]) -> None:
+        """Add trees to all scores that are no round: made of released ones, one for each output."""
+        self.source.apply(AppendTrees(trees=trees))
+
 
 class TreeRows:
     """The rows of one round; what it hands out is Sensitive.

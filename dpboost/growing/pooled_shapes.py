@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
 from dpboost.growing.monotone_leaves import check_ordered
+from dpboost.growing.shape_part import ShapePart, settle
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.table_tree import table_tree
 from dpboost.trees.tree import Tree
 
+# After these parts of the rounds what was released so far is brought into order, too.
+_MIDWAY = (0.5, 0.75)
 # No cell counts for less than this part of an even share.
 _LEAST_SHARE = 1e-2
-# Turns of a projection that goes from one side of a table to the other.
-_TURNS = 3
-# Turns of all parts.
-_SWEEPS = 4
 # Turns of the reconstruction of masses.
 _ROUNDS = 2
 # Mean of what a normal law has below zero, in deviations.
@@ -33,7 +33,9 @@ class PooledShapes:
 
     While trees are released, one may fall where the noise of an earlier one has risen too far: were
     each tree in order by itself, noise could go up and never come down again. So the trees of such
-    a feature are free, and their sum is brought into order once, when all are there:
+    a feature are free, and their sum is brought into order after half and after three quarters of
+    the rounds, so that later rounds learn by other features what order has taken away, and once
+    more when all are there:
 
     1. Trees of the same one or two features are added up over their bins.
     2. One sum after the other is projected, with what the projections of the others have left over
@@ -81,13 +83,46 @@ class PooledShapes:
             direction=np.array(monotone, dtype=np.int8), binner=binner, weight_stddev=weight_stddev
         )
 
-    def rewrite(self, trees: tuple[Tree, ...], n_outputs: int) -> tuple[Tree, ...]:
+    def stops(self, n_rounds: int) -> frozenset[int]:
+        """Return the numbers of rounds after which the sums are brought into order on the way."""
+        return frozenset(round(n_rounds * part) for part in _MIDWAY) - {0, n_rounds}
+
+    def corrections(
+        self, trees: tuple[Tree, ...], earlier: Sequence[tuple[Tree, ...]], n_outputs: int
+    ) -> list[tuple[Tree, ...]]:
+        """Return trees that bring what was released so far into order.
+
+        Parameters
+        ----------
+        trees : tuple of Tree
+            Round by round, one for each output in a round.
+        earlier : sequence of tuple of Tree
+            Corrections that were made before.
+        n_outputs : int
+
+        Returns
+        -------
+        list of tuple of Tree
+            One for each output in a tuple.
+        """
+        pooled, _ = self._pooled(trees, n_outputs)
+        outputs = []
+        for output in range(n_outputs):
+            parts, shares = self._parts(pooled, earlier, output)
+            outputs.append([self._tree(p, np.rint(p.found) - p.aim, shares) for p in parts])
+        return list(zip(*outputs, strict=True))
+
+    def rewrite(
+        self, trees: tuple[Tree, ...], corrections: Sequence[tuple[Tree, ...]], n_outputs: int
+    ) -> tuple[Tree, ...]:
         """Return the trees of the model.
 
         Parameters
         ----------
         trees : tuple of Tree
             Round by round, one for each output in a round.
+        corrections : sequence of tuple of Tree
+            Those that were made on the way.
         n_outputs : int
 
         Returns
@@ -95,72 +130,81 @@ class PooledShapes:
         tuple of Tree
             Rounds without constrained features as they were, then those of the sums.
         """
-        rounds = [trees[start : start + n_outputs] for start in range(0, len(trees), n_outputs)]
-        pooled: dict[tuple[int, ...], list[int]] = {}
-        kept = []
-        for position, (first, *_) in enumerate(rounds):
-            features = tuple(np.unique(first.feature).tolist())
-            if self.direction[list(features)].any():
-                assert len(features) <= 2, "a feature with a direction meets one other at most"
-                pooled.setdefault(features, []).append(position)
-            else:
-                kept.append(position)
+        pooled, kept = self._pooled(trees, n_outputs)
         if not pooled:
             return trees
-        outputs = [
-            self._in_order({s: [rounds[p][k] for p in own] for s, own in pooled.items()})
-            for k in range(n_outputs)
-        ]
-        new = [tuple(own[number] for own in outputs) for number in range(len(outputs[0]))]
-        return tuple(tree for own in [*(rounds[p] for p in kept), *new] for tree in own)
+        outputs = []
+        for output in range(n_outputs):
+            parts, shares = self._parts(pooled, corrections, output)
+            parts = sorted(parts, key=lambda part: len(part.features))
+            outputs.append([self._tree(p, np.rint(p.found), shares) for p in parts])
+        new = list(zip(*outputs, strict=True))
+        return tuple(tree for own in [*kept, *new] for tree in own)
 
-    def _in_order(self, groups: dict[tuple[int, ...], list[Tree]]) -> list[Tree]:
-        """Return the trees of the sums of one output: those of features alone, then pairs."""
-        tables = {features: self._summed(features, own) for features, own in groups.items()}
+    def _pooled(
+        self, trees: tuple[Tree, ...], n_outputs: int
+    ) -> tuple[dict[tuple[int, ...], list[tuple[Tree, ...]]], list[tuple[Tree, ...]]]:
+        """Return the rounds of constrained features by their features, and the other rounds."""
+        rounds = [trees[start : start + n_outputs] for start in range(0, len(trees), n_outputs)]
+        pooled: dict[tuple[int, ...], list[tuple[Tree, ...]]] = {}
+        kept = []
+        for own in rounds:
+            features = _features(own[0])
+            if self.direction[list(features)].any():
+                assert len(features) <= 2, "a feature with a direction meets one other at most"
+                pooled.setdefault(features, []).append(own)
+            else:
+                kept.append(own)
+        return pooled, kept
+
+    def _parts(
+        self,
+        pooled: dict[tuple[int, ...], list[tuple[Tree, ...]]],
+        corrections: Sequence[tuple[Tree, ...]],
+        output: int,
+    ) -> tuple[list[ShapePart], dict[int, NDArray[np.float64]]]:
+        """Return the sums of one output in order, and the shares of rows in bins.
+
+        There is a part for each feature with a direction alone, whether trees have it or not.
+        """
+        tables = {
+            features: self._summed(features, [own[output] for own in rounds])
+            for features, rounds in pooled.items()
+        }
         shares = self._shares({features: mass for features, (_, mass) in tables.items()})
-        parts: dict[tuple[int, ...], _Part] = {
-            (f,): _Part(features=(f,), aim=np.zeros(len(share)), mass=share)
-            for f, share in shares.items()
-            if self.direction[f]
+        sums: dict[tuple[int, ...], tuple[NDArray[np.float64], NDArray[np.float64]]] = {
+            (f,): (np.zeros(len(own)), own) for f, own in shares.items() if self.direction[f]
         }
-        for features, (table, mass) in tables.items():
-            parts[features] = _Part(features=features, aim=table, mass=mass)
-        self._settle(list(parts.values()))
-        return [
-            table_tree(
-                part.features,
-                np.rint(part.found).astype(np.int64),
-                self.binner,
-                [shares[f] for f in part.features],
+        sums |= tables
+        for trees in corrections:
+            features = _features(trees[output])
+            total, mass = sums[features]
+            sums[features] = (total + self._values(features, trees[output], total.shape), mass)
+        parts = [
+            ShapePart(
+                features=features,
+                signs=tuple(int(self.direction[f]) for f in features),
+                aim=total,
+                mass=mass,
             )
-            for part in sorted(parts.values(), key=lambda part: len(part.features))
+            for features, (total, mass) in sums.items()
         ]
+        if parts:
+            settle(parts)
+        return parts, shares
 
-    def _settle(self, parts: list[_Part]) -> None:
-        """Project one part after the other, with what the others have left over."""
-        left = {
-            (f, part.features): part.left_along(f)
-            for part in parts
-            for f in part.features
-            if self.direction[f]
-        }
-        for _ in range(_SWEEPS):
-            for part in sorted(parts, key=lambda part: -len(part.features)):
-                wanted = part.aim
-                for axis, feature in enumerate(part.features):
-                    others = [
-                        line
-                        for (own, features), line in left.items()
-                        if own == feature and features != part.features
-                    ]
-                    if others:
-                        wanted = wanted + _along(np.sum(others, axis=0), axis, part.aim.ndim)
-                part.found = self._projected(part, wanted)
-                for feature in part.features:
-                    if self.direction[feature]:
-                        left[feature, part.features] = part.left_along(feature)
-        # Lines have no mean, so that no constant is handed on twice.
-        parts[0].found = parts[0].found + sum(part.mean_left() for part in parts)
+    def _tree(
+        self,
+        part: ShapePart,
+        values: NDArray[np.float64],
+        shares: dict[int, NDArray[np.float64]],
+    ) -> Tree:
+        return table_tree(
+            part.features,
+            values.astype(np.int64),
+            self.binner,
+            [shares[f] for f in part.features],
+        )
 
     def _shares(
         self, masses: dict[tuple[int, ...], NDArray[np.float64]]
@@ -210,88 +254,13 @@ class PooledShapes:
             grid[feature] = bins.ravel()
         return grid
 
-    def _projected(self, part: _Part, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring the lines of a table into order, along each of its constrained features.
-
-        The projection along one feature is exact. Where both have a direction, projections along
-        one and the other take turns, and a running maximum along both ends them.
-        """
-        axes = [axis for axis, f in enumerate(part.features) if self.direction[f]]
-        table = wanted.copy()
-        for axis in axes if len(axes) == 1 else axes * _TURNS:
-            sign = float(self.direction[part.features[axis]])
-            lines, mass = np.moveaxis(table, axis, -1), np.moveaxis(part.mass, axis, -1)
-            for position in np.ndindex(lines.shape[:-1]):
-                own = ascending(sign * lines[position][:-1], mass[position][:-1])
-                lines[position][:-1] = sign * own
-        for axis in axes:
-            sign = float(self.direction[part.features[axis]])
-            lines = np.moveaxis(table, axis, 0)
-            lines[:-1] = sign * np.maximum.accumulate(sign * lines[:-1], axis=0)
-        return table
+    def _values(
+        self, features: tuple[int, ...], tree: Tree, shape: tuple[int, ...]
+    ) -> NDArray[np.int64]:
+        """Return the values of a tree over the bins of its features."""
+        return tree.leaf_value[leaf_index(tree, self._grid(features, shape))].reshape(shape)
 
 
-@dataclass(kw_only=True, eq=False)
-class _Part:
-    """What one or two features do, on a table of their bins.
-
-    Parameters
-    ----------
-    features : tuple of int
-    aim, mass : ndarray of shape (n_bins + 1,) or (n_bins_first + 1, n_bins_second + 1)
-        Sums of trees, and about the share of the rows in each cell.
-    """
-
-    features: tuple[int, ...]
-    aim: NDArray[np.float64]
-    mass: NDArray[np.float64]
-    found: NDArray[np.float64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.found = np.zeros_like(self.aim)
-
-    def mean_left(self) -> float:
-        """Return the mean of what the projection has left over."""
-        return float(((self.aim - self.found) * self.mass).sum() / self.mass.sum())
-
-    def left_along(self, feature: int) -> NDArray[np.float64]:
-        """Return the mean of what is left over at each bin of a feature, less that of all."""
-        axis = self.features.index(feature)
-        mass = np.moveaxis(self.mass, axis, 0).reshape(self.mass.shape[axis], -1)
-        left = np.moveaxis(self.aim - self.found, axis, 0).reshape(mass.shape)
-        line = (left * mass).sum(axis=1) / mass.sum(axis=1)
-        return np.asarray(line - self.mean_left())
-
-
-def _along(line: NDArray[np.float64], axis: int, n_axes: int) -> NDArray[np.float64]:
-    """Return a line that broadcasts along the other side of a table."""
-    return line[:, np.newaxis] if n_axes == 2 and axis == 0 else line
-
-
-def ascending(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest values that never fall, by weighted squared distance.
-
-    Adjacent blocks that fall are pooled to their mean (Ayer et al. 1955).
-
-    Parameters
-    ----------
-    values, weights : ndarray of shape (n,)
-        Weights are greater than zero.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
-    means: list[float] = []
-    masses: list[float] = []
-    sizes: list[int] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        means.append(value)
-        masses.append(weight)
-        sizes.append(1)
-        while len(means) > 1 and means[-2] > means[-1]:
-            mass = masses[-2] + masses[-1]
-            mean = (means[-2] * masses[-2] + means[-1] * masses[-1]) / mass
-            means[-2:], masses[-2:] = [mean], [mass]
-            sizes[-2:] = [sizes[-2] + sizes[-1]]
-    return np.repeat(means, sizes)
+def _features(tree: Tree) -> tuple[int, ...]:
+    """Return the features of a tree."""
+    return tuple(np.unique(tree.feature).tolist())

@@ -332,6 +332,12 @@ class Evaluator:
             self._keep(results)
         return stops
 
+    def correct(self, trees: tuple[Tree, ...]) -> None:
+        """Add trees to the scores that are no round."""
+        self._trees += trees
+        for scores in self._scores:
+            scores.add(trees)
+
     @property
     def attributes(self) -> dict[str, Any]:
         """What callbacks have set on the model."""

@@ -362,7 +362,7 @@ def build(setting: Setting) -> BoostingLoop:
         n_rounds=hyper.n_estimators,
         schedule=_schedule(hyper),
         learner=learner,
-        finish=PooledShapes.of(
+        order=PooledShapes.of(
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
         ),
     )

@@ -141,6 +141,7 @@ class BoostingState:
         """Go over to the rows of round ``index`` of the ensemble."""
         if self._starts is None:
             if self._n_current < self.n_trees:
+                self._settle()
                 self.update_scores(self._order)
                 self._n_current = self.n_trees
             self._round, self._round_leaves = self._order, self.leaves

@@ -205,6 +205,12 @@ class StoppingRows:
             self.ended_at = self._round
         return ends or stops
 
+    def correct(self, trees: tuple[Tree, ...]) -> None:
+        """Take trees that are no round."""
+        self._trees += trees
+        if self._watch is not None:
+            self._watch.correct(trees)
+
     def _losses(self) -> NDArray[np.float64]:
         ensemble = replace(self._released, trees=tuple(self._trees))
         alpha = self.request.objective.alpha

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
+from unittest import mock
 
 import pytest
 from scipy.stats import norm
@@ -12,6 +13,7 @@ from scipy.stats import norm
 from dpboost.audit.delta_curves import delta_of
 from dpboost.audit.fit_variety import OBJECTIVES, other_cases
 from dpboost.audit.parts import LARGE_EPSILON, replay_cases
+from dpboost.boosting.order_of_sums import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.training.objective_names import OF_TASK
@@ -32,6 +34,23 @@ def test_no_fit_tells_more_than_it_claims(epsilon, delta, neighbours):
     assert found.violations == []
     assert found.skipped == []
     assert found.largest_cost <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_correction_that_knows_the_labels_is_seen(neighbours):
+    after = OrderOfSums.after
+
+    def planted(self, trees, rows, callback):
+        n_made = len(self._made)
+        after(self, trees, rows, callback)
+        for _, own in self._made[n_made:]:
+            for tree in own:
+                tree.leaf_value[:] += int(rows.source._rows.labels.sum())
+
+    cases = (case for case in other_cases(neighbours) if case[0].name == "features with directions")
+    with mock.patch.object(OrderOfSums, "after", planted):
+        found = replay_cases("other fits", cases, epsilon=1.0)
+    assert found.violations
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)

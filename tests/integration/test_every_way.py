@@ -279,6 +279,63 @@ def test_parties_learn_every_objective_as_one_place_does(name, delta):
     assert without_report(text) == without_report(one_text)
 
 
+# Fits whose sums are brought into order on the way: what lies where sees the same corrections.
+IN_ORDER = {
+    "two classes": ("classification", {}),
+    "three classes": ("three classes", {}),
+    "numbers": ("regression", {}),
+    "dealt": ("regression", {"trees_per_ensemble": 2}),
+    "part of the rows": ("regression", {"bagging_fraction": 0.5}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_sums_are_brought_into_order_everywhere_alike(name, client):
+    import dask.array as da
+
+    import dpboost.dask
+
+    task, learned = IN_ORDER[name]
+    X, y = table()
+    y, public = {
+        "regression": (y, {"label_bounds": (-3, 4)}),
+        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
+        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
+    }[task]
+    kind = "regression" if task == "regression" else "classification"
+    names = [f"Column_{position}" for position in range(4)]
+    bounds = {names[position]: own for position, own in BOUNDS.items()}
+    schema = {"bounds": bounds, "categories": {names[3]: [0, 1, 2]}, **public}
+    given = {
+        "schema": schema,
+        **FAST,
+        **FEW,
+        "epsilon": 100.0,
+        "n_estimators": 12,
+        "monotone_constraints": {names[0]: 1, names[1]: -1},
+        **learned,
+    }
+    one = LOCAL["boosting", kind](**given).fit(X, y)
+    assert dpboost.check_constraints(one, [1, -1, 0, 0])
+    free = LOCAL["boosting", kind](**given | {"monotone_constraints": None}).fit(X, y)
+    assert free.privacy_report_.spent == one.privacy_report_.spent
+    apart = [slice(first, first + N_ROWS // 3) for first in range(0, N_ROWS, N_ROWS // 3)]
+    over = PARTIES["boosting", kind](**given).fit([(X[part], y[part]) for part in apart])
+    cluster = getattr(dpboost.dask, f"Dask{LOCAL['boosting', kind].__name__}")
+    spread = cluster(**given, client=client).fit(
+        da.from_array(X, chunks=(90, -1)), da.from_array(y, chunks=90)
+    )
+    batched = LOCAL["boosting", kind](**given).fit(Batches(X), y)
+    assert outcome(spread) == outcome(batched) == outcome(one)
+    text, *records = outcome(over)
+    one_text, *one_records = outcome(one)
+    assert records == one_records
+    # Coins of parties are those of the number of a row, in the first deal.
+    if "bagging_fraction" not in learned:
+        assert without_report(text) == without_report(one_text)
+
+
 # What a fit may be that continues a model.
 CONTINUED = {
     "two classes": ("classification", {}),

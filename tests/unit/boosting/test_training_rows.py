@@ -20,6 +20,7 @@ from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.gain import GradientGain
+from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import Tree, threshold_sets
 
@@ -159,6 +160,45 @@ def test_scores_are_up_to_date_however_late_a_row_is_asked_for():
         left, right = 1000 * (step + 1), -3000 * (step + 1)
         rows.append((stump(left, right),))
         scores += np.where(bins[0] <= 1, left, right)
+    rows.deal(ALL, records)
+    found = histogram(rows, 0, records)
+    assert_histogram(found, expected(bins, gradients_of(scores, labels), np.arange(N_ROWS)))
+
+
+@pytest.mark.parametrize("plan", [ALL, THREE])
+def test_trees_that_are_no_round_are_in_all_scores_once(plan):
+    bins, labels = table()
+    records = ledger()
+    grid = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
+    scale = SumScale(
+        gradient_limit=1.0,
+        gradient_reach=LOSS.gradient_reach(1.0),
+        hessian_reach=LOSS.hessian_reach,
+        hessian_unit=LOSS.hessian_unit,
+        hessian_share=0.3,
+        norm="l1",
+    )
+    rows, scores = training_rows(bins, labels), np.full(N_ROWS, LOSS.start_units)
+    for step in range(4):
+        rows.deal(plan, records)
+        taken = rows.take(0)
+        partition = grid.random(np.array([0, 1], np.int32), 3, np.random.default_rng(step))
+        taken.leaf_sums(partition, scale, records.neighbours)
+        values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
+        taken.add(values)
+        grown = Tree(
+            feature=partition.feature,
+            left_bins=partition.left_bins,
+            left=partition.left,
+            right=partition.right,
+            leaf_value=values[0],
+        )
+        rows.append((grown,))
+        scores += grown.leaf_value[leaf_index(grown, bins)]
+        if step % 2:
+            rows.correct((stump(-7000 * step, 9000),))
+            scores += np.where(bins[0] <= 1, -7000 * step, 9000)
+    assert rows.n_trees == 4
     rows.deal(ALL, records)
     found = histogram(rows, 0, records)
     assert_histogram(found, expected(bins, gradients_of(scores, labels), np.arange(N_ROWS)))

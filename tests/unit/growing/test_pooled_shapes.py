@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.isotonic import IsotonicRegression
 
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import CategoryBins, uniform_bins
-from dpboost.growing.pooled_shapes import PooledShapes, ascending
+from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.trees.leaf_index import leaf_index
 from dpboost.trees.random_partition import PartitionGrid
 from dpboost.trees.tree import LeafNoise, Tree
@@ -68,16 +67,6 @@ def pooled(direction):
     return PooledShapes(direction=np.array(direction, np.int8), binner=BINNER, weight_stddev=0.0)
 
 
-def test_adjacent_blocks_are_pooled_as_elsewhere():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        values, weights = rng.normal(size=30), rng.uniform(0.1, 4, 30)
-        expected = IsotonicRegression().fit(np.arange(30), values, weights).predict(np.arange(30))
-        found = ascending(values, weights)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-        assert (np.diff(found) >= 0).all()
-
-
 @pytest.mark.parametrize("direction", [(1, 0, 0, 0), (-1, 0, 0, 0), (1, 0, -1, 0), (1, 1, 1, 0)])
 def test_every_tree_comes_out_in_order(direction):
     rng = np.random.default_rng(1)
@@ -88,7 +77,7 @@ def test_every_tree_comes_out_in_order(direction):
         trees.append(tree(rng, [first, int(rng.choice([f for f in range(4) if f != first]))]))
         trees.append(tree(rng, free[:3]))
     trees.append(tree(rng, [0]))
-    found = pooled(direction).rewrite(tuple(trees), 1)
+    found = pooled(direction).rewrite(tuple(trees), (), 1)
     assert not in_order(trees, direction)
     assert in_order(found, direction)
     assert [each for each in found if each in trees] == trees[1:24:2]
@@ -104,7 +93,7 @@ def test_a_rising_sum_keeps_its_values():
         lowest = [int(ROWS[0, leaf == k].min()) for k in range(own.n_leaves)]
         own.leaf_value[:] = [100 * position for position in lowest]
         trees.append(own)
-    found = pooled((1, 0, 0, 0)).rewrite(tuple(trees), 1)
+    found = pooled((1, 0, 0, 0)).rewrite(tuple(trees), (), 1)
     assert len(found) == 1
     np.testing.assert_array_equal(scores(found)[:-1], scores(trees)[:-1])
 
@@ -121,7 +110,7 @@ def test_what_a_pair_does_is_kept_where_the_rise_allows_it():
         own.leaf_count[:] = np.bincount(leaf)
         trees.append(own)
     direction = (1, 0, 0, 0)
-    found = pooled(direction).rewrite(tuple(trees), 1)
+    found = pooled(direction).rewrite(tuple(trees), (), 1)
     assert in_order(found, direction)
     before, after = (scores(each)[:-1, :-1, 0, 0].astype(float) for each in (trees, found))
     assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.99
@@ -149,7 +138,7 @@ def test_each_output_has_its_own_sums():
             noise=first.noise,
         )
         rounds += [first, second]
-    found = pooled((-1, 0, 0, 0)).rewrite(tuple(rounds), 2)
+    found = pooled((-1, 0, 0, 0)).rewrite(tuple(rounds), (), 2)
     assert len(found) % 2 == 0
     assert in_order(found, (-1, 0, 0, 0))
 
@@ -157,4 +146,42 @@ def test_each_output_has_its_own_sums():
 def test_without_constrained_trees_nothing_changes():
     rng = np.random.default_rng(5)
     trees = (tree(rng, [1, 2]), tree(rng, [2, 3]))
-    assert pooled((1, 0, 0, 0)).rewrite(trees, 1) is trees
+    assert pooled((1, 0, 0, 0)).rewrite(trees, (), 1) is trees
+
+
+def test_corrections_bring_what_is_there_into_order():
+    rng = np.random.default_rng(6)
+    direction = (1, 0, -1, 0)
+    trees = tuple(tree(rng, pair) for pair in ([0, 1], [2, 3], [0, 2], [0], [1, 3]) * 2)
+    order = pooled(direction)
+    made = order.corrections(trees, (), 1)
+    assert all(len(own) == 1 for own in made)
+    whole = scores([*trees, *(own for (own,) in made)])
+    free = scores(tree for tree in trees if not np.any(np.array(direction)[tree.feature]))
+    np.testing.assert_array_equal(scores(order.rewrite(trees, (), 1)), whole)
+    assert not in_order(trees, direction)
+    # What has no direction is left alone; the rest of the sum is in order.
+    for axis, sign in ((0, 1), (2, -1)):
+        steps = np.diff(np.moveaxis(whole - free, axis, 0)[:-1], axis=0)
+        assert (sign * steps >= 0).all()
+
+
+def test_later_rounds_count_beside_corrections():
+    rng = np.random.default_rng(7)
+    order = pooled((1, 0, 0, 0))
+    early, late = (tuple(tree(rng, pair) for pair in ([0, 1], [0, 3])) for _ in range(2))
+    made = order.corrections(early, (), 1)
+    more = order.corrections(early + late, made, 1)
+    found = order.rewrite(early + late, [*made, *more], 1)
+    assert in_order(found, (1, 0, 0, 0))
+    # What is in order stays as it is.
+    np.testing.assert_allclose(
+        scores(found), scores([*early, *late, *(own for (own,) in [*made, *more])]), atol=2
+    )
+
+
+def test_sums_are_brought_into_order_at_half_and_three_quarters():
+    order = pooled((1, 0, 0, 0))
+    assert order.stops(400) == {200, 300}
+    assert order.stops(1) == frozenset()
+    assert order.corrections((tree(np.random.default_rng(8), [1]),), (), 1) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import early_stopping, record_evaluation
 from sklearn.base import clone
 
 from dpboost import (
@@ -84,6 +85,48 @@ def test_additive_models(rows, most):
     )
     sizes = {len(np.unique(tree.feature)) for tree in model.ensemble_.trees}
     assert sizes == {most}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_later_rounds_learn_what_order_has_taken_away():
+    # Column 1 is a copy of column 0 with a little noise: a fall that is forbidden to the one can
+    # be told by the other, where later rounds see that it is missing.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(20_000, 4))
+    X[:, 1] = np.clip(X[:, 0] + 0.02 * rng.normal(size=len(X)), 0, 1)
+    y = np.sin(6 * X[:, 0])
+    given = {"schema": SCHEMA, "epsilon": 8, "delta": 1e-6, "verbosity": 0, "random_state": 0}
+
+    def error(**more):
+        model = DPBoostRegressor(**given, **more).fit(X, y)
+        return np.sqrt(np.mean((model.predict(X) - y) ** 2))
+
+    free, kept = error(), error(monotone_constraints=[1, 0, 0, 0])
+    assert kept < free + 0.1 * np.std(y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_evaluation_sees_the_corrections_and_early_stopping_keeps_order(rows):
+    X, y = rows
+    public = X[::3] + 0.0, y[::3] + 0.0
+    scores = {}
+    given = {
+        "schema": SCHEMA,
+        "epsilon": 20,
+        "n_estimators": 40,
+        "monotone_constraints": MONOTONE,
+        **COMMON,
+    }
+    model = DPBoostRegressor(**given).fit(
+        X, y, eval_set=[public], callbacks=[record_evaluation(scores)]
+    )
+    found = np.mean((model.predict(public[0]) - public[1]) ** 2)
+    # The last projection alone lies between the last score and the model.
+    assert scores["valid_0"]["l2"][-1] == pytest.approx(found, rel=0.1)
+    model = DPBoostRegressor(**given).fit(
+        X, y, eval_set=[public], callbacks=[early_stopping(1, verbose=False)]
+    )
+    assert check_constraints(model, MONOTONE)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -8,7 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, evaluate
+from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, check_constraints, evaluate
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.data.table import read_table
@@ -45,6 +45,16 @@ def model(kind, **more):
 
 def gaussian(**more):
     return Budget(**{"epsilon": 4, "delta": 1e-6, **more})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_directions_are_kept_where_training_ends_early(kind) -> None:
+    X, y = rows(kind)
+    stopped = model(kind, early_stopping_round=10, monotone_constraints=[1, 0]).fit(
+        X, y, budget=gaussian(), fraction=HALF, holdout=0.3
+    )
+    assert stopped.best_iteration_ > 0
+    assert check_constraints(stopped, [1, 0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
