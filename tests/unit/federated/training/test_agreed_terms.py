@@ -9,7 +9,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.replay import replay_pair
 from dpboost.federated import FederatedBoostingRegressor, Party, simulate
-from dpboost.federated.party import party as party_module
+from dpboost.federated.party import taking_part
 from dpboost.federated.training.agreed_terms import agreed_privacy
 from dpboost.federated.training.boosting import train_agreed
 from dpboost.federated.training.pooled_rows import Sites
@@ -153,9 +153,9 @@ def test_replay_finds_too_many_rows_of_a_person(bug, monkeypatch):
     def chosen(users, most):
         return party_rows(users, {"all rows take part": 99, "one row too many": most + 1}[bug])
 
-    party_rows = party_module.earliest_rows
+    party_rows = taking_part.earliest_rows
     if bug != "more parties than declared":
-        monkeypatch.setattr(party_module, "earliest_rows", chosen)
+        monkeypatch.setattr(taking_part, "earliest_rows", chosen)
     places = 3 if bug == "more parties than declared" else 1
     for audit in replays(terms_of(1, 1), places):
         assert start_of(audit).cost > 1.5 * start_of(audit).charge
