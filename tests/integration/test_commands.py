@@ -98,7 +98,7 @@ ELSEWHERE = {
     r"cd examples/06_federated_nvflare|python prepare\.py work 11": NVFLARE,
     r"python examples/\w+\.py": EXAMPLES,
     r"python -m pip install -e '\.\[docs\]'|make -C docs html": ".ci/nightly docs",
-    r"python -m tests\.fuzz --minutes 10": ".ci/nightly whole",
+    r"python -m tests\.fuzz --minutes 10": ".ci/nightly rest",
     r"python -m dpboost\.audit|python -u -m dpboost\.audit .*": ".ci/nightly audit",
     r"python -m dpboost\.audit --minutes 10": (
         "tests/audit/test_main.py::test_random_fits_are_replayed_for_some_minutes"
@@ -112,7 +112,7 @@ ELSEWHERE = {
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
     r"\.ci/sanitize": ".ci/nightly sanitize",
-    r"python -m pytest tests/audit": ".ci/nightly whole",
+    r"python -m pytest tests/audit": ".ci/nightly lowest",
 }
 
 #: Patterns of commands that nobody runs, and why.
