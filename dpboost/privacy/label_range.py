@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,27 @@ ROWS_OF_CELL = 3.0
 #: Two cells hold all labels where the others hold this part of the rows at most, beyond doubt, or
 #: where no other cell is occupied and rows are seen.
 OTHERS = 0.2
+#: Where less than this part of the variance that the first histogram shows lies inside the range,
+#: labels have tails. Cells outside count from so many times what noise reaches in hardly any.
+LEAST_VARIANCE, SURE_TAIL = 0.5, 1.5
 #: Ranges of less than this part of their magnitude are not looked into: two of their cells would
 #: be near the finest that the grid of labels can hold.
 LEAST_RANGE = 2.0**-30
+
+
+class SeenRange(NamedTuple):
+    """Between which numbers nearly all labels lie.
+
+    Parameters
+    ----------
+    low, high : float
+    tails : (float, float), optional
+        Between which ones they were seen at all, where most of their variance lies outside.
+    """
+
+    low: float
+    high: float
+    tails: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +117,7 @@ def release_label_range(
     count: NoisyCount,
     budget: PrivacyCost,
     label: str,
-) -> tuple[float, float] | None:
+) -> SeenRange | None:
     """Release between which numbers 98 % of the labels lie, as far as noise shows them.
 
     Parameters
@@ -119,7 +138,7 @@ def release_label_range(
 
     Returns
     -------
-    low, high : float
+    SeenRange or None
         Inside the bounds, ``low < high``; the bounds where noise hides the labels. None for
         bounds that are not looked into.
 
@@ -144,10 +163,11 @@ def release_label_range(
     query = RangeCounts(low=low, high=high, units=row_units(ledger, first), n_cells=None)
     counts = _Counts.release(ledger, source, query, first, label)
     closer = counts.both(count) is not None
+    wide = counts if counts.shows(count) and not closer else None
     if counts.shows(count):
         low, high = counts.points(FIRST_TAIL, whole=True)
     each = budget if budget == math.inf else budget - first
-    found = None
+    found: SeenRange | None = None
     for _ in range(MOST_LOOKS):
         if high - low <= LEAST_RANGE * max(abs(low), abs(high)):
             break
@@ -156,12 +176,13 @@ def release_label_range(
         counts = _Counts.release(ledger, source, query, each, label)
         both = counts.both(count)
         if both is not None:
-            closer, found = True, both
+            closer, found = True, SeenRange(*both)
             low, high = both
         elif closer and not counts.shows(count):
             closer = False
         else:
-            return counts.seen(count)
+            low, high = counts.seen(count)
+            return SeenRange(low, high, None if wide is None else wide.tails(low, high))
     return found
 
 
@@ -248,6 +269,27 @@ class _Counts:
                 threshold=math.sqrt(2) * counts.threshold,
             )
         return counts.points(TAIL)
+
+    def tails(self, low: float, high: float) -> tuple[float, float] | None:
+        """Return the ends of what is seen, where most of the variance lies outside of a range.
+
+        Every row counts as one in the middle of its cell.
+        """
+        inside = (self.edges[1:] > low) & (self.edges[:-1] < high)
+        sure = self.released >= SURE_TAIL * self.threshold
+        rows = np.where(inside, self.kept, np.where(sure, self.released, 0.0))
+        if not rows.any():
+            return None
+        middles = (self.edges[:-1] + self.edges[1:]) / 2
+
+        def variance(values: NDArray[np.float64]) -> float:
+            return float(np.average((values - np.average(values, weights=rows)) ** 2, weights=rows))
+
+        if variance(np.clip(middles, low, high)) >= LEAST_VARIANCE * variance(middles):
+            return None
+        seen = np.flatnonzero(rows)
+        ends = float(self.edges[seen[0]]), float(self.edges[seen[-1] + 1])
+        return min(low, ends[0]), max(high, ends[1])
 
     def points(self, tail: float, *, whole: bool = False) -> tuple[float, float]:
         """Return the points that leave a part of the kept rows below and above them.

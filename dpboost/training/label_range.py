@@ -94,8 +94,11 @@ def learn_label_range(
     found = release_label_range(
         ledger, source, low, high, count=count, budget=budget * part, label="label range"
     )
-    if found is None or found[1] - found[0] > WORTH_WHILE * (high - low):
+    if found is None or found.high - found.low > WORTH_WHILE * (high - low):
         return LabelRange(bounds=bounds, looked=True)
-    spread = found[1] - found[0]
-    inside = (max(low, found[0] - margin * spread), min(high, found[1] + margin * spread))
+    if found.tails is not None:
+        # Clips by the range of nearly all labels would leave little of what there is to learn.
+        return LabelRange(bounds=found.tails, looked=True)
+    spread = found.high - found.low
+    inside = (max(low, found.low - margin * spread), min(high, found.high + margin * spread))
     return LabelRange(bounds=inside, spread=spread, looked=True)

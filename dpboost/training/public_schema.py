@@ -481,8 +481,8 @@ def _learn_label_bounds(
     )
     if found is None:
         return bounds
-    margin = MARGIN * (found[1] - found[0])
-    return found[0] - margin, found[1] + margin
+    margin = MARGIN * (found.high - found.low)
+    return found.low - margin, found.high + margin
 
 
 def _learn_categories(

@@ -41,6 +41,11 @@ def open_ledger(seed=0, **options):
 
 
 def looked(ledger, values, low, high, budget=Fraction(1, 10)):
+    found = seen(ledger, values, low, high, budget)
+    return None if found is None else found[:2]
+
+
+def seen(ledger, values, low, high, budget=Fraction(1, 10)):
     source = LocalRows(SimpleNamespace(labels=np.asarray(values, dtype=float)))
     count = release_row_count(ledger, source, low, high, budget=budget / 10, label="x")
     return release_label_range(ledger, source, low, high, count=count, budget=budget, label="x")
@@ -83,6 +88,27 @@ def test_tails_of_a_hundredth_are_left_out_and_gaps_are_not_in_the_range():
     values = np.concatenate([[-900.0] * 2, np.linspace(1, 2, 996), [900.0] * 2])
     low, high = looked(open_ledger(epsilon=math.inf), values, -1000, 1000, math.inf)
     assert 0.9 < low < high < 2.1
+
+
+def test_tails_are_told_where_most_of_the_variance_lies_in_them():
+    """Ten labels of a thousand have nearly all of the variance: the first cells end at 1024."""
+    values = np.concatenate([np.linspace(0, 1, 990), np.linspace(700, 900, 10)])
+    found = seen(open_ledger(epsilon=math.inf), values, 0, 1024, math.inf)
+    assert found.high < 2
+    assert found.tails[0] < 0.01
+    assert found.tails[1] == 1024.0
+    # One that lies apart has little of it.
+    values[-10:] = np.linspace(0, 1, 10)
+    values[-1] = 1.5
+    assert seen(open_ledger(epsilon=math.inf), values, 0, 1024, math.inf).tails is None
+
+
+@pytest.mark.parametrize("accountant", [PureAccountant(), GDPAccountant()])
+def test_noise_makes_no_tails(accountant):
+    values = np.random.default_rng(0).normal(5, 1, 20_000)
+    for seed in range(50):
+        ledger = open_ledger(seed, accountant=accountant, delta=DELTA)
+        assert seen(ledger, values, -2e6, 2e6, ledger.capacity / 10).tails is None
 
 
 def test_ranges_stay_inside_the_bounds_and_above_the_finest():

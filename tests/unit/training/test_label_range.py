@@ -72,6 +72,20 @@ def test_few_rows_are_only_counted():
     assert not learned(np.zeros(9000), (-1.0, 1.0), ledger, max_rows=100).looked
 
 
+def test_labels_with_tails_are_clipped_to_what_is_seen():
+    y = np.random.default_rng(0).exponential(1, 50_000)
+    y[:400] = 300.0
+    ledger = open_ledger(GDPAccountant(), epsilon=Fraction(4))
+    found = learned(y, (0.0, 100_000.0), ledger, epsilon=4.0)
+    assert found.looked
+    assert found.spread is None
+    assert found.bounds[0] == 0.0
+    assert 300 < found.bounds[1] < 1000
+    # Without the tail, the range of nearly all.
+    ledger = open_ledger(GDPAccountant(), epsilon=Fraction(4))
+    assert learned(y[400:], (0.0, 100_000.0), ledger, epsilon=4.0).spread < 20
+
+
 def test_bounds_that_labels_fill_stay_as_they_are():
     y = np.random.default_rng(0).uniform(-1, 1, 20_000)
     found = learned(y, (-1.0, 1.0), open_ledger(GDPAccountant()))
