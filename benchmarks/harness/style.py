@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +72,9 @@ _OTHERS = (
 _PUBLISHED = "#8a8a8a"
 _STYLES = ("-", "--", "-.")
 #: Variants that are told apart by more than their number.
-_VARIANTS = {"without noise": "-.", "10 bins": "-.", "numeric": "-"}
+_VARIANTS = {"without noise": "-.", "10 bins": "-.", "numeric": "-", ", decay": "-."}
+#: Letters in a line of a name: longer ones would leave little room for the panel.
+_LETTERS = 34
 _WIDTH = 10.0
 _DPI = 100
 #: Of the axis above and below the lines, as a part of their range.
@@ -253,8 +256,9 @@ def _name(axes: Any, ends: _Ends) -> None:
     shares = []
     for height, text, own in ends.names:
         share = float(to_share(axes.transData.transform((1.0, height)))[1])
-        shares.append((min(max(share, 0.0), 1.0), text, own))
-    gap = min(0.055, 1.1 / max(1, len(shares)))
+        shares.append((min(max(share, 0.0), 1.0), textwrap.fill(text, _LETTERS), own))
+    lines = max((text.count("\n") + 1 for _, text, _ in shares), default=1)
+    gap = min(0.055 * lines, 1.1 / max(1, len(shares)))
     placed = spread([share for share, *_ in sorted(shares)], gap)
     for spot, (_, text, own) in zip(placed, sorted(shares), strict=True):
         axes.text(1.015, spot, text, transform=axes.transAxes, fontsize=6.2, color=own, va="center")
