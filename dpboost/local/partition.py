@@ -322,7 +322,7 @@ class LPDTPartition:
                 binner=binner,
                 tree=_tree_from_dict(mapping, binner),
                 labels=labels_from_dict(mapping["labels"]),
-                categories={position: tuple(values) for position, values in mapping["categories"]},
+                categories=_categories_from_list(mapping["categories"], binner.n_features),
             )
         except InvalidParameterError:
             raise
@@ -341,6 +341,15 @@ class LPDTPartition:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LPDTPartition.from_dict, (self.to_dict(),)
+
+
+def _categories_from_list(pairs: Any, n_features: int) -> dict[int, tuple[Any, ...]]:
+    """Return the declared categories of columns by their positions."""
+    found = {position: tuple(values) for position, values in pairs}
+    for position in found:
+        if type(position) is not int or not 0 <= position < n_features:
+            raise ValueError("Categories are those of a column.")
+    return found
 
 
 def _width(X: Any) -> int:

@@ -127,6 +127,9 @@ DAMAGE = [
     ("left_bins", ["0"] * 3),
     ("labels", {"label_bounds": [3, 1], "n_levels": 2}),
     ("binner", {}),
+    ("categories", ["00"]),
+    ("categories", [[7, [0, 1]]]),
+    ("categories", [[-1, [0, 1]]]),
 ]
 
 
