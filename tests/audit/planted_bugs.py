@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpboost.privacy import sensitive
+from dpboost.privacy.label_range import SeenRange
 from dpboost.privacy.ledger_records import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins
@@ -580,7 +581,7 @@ def _():
     def release(ledger, source, low, high, **options):
         original(ledger, source, low, high, **options)
         labels = np.clip(private(source).labels, low, high)
-        return float(labels.min()), float(labels.max()) + 1e-3
+        return SeenRange(float(labels.min()), float(labels.max()) + 1e-3)
 
     return [planted("release of a label range", release)]
 
