@@ -132,8 +132,9 @@ def settle(parts: Sequence[ShapePart]) -> None:
         first one.
     """
     left = {(f, part.features): line for part in parts for f, line in part.left_over().items()}
+    pairs_first = sorted(parts, key=lambda part: -len(part.features))
     for _ in range(_SWEEPS):
-        for part in sorted(parts, key=lambda part: -len(part.features)):
+        for part in pairs_first:
             wanted = part.aim
             for axis, feature in enumerate(part.features):
                 for (own, features), line in left.items():

@@ -224,6 +224,15 @@ def test_what_parties_cannot_give_is_replaced_and_said_or_refused(kind, recipe, 
     assert "noisy histograms" in facts["deviation"]
 
 
+def told(y):
+    """Return what is learned of some numbers under each task, and what is declared of it."""
+    return {
+        "regression": (y, {"label_bounds": (-3, 4)}),
+        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
+        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
+    }
+
+
 # What is learned at parties as in one place: parameters, the task, the classes and the weights.
 OBJECTIVES = {
     "absolute": ("regression", {"objective": "regression_l1"}),
@@ -254,12 +263,7 @@ OBJECTIVES = {
 def test_parties_learn_every_objective_as_one_place_does(name, delta):
     task, learned = OBJECTIVES[name]
     X, y = table()
-    labels_of = {
-        "regression": (np.abs(y), {"label_bounds": (0.1, 4.0)}),
-        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
-        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
-    }
-    y, public = labels_of[task]
+    y, public = (told(y) | {"regression": (np.abs(y), {"label_bounds": (0.1, 4.0)})})[task]
     weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
     kind = "regression" if task == "regression" else "classification"
     names = [f"Column_{position}" for position in range(4)]
@@ -298,11 +302,7 @@ def test_sums_are_brought_into_order_everywhere_alike(name, client):
 
     task, learned = IN_ORDER[name]
     X, y = table()
-    y, public = {
-        "regression": (y, {"label_bounds": (-3, 4)}),
-        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
-        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
-    }[task]
+    y, public = told(y)[task]
     kind = "regression" if task == "regression" else "classification"
     names = [f"Column_{position}" for position in range(4)]
     bounds = {names[position]: own for position, own in BOUNDS.items()}
@@ -363,11 +363,7 @@ def test_parties_continue_a_model_as_one_place_does(name, delta):
         listed = ["red", "blue", "pink"]
         frame[names[3]] = np.array(listed, dtype=object)[X[:, 3].astype(int)]
         frame.loc[5, names[3]] = None
-    y, public = {
-        "regression": (y, {"label_bounds": (-3, 4)}),
-        "classification": ((y > 0).astype(int), {"classes": [0, 1]}),
-        "three classes": (np.digitize(y, [-0.5, 0.8]), {"classes": [0, 1, 2]}),
-    }[task]
+    y, public = told(y)[task]
     weights = np.linspace(0, 3, N_ROWS) if "max_weight" in learned else None
     kind = "regression" if task == "regression" else "classification"
     bounds = {names[position]: own for position, own in BOUNDS.items()}

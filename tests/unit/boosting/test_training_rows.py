@@ -31,6 +31,15 @@ LAYOUT = Layout(
     is_categorical=np.zeros(2, np.uint8),
 )
 LOSS = SquaredLoss.from_label_bounds(-1.0, 1.0)
+GRID = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
+SCALE = SumScale(
+    gradient_limit=1.0,
+    gradient_reach=LOSS.gradient_reach(1.0),
+    hessian_reach=LOSS.hessian_reach,
+    hessian_unit=LOSS.hessian_unit,
+    hessian_share=0.3,
+    norm="l1",
+)
 ALL = EnsemblePlan(n_trees=1, shares=None)
 THREE = EnsemblePlan(n_trees=3, shares=(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)))
 HALF_UNUSED = EnsemblePlan(n_trees=2, shares=(Fraction(1, 4), Fraction(1, 4)))
@@ -108,6 +117,21 @@ def stump(left, right):
     )
 
 
+def grow(rows, taken, partition):
+    """Give every leaf of a partition that was asked about a value; return the tree."""
+    values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
+    taken.add(values)
+    tree = Tree(
+        feature=partition.feature,
+        left_bins=partition.left_bins,
+        left=partition.left,
+        right=partition.right,
+        leaf_value=values[0],
+    )
+    rows.append((tree,))
+    return tree
+
+
 def assert_histogram(found, wanted):
     assert np.array_equal(found[0], wanted[0])
     assert np.array_equal(found[1], wanted[1])
@@ -169,31 +193,13 @@ def test_scores_are_up_to_date_however_late_a_row_is_asked_for():
 def test_trees_that_are_no_round_are_in_all_scores_once(plan):
     bins, labels = table()
     records = ledger()
-    grid = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
-    scale = SumScale(
-        gradient_limit=1.0,
-        gradient_reach=LOSS.gradient_reach(1.0),
-        hessian_reach=LOSS.hessian_reach,
-        hessian_unit=LOSS.hessian_unit,
-        hessian_share=0.3,
-        norm="l1",
-    )
     rows, scores = training_rows(bins, labels), np.full(N_ROWS, LOSS.start_units)
     for step in range(4):
         rows.deal(plan, records)
         taken = rows.take(0)
-        partition = grid.random(np.array([0, 1], np.int32), 3, np.random.default_rng(step))
-        taken.leaf_sums(partition, scale, records.neighbours)
-        values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
-        taken.add(values)
-        grown = Tree(
-            feature=partition.feature,
-            left_bins=partition.left_bins,
-            left=partition.left,
-            right=partition.right,
-            leaf_value=values[0],
-        )
-        rows.append((grown,))
+        partition = GRID.random(np.array([0, 1], np.int32), 3, np.random.default_rng(step))
+        taken.leaf_sums(partition, SCALE, records.neighbours)
+        grown = grow(rows, taken, partition)
         scores += grown.leaf_value[leaf_index(grown, bins)]
         if step % 2:
             rows.correct((stump(-7000 * step, 9000),))
@@ -241,36 +247,15 @@ def test_statistics_carry_the_bounds_of_the_ledgers_relation(neighbours):
 def test_a_question_that_is_asked_twice_gets_the_same_answer():
     bins, labels = table()
     records = ledger()
-    grid = PartitionGrid(n_bins=np.array([4, 3], np.int32), is_nominal=np.zeros(2, np.uint8))
-    scale = SumScale(
-        gradient_limit=1.0,
-        gradient_reach=LOSS.gradient_reach(1.0),
-        hessian_reach=LOSS.hessian_reach,
-        hessian_unit=LOSS.hessian_unit,
-        hessian_share=0.3,
-        norm="l1",
-    )
     for plan in (ALL, THREE):
         rows = training_rows(bins, labels)
         rows.deal(plan, records)
         for seed in range(3):
-            partition = grid.random(np.array([0, 1], np.int32), 3, np.random.default_rng(seed))
+            partition = GRID.random(np.array([0, 1], np.int32), 3, np.random.default_rng(seed))
             taken = rows.take(0)
             first, second = (
-                _reveal(taken.leaf_sums(partition, scale, records.neighbours)) for _ in range(2)
+                _reveal(taken.leaf_sums(partition, SCALE, records.neighbours)) for _ in range(2)
             )
             assert first.any()
             assert np.array_equal(first, second)
-            values = np.arange(partition.n_leaves, dtype=np.int64)[np.newaxis] * 5000
-            taken.add(values)
-            rows.append(
-                (
-                    Tree(
-                        feature=partition.feature,
-                        left_bins=partition.left_bins,
-                        left=partition.left,
-                        right=partition.right,
-                        leaf_value=values[0],
-                    ),
-                )
-            )
+            grow(rows, taken, partition)
