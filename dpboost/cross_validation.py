@@ -35,6 +35,7 @@ from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.estimators.base import PRIVACY_PARAMETERS
 from dpboost.estimators.fit_arguments import Feval
+from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.evaluating.folds import FoldMetric, fold_metrics, release_fold_metrics
 from dpboost.lightgbm.cv_callbacks import (
     CVBooster,
@@ -267,12 +268,8 @@ class _Run:
         share = METRIC_SHARE if self.asked else Fraction(0)
         ledger = self._ledger(share)
         rows, users = self._rows(ledger)
-        coins = ledger.row_coins()
-        equal = [Fraction(1, self.n_folds)] * self.n_folds
-        if users is None:
-            fold = coins.blocks(equal, len(rows))
-        else:
-            fold = coins.blocks(equal, int(users.max()) + 1)[users[rows]]
+        units = np.arange(len(rows)) if users is None else users[rows]
+        fold = deal_folds(ledger.row_coins(), self.n_folds, units)
         part = ((1 - share) / (self.n_folds - 1), self.n_folds)
         models = [
             self._fit(position, rows[fold != position], part) for position in range(self.n_folds)

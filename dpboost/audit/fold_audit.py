@@ -24,9 +24,10 @@ from dpboost.audit.network_audit import (
 )
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.transcript import Violation
+from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.federated.cross_validation import cv_agreements, cv_evaluation_agreement
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.party.fold_book import FoldBook, deal_folds
+from dpboost.federated.party.fold_book import FoldBook
 from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator import Coordinator

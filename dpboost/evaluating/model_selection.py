@@ -20,6 +20,7 @@ from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.data.users import read_users
 from dpboost.evaluating.class_figures import CLASS_METRICS
 from dpboost.evaluating.evaluate import evaluate
+from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.privacy.exact_arithmetic import as_fraction
 from dpboost.privacy.randomness import Entropy
@@ -180,11 +181,7 @@ class SecretKFold:
             )
         self.dealt = True
         coins = Entropy.secure().row_coins()
-        equal = [Fraction(1, self.n_splits)] * self.n_splits
-        if groups is None:
-            fold = coins.blocks(equal, int(size))
-        else:
-            users = read_users(groups, int(size))
-            fold = coins.blocks(equal, int(users.max(initial=-1)) + 1)[users]
+        units = np.arange(int(size)) if groups is None else read_users(groups, int(size))
+        fold = deal_folds(coins, self.n_splits, units)
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -152,8 +153,7 @@ class EarlierModel:
                 f"The 'init_model' parameter of fit is a model of {self.booster.num_feature()} "
                 f"features. Got a table of {table.n_features}."
             )
-        lists = [list(values) for _, values in sorted(table.categorical.items())]
-        if lists != [list(values) for values in self.booster.pandas_categorical or []]:
+        if not has_categories(self.booster, table.categorical):
             raise InvalidParameterError(
                 "The 'init_model' parameter of fit must be a model of the same categorical columns "
                 "with the same categories in the same order."
@@ -231,3 +231,9 @@ def _parts(text: str) -> tuple[str, list[str], str]:
 def _refused(init_model: Any) -> InvalidParameterError:
     got = init_model if isinstance(init_model, (str, os.PathLike)) else type(init_model).__name__
     return refuse("init_model", "fit", "a fitted estimator, a Booster or a model file", got)
+
+
+def has_categories(booster: Booster, listed: Mapping[int, Sequence[Any]]) -> bool:
+    """Return whether a model has these lists of categories, by the positions of their columns."""
+    lists = [list(values) for _, values in sorted(listed.items())]
+    return lists == [list(values) for values in booster.pandas_categorical or []]

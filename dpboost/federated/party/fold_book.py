@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,39 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.federated.party.record_log import RecordLog, locked_file
 from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.privacy.randomness import Entropy, RowCoins
 
 _LOG = "folds.log"
-
-
-def deal_folds(
-    coins: RowCoins, n_folds: int, units: NDArray[np.int64], first_unit: int = 0
-) -> NDArray[np.int32]:
-    """Return the fold of each row, by a secret coin for each unit.
-
-    Parameters
-    ----------
-    coins : RowCoins
-    n_folds : int
-    units : ndarray of shape (n_rows,), int64
-        The row itself, by its number, or whose it is: rows of one unit are in one fold.
-    first_unit : int, default=0
-        Number of the first one among those of all parties; matters only to coins from a seed.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int32
-
-    Privacy
-    -------
-    A coin looks at no row: one row more is in a fold of its own coin, and moves no other.
-    """
-    equal = [Fraction(1, n_folds)] * n_folds
-    n_units = int(units.max()) + 1 if len(units) else 0
-    return coins.blocks(equal, n_units, first_unit)[units]
 
 
 class FoldBook:

@@ -19,6 +19,7 @@ from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor, leve
 from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.init_model import has_categories
 from dpboost.schema import lightgbm_name
 
 #: The recipe of such an agreement.
@@ -136,8 +137,7 @@ def _model(booster: Booster, agreement: Agreement) -> SavedRegressor:
             f"The 'features' of the agreement on {_OWNER} must be the columns of its model, in "
             "their order."
         )
-    lists = [list(values) for _, values in sorted(agreement.listed.items())]
-    if lists != [list(values) for values in booster.pandas_categorical or []]:
+    if not has_categories(booster, agreement.listed):
         raise InvalidParameterError(
             f"The categories in the schema of the agreement on {_OWNER} must be those of its "
             "model, in their order."

@@ -10,7 +10,7 @@ from lightgbm.basic import LightGBMError
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.lightgbm.init_model import EarlierModel, has_categories
 
 
 def text_of_model(init_model: Any, classes: Sequence[Any] | None) -> str | None:
@@ -85,8 +85,7 @@ def check_continued(
             f"The 'init_model' of {owner} must be a model of its {len(features)} features, not of "
             f"{booster.num_feature()}."
         )
-    lists = [list(values) for _, values in sorted(listed.items())]
-    if lists != [list(values) for values in booster.pandas_categorical or []]:
+    if not has_categories(booster, listed):
         raise InvalidParameterError(
             f"The 'init_model' of {owner} must be a model of the categories in its schema, in "
             "their order: list those of text by Schema(categories=...)."

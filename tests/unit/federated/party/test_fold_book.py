@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.federated import FoldBook
-from dpboost.federated.party.fold_book import deal_folds
 from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.privacy.randomness import Entropy
 from tests.unit.federated.channels import agreement
