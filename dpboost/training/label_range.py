@@ -96,9 +96,10 @@ def learn_label_range(
     )
     if found is None or found.high - found.low > WORTH_WHILE * (high - low):
         return LabelRange(bounds=bounds, looked=True)
-    if found.tails is not None:
-        # Clips by the range of nearly all labels would leave little of what there is to learn.
-        return LabelRange(bounds=found.tails, looked=True)
     spread = found.high - found.low
     inside = (max(low, found.low - margin * spread), min(high, found.high + margin * spread))
+    if found.tails is not None:
+        # Clips by the range of nearly all labels would leave little of what there is to learn.
+        ends = (min(inside[0], found.tails[0]), max(inside[1], found.tails[1]))
+        return LabelRange(bounds=ends, looked=True)
     return LabelRange(bounds=inside, spread=spread, looked=True)

@@ -105,14 +105,18 @@ def test_the_whole_budget_is_spent_beside_the_training(more):
 
 def test_intervals_cover():
     X, y = table(4000, seed=2)
-    model = DPBoostRegressor(schema=REGRESSION, **COMMON).fit(*table(), conformal=0.8)
-    ends = model.predict_interval(X)
-    assert ends.shape == (4000, 2)
-    assert (ends[:, 0] <= ends[:, 1]).all()
-    assert abs(((ends[:, 0] <= y) & (y <= ends[:, 1])).mean() - 0.8) < 0.06
-    middle = model.predict(X)
-    inside = (ends[:, 0] > -2) & (ends[:, 1] < 3)
-    np.testing.assert_allclose(ends[inside].mean(axis=1), middle[inside], atol=1e-9)
+    covered = []
+    for _ in range(5):
+        model = DPBoostRegressor(schema=REGRESSION, **COMMON).fit(*table(), conformal=0.8)
+        ends = model.predict_interval(X)
+        assert ends.shape == (4000, 2)
+        assert (ends[:, 0] <= ends[:, 1]).all()
+        covered.append(((ends[:, 0] <= y) & (y <= ends[:, 1])).mean())
+        middle = model.predict(X)
+        # Ends are cut to where labels were seen.
+        inside = (ends[:, 0] > ends.min()) & (ends[:, 1] < ends.max())
+        np.testing.assert_allclose(ends[inside].mean(axis=1), middle[inside], atol=1e-9)
+    assert abs(np.median(covered) - 0.8) < 0.06
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -86,6 +86,17 @@ def test_labels_with_tails_are_clipped_to_what_is_seen():
     assert learned(y[400:], (0.0, 100_000.0), ledger, epsilon=4.0).spread < 20
 
 
+def test_labels_with_a_tail_on_one_side_keep_their_margin_on_the_other():
+    y = 50 + np.random.default_rng(0).exponential(150, 50_000)
+    y[:400] = 20_000.0
+    found = learned(
+        y, (-10_000.0, 100_000.0), open_ledger(GDPAccountant(), Fraction(4)), epsilon=4.0
+    )
+    assert found.spread is None
+    assert -2000 < found.bounds[0] < -100
+    assert found.bounds[1] > 20_000
+
+
 def test_bounds_that_labels_fill_stay_as_they_are():
     y = np.random.default_rng(0).uniform(-1, 1, 20_000)
     found = learned(y, (-1.0, 1.0), open_ledger(GDPAccountant()))
