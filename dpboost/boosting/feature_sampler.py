@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.boosting.feature_sets import FeatureSets
+
 # What an earlier tree has shown counts this much less with every later one.
 MEMORY = 0.99
 
@@ -121,6 +123,10 @@ class FeatureQueue:
         Part of the features, drawn anew each time, from which the next ones are taken.
     factors : sequence of float, optional
         How much each feature is preferred beyond what it has shown; one of 0 is never taken.
+    again : float, default=0.0
+        How often features come that have shown much together, instead of those of the list, once
+        every feature was cut. Not where features are drawn one by one, by ``fraction`` or
+        ``factors``.
 
     Privacy
     -------
@@ -138,6 +144,7 @@ class FeatureQueue:
         alone: bool = False,
         fraction: float = 1.0,
         factors: Sequence[float] | None = None,
+        again: float = 0.0,
     ) -> None:
         self.preference = preference
         self._public = public
@@ -151,6 +158,8 @@ class FeatureQueue:
             self._allowed = np.unique(np.concatenate(groups))
         if self._factors is not None:
             self._allowed = self._allowed[self._factors[self._allowed] > 0]
+        self.again = 0.0 if self._chosen_by_weight else again
+        self._sets = FeatureSets(self.again, public)
         self._waiting: list[int] = []
         self._gains = np.zeros(n_features)
         self._variances = np.zeros(n_features)
@@ -163,6 +172,10 @@ class FeatureQueue:
 
     def take(self, k: int) -> NDArray[np.int32]:
         """Take the next ``k`` different features, fewer where there are not so many."""
+        if k > 1 and not self.has_new:
+            together = self._sets.draw()
+            if together is not None:
+                return together
         allowed = self._part()
         if self._groups is not None or self._paired is not None:
             return self._take_constrained(k, allowed)
@@ -208,6 +221,7 @@ class FeatureQueue:
         np.add.at(self._gains, split_features, gains)
         np.add.at(self._variances, split_features, variances)
         np.add.at(self._visits, features, 1.0)
+        self._sets.learn(features, float(gains.sum()), float(variances.sum()))
 
     @property
     def _chosen_by_weight(self) -> bool:

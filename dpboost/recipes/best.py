@@ -87,6 +87,10 @@ USUAL_RATE = 0.2
 # shown any gain are.
 BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
 BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
+# From so many rows times epsilon on features that have shown much together are cut together again,
+# so often.
+ROWS_FOR_SETS, ROWS_FOR_SETS_OF_NUMBERS = 5e4, 2e4
+SETS_AGAIN = 0.5
 # A leaf is regularised by the standard deviation of the noise of its hessian sum, within these.
 LEAST_LAMBDA, MOST_LAMBDA = 5.0, 100.0
 # Clip and prior of squared loss where the spread of labels is released: so many times those for
@@ -325,6 +329,8 @@ def build(setting: Setting) -> BoostingLoop:
     known = facts.n_rows * facts.epsilon >= ROWS_TO_ORDER_CATEGORIES
     orders = known and (facts.delta > 0 or begins_alone)
     preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
+    numbers = isinstance(facts.loss, LabelRangeLoss)
+    enough = information >= (ROWS_FOR_SETS_OF_NUMBERS if numbers else ROWS_FOR_SETS)
     constraints = setting.constraints
     factors = contributions_of(hyper.values(), binner.n_features, "fit")
     allowed = constraints.allowed(binner.n_features)
@@ -345,6 +351,7 @@ def build(setting: Setting) -> BoostingLoop:
             alone=facts.n_rows * facts.epsilon < ROWS_TO_TRUST,
             fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
             factors=factors,
+            again=SETS_AGAIN if enough else 0.0,
         ),
         scale=_sum_scale(hyper, facts),
         leaf=leaf,

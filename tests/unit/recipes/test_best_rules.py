@@ -23,6 +23,7 @@ from dpboost.recipes.best import (
     ROWS_FOR_FEW_ROUNDS,
     ROWS_TO_ORDER_CATEGORIES,
     ROWS_TO_TRUST,
+    SETS_AGAIN,
     build,
     defaults,
 )
@@ -134,6 +135,14 @@ def test_released_gains_are_followed_further_where_they_are_sure():
         (0.0, 10 * ROWS_TO_TRUST, BY_SIZE),
     ):
         assert learner(facts(information, delta=delta)).queue.preference is expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "rows"), [(SQUARED, 20_000), (LogisticLoss(), 50_000), (SOFTMAX, 50_000)]
+)
+def test_features_meet_again_where_rows_are_many(loss, rows):
+    for delta, n_rows, chance in ((1e-6, rows - 1, 0), (1e-6, rows, SETS_AGAIN), (0, rows, 0)):
+        assert learner(facts(n_rows, loss, delta=delta)).queue.again == chance
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
