@@ -17,6 +17,8 @@ MOST_SETS = 400
 class FeatureSets:
     """The sets of features of earlier partitions, drawn in proportion to what they have shown.
 
+    Proof: docs/proofs/constraints.md.
+
     Which features belong together, only a partition of all of them tells. A set's gain is what
     the splits of its last partition have shown, less ``DOUBT`` deviations of what noise alone
     would show.

@@ -32,9 +32,9 @@ FIRST_TAIL, TAIL = 0.003, 0.01
 STRAY_CELL = Fraction(1, 20)
 #: Beside one another, cells of so many deviations of their noise are occupied as well.
 DOUBT = 2.0
-#: Rows are seen where occupied cells hold this part of them, but for a deviation of their number.
-#: Else cells are merged, to so few.
-SEEN, LEAST_CELLS = 0.9, 4
+#: Rows are seen where occupied cells hold the first part of them, but for so many deviations of
+#: their number, and the second part in any case. Else cells are merged, to so few.
+SEEN, DOUBT_OF_COUNT, SEEN_AT_LEAST, LEAST_CELLS = 0.9, 2.0, 0.75, 4
 #: There are as many cells as hold so many deviations of noise each, on average.
 ROWS_OF_CELL = 3.0
 #: Two cells hold all labels where the others hold this part of the rows at most, beyond doubt, or
@@ -242,7 +242,8 @@ class _Counts:
     def shows(self, count: NoisyCount) -> bool:
         """Return whether the cells that stand out hold nearly all rows, as far as noise tells."""
         kept = float(self.kept.sum())
-        return kept > 0 and kept + count.noise_stddev >= SEEN * count.rows
+        doubt = DOUBT_OF_COUNT * count.noise_stddev
+        return kept > 0 and kept >= max(SEEN * count.rows - doubt, SEEN_AT_LEAST * count.rows)
 
     def both(self, count: NoisyCount) -> tuple[float, float] | None:
         """Return the ends of two neighbouring cells that hold nearly all rows, if they do."""
