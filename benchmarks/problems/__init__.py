@@ -29,6 +29,7 @@ from benchmarks.problems.evans import (
 from benchmarks.problems.generated import DELAYS, SYNTHETIC_CLS, SYNTHETIC_REG
 from benchmarks.problems.higgs import HIGGS
 from benchmarks.problems.kddcup99 import KDDCUP99, KDDCUP99_23
+from benchmarks.problems.late_flights import LATE_FLIGHTS
 from benchmarks.problems.libsvm import A9A, COD_RNA, IJCNN1, NEWS20, W8A
 from benchmarks.problems.mnist import MNIST
 from benchmarks.problems.pmlb import (
@@ -74,6 +75,7 @@ PROBLEMS: dict[str, Problem] = {
         DEFAULT_CREDIT,
         SPAMBASE,
         TELCO_CHURN,
+        LATE_FLIGHTS,
         # regression
         ABALONE,
         WINE,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.boosting.feature_sampler import FeatureQueue
+from dpboost.boosting.signal_rate import SignalRate
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
@@ -54,6 +55,8 @@ class PartitionLearner:
         What else the user asks of steps.
     depth_alone : int, default=0
         Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
+    signal : SignalRate, optional
+        Makes steps smaller where little is learned. A learning rate of the round goes before it.
 
     Privacy
     -------
@@ -73,6 +76,7 @@ class PartitionLearner:
     public: np.random.Generator
     rules: LeafRules | None = None
     depth_alone: int = 0
+    signal: SignalRate | None = None
 
     def learn(
         self,
@@ -93,7 +97,7 @@ class PartitionLearner:
         self.queue.learn(partition.features, partition.feature, *shown)
         if ordering is not None:
             self._order(ordering, steps)
-        rate = self.learning_rate if learning_rate is None else learning_rate
+        rate = self._rate(float(shown[0].sum())) if learning_rate is None else learning_rate
         values = self.loss.to_score_units(steps, 1.0, rate)
         rows.add(values)
         gain = shown[0] * (self.loss.squared_step / len(values))
@@ -102,6 +106,14 @@ class PartitionLearner:
             tree_of(partition, value, weight, gain, noise)
             for value, weight in zip(values, hessians, strict=True)
         )
+
+    def _rate(self, gain: float) -> float:
+        """Return the learning rate of a round that shows this gain."""
+        if self.signal is None:
+            return self.learning_rate
+        rate = self.learning_rate * self.signal.factor
+        self.signal.learn(gain, rate)
+        return rate
 
     def _partition(self, ordering: int | None) -> Partition:
         """Return the public partition of the round."""

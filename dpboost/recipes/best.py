@@ -33,6 +33,7 @@ from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.boosting.refit_learner import RefitLearner, partitions_of
 from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
+from dpboost.boosting.signal_rate import SignalRate
 from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.pooled_shapes import PooledShapes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
@@ -364,6 +365,7 @@ def build(setting: Setting) -> BoostingLoop:
         public=setting.public,
         rules=_rules_of_leaves(hyper, leaf),
         depth_alone=min(DEPTH_ALONE, hyper.max_depth) if begins_alone else 0,
+        signal=_signal(facts) if information >= ROWS_FOR_ROUNDS else None,
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
@@ -373,6 +375,14 @@ def build(setting: Setting) -> BoostingLoop:
             constraints.monotone, binner, WEIGHT_UNITS * _hessian_noise(hyper, facts)
         ),
     )
+
+
+def _signal(facts: PublicFacts) -> SignalRate | None:
+    """Return what makes the rule's steps smaller where two classes can hardly be told apart."""
+    if not isinstance(facts.loss, LogisticLoss) or "learning_rate" in facts.given:
+        return None
+    assert facts.n_rows is not None
+    return SignalRate.of_classes(facts.n_rows, 1 / (1 + math.exp(-facts.loss.start)))
 
 
 def _leaf(hyper: BestParameters, loss: Loss) -> ShrunkenLeaf:

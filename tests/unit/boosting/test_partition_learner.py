@@ -12,6 +12,7 @@ from dpboost._utils.threads import Threads
 from dpboost.boosting.feature_sampler import FeatureQueue, Preference
 from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.boosting.schedule import EnsemblePlan
+from dpboost.boosting.signal_rate import FIRST_ROUNDS, SignalRate
 from dpboost.boosting.training_rows import TrainingRows
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.losses import LogisticLoss, SquaredLoss
@@ -213,3 +214,26 @@ def test_released_gains_tell_the_queue_which_features_matter():
     run(training_rows(loss), steps, ledger(), 3)
     gains = steps.queue._gains / steps.queue._visits
     assert min(gains[0], gains[1]) > 5 * gains[2]
+
+
+def test_steps_are_smaller_once_little_was_learned():
+    found = []
+    for signal in (None, SignalRate(n_rows=1e12, entropy=0.5)):
+        steps = learner(LOSSES["logistic"])
+        steps.signal = signal
+        trees = run(training_rows(LOSSES["logistic"]), steps, ledger(), FIRST_ROUNDS + 1)
+        found.append([tree.leaf_value for tree in trees])
+    for one, other in zip(found[0][:-1], found[1][:-1], strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(found[1][-1], 0.25 * found[0][-1], atol=1)
+
+
+def test_a_learning_rate_of_the_round_goes_before_the_signal():
+    steps = learner(LOSSES["logistic"])
+    steps.signal = SignalRate(n_rows=1e12, entropy=0.5)
+    records = ledger()
+    rows = training_rows(LOSSES["logistic"])
+    rows.deal(ALL, records)
+    with records.sequential("round"):
+        steps.learn(rows.take(0), 0, budget=records.capacity, ledger=records, learning_rate=0.3)
+    assert steps.signal._n_rounds == 0

@@ -21,6 +21,7 @@ from dpboost.recipes.best import (
     BY_SIZE,
     MOST_ROUNDS,
     ROWS_FOR_FEW_ROUNDS,
+    ROWS_FOR_ROUNDS,
     ROWS_TO_ORDER_CATEGORIES,
     ROWS_TO_TRUST,
     SETS_AGAIN,
@@ -143,6 +144,16 @@ def test_released_gains_are_followed_further_where_they_are_sure():
 def test_features_meet_again_where_rows_are_many(loss, rows):
     for delta, n_rows, chance in ((1e-6, rows - 1, 0), (1e-6, rows, SETS_AGAIN), (0, rows, 0)):
         assert learner(facts(n_rows, loss, delta=delta)).queue.again == chance
+
+
+def test_steps_follow_the_signal_of_two_classes_where_rows_are_many():
+    many = facts(ROWS_FOR_ROUNDS, LogisticLoss())
+    assert learner(many).signal.n_rows == ROWS_FOR_ROUNDS
+    assert learner(many).signal.entropy == pytest.approx(math.log(2))
+    own = replace(many, given={"learning_rate": 0.1})
+    few, pure = facts(ROWS_FOR_ROUNDS - 1, LogisticLoss()), facts(1e6, LogisticLoss(), delta=0)
+    for other in (own, few, pure, facts(1e6, SQUARED), facts(1e6, SOFTMAX)):
+        assert learner(other).signal is None
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)

@@ -1,0 +1,60 @@
+"""Smaller steps where the first rounds have shown that little can be learned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+# After so many rounds the gains that they have shown decide.
+FIRST_ROUNDS = 200
+# Where they are less than this part of what there is to know of the labels, steps are smaller in
+# proportion, but for the least factor.
+LITTLE, LEAST_FACTOR = 0.2, 0.25
+
+
+@dataclass(kw_only=True)
+class SignalRate:
+    """A factor of the learning rate, from the gains of the first rounds.
+
+    Noise comes into a model with the square of its steps. Where hardly anything is left to learn,
+    rounds that go on with large steps add noise alone.
+
+    Proof: docs/proofs/constraints.md.
+
+    Parameters
+    ----------
+    n_rows : float
+        Released or declared.
+    entropy : float
+        Of a label at the released shares of the classes, in nats.
+
+    Privacy
+    -------
+    Reads released gains and public numbers only: post-processing.
+    """
+
+    n_rows: float
+    entropy: float
+    _n_rounds: int = field(default=0, init=False)
+    _learned: float = field(default=0.0, init=False)
+
+    @classmethod
+    def of_classes(cls, n_rows: float, share: float) -> SignalRate:
+        """Return the rule for two classes, one of which has this share."""
+        parts = (share, 1 - share)
+        return cls(n_rows=n_rows, entropy=-sum(part * math.log(part) for part in parts if part > 0))
+
+    @property
+    def factor(self) -> float:
+        """What the learning rate of the next round is multiplied by."""
+        if self._n_rounds < FIRST_ROUNDS:
+            return 1.0
+        known = self.n_rows * self.entropy
+        part = self._learned / known if known > 0 else 1.0
+        return min(1.0, max(part / LITTLE, LEAST_FACTOR))
+
+    def learn(self, gain: float, rate: float) -> None:
+        """Take note of the released gain of a round that was learned at this rate."""
+        if self._n_rounds < FIRST_ROUNDS:
+            self._learned += rate * gain
+        self._n_rounds += 1
