@@ -134,7 +134,7 @@ def test_experiments_name_what_exists(name):
 
 
 def test_every_large_table_without_many_classes_is_in_a_run_of_many_tables():
-    runs = [EXPERIMENTS[name].problems for name in ("best-transfer", "best-real")]
+    runs = [EXPERIMENTS[name].problems for name in ("best-transfer", "best-real", "best-large")]
     expected = {name for name, problem in PROBLEMS.items() if problem.task != "multiclass"}
     assert set().union(*runs) >= expected
 
