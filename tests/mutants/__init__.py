@@ -1,0 +1,1 @@
+"""Bugs planted by rule, and which tests see them."""

@@ -1,0 +1,45 @@
+"""What planted bugs call."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.stability_histogram import NameCounts
+
+
+def module(_: Any) -> Any:
+    """Return this module, as a place to find its functions."""
+    return sys.modules[__name__]
+
+
+def halved(sensitivity: Any) -> Any:
+    """Return a bound of half the size, rounded down, at least 1."""
+    return replace(sensitivity, constant=max(1, sensitivity.constant // 2))
+
+
+def unchecked_units(values: Any, low: int, high: int, **options: Any) -> Any:
+    """Round without a clip, as a plain cast does."""
+    dtype = options.get("dtype", np.int64)
+    with np.errstate(all="ignore"):
+        return np.rint(np.asarray(values, dtype=np.float64)).astype(dtype)
+
+
+def exact(released: Any, sensitive: Any) -> Any:
+    """Return the exact value where a noisy one was released; a choice stays."""
+    if not isinstance(sensitive, Sensitive):
+        return released
+    value = sensitive._value
+    if isinstance(value, NameCounts):
+        return tuple(value.names)
+    same = isinstance(value, np.ndarray) and np.shape(released) == value.shape
+    return value.copy() if same else released
+
+
+def all_rows(users: Any) -> Any:
+    """Return the positions of all rows."""
+    return np.arange(len(users))

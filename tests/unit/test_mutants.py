@@ -1,0 +1,44 @@
+"""The planter of bugs plants what its rules say, at one place at a time."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dpboost
+from tests.mutants.rules import RULES, mutants, places, planted
+
+SOURCES = {
+    "halve a sensitivity": "x = Sensitivity('l1', 4, 'why')",
+    "skip a clip": "x = np.clip(y, 0, 1)",
+    "skip a conversion": "x = to_integer_units(y, 0, 1)",
+    "take replace for add/remove": "x = neighbours.rows * 2",
+    "swap the kind of a scope": "with ledger.parallel('parts'):\n    pass",
+    "take the exact value for the released one": "x = ledger.release(noise, value, label='sums')",
+    "let all rows of a user in": "x = sample_rows(users, 2, words)",
+    "forget a group": "x = for_group(accountant, 3)",
+    "halve a charge": "x = accountant.cost(noise, bound)",
+    "book no failure": "x = release(noise, value, delta=failure)",
+    "shrink a constant": "x = 4 * units",
+    "move a border": "x = spent > capacity",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_changes_its_place_and_no_other(rule):
+    source = f"{SOURCES[rule]}\ny = 1\n{SOURCES[rule]}\n"
+    found = places(rule, source)
+    assert len(found) == 2
+    first, second = (ast.unparse(planted(rule, source, number)) for number in (0, 1))
+    plain = ast.unparse(ast.parse(source))
+    assert len({first, second, plain}) == 3
+    compile(planted(rule, source, 0), "<mutant>", "exec")
+
+
+@pytest.mark.nightly
+def test_there_are_at_least_three_hundred():
+    found = list(mutants(Path(dpboost.__file__).parent))
+    assert len(found) >= 300
+    assert {mutant.rule for mutant in found} == set(RULES)
