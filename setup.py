@@ -252,7 +252,7 @@ class SourceDistribution(sdist):
         """Add the files of these folders that are not made by running them; leave C out."""
         made = {".pyc", ".pyo", ".so", ".pyd"}
         more = [Path("CHANGELOG.md")]
-        for folder in ("benchmarks", "cython_ext", "examples", "tests"):
+        for folder in ("benchmarks", "checker", "cython_ext", "examples", "tests"):
             more += [path for path in Path(folder).rglob("*") if path.is_file()]
         names = {path.as_posix() for path in more if path.suffix not in made}
         names |= {file for file in files if not file.startswith("build")}

@@ -10,6 +10,7 @@ from lightgbm import Sequence, register_logger
 from dpboost import basic
 from dpboost import compat as compat
 from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.version import __version__
 from dpboost._utils.warnings import PrivacyWarning
 from dpboost.budgeting import (
     Budget,
@@ -57,6 +58,7 @@ from dpboost.plotting import (
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.report import PrivacyReport
 from dpboost.refitting import refit_leaves
+from dpboost.replaying import replay
 from dpboost.schema import DataDictionary, Schema, schema_template
 from dpboost.sklearn import (
     DPBoostClassifier,
@@ -74,8 +76,7 @@ from dpboost.training.privacy_params import (
     PublicSizeWarning,
 )
 from dpboost.training.public_schema import AssumedPublicWarning, UndeclaredWarning
-
-__version__ = "0.1.0"
+from dpboost.transcripts.transcript import Transcript
 
 # Names of `dpboost.dask`, which is imported when one of them is asked for: Dask is optional.
 _OF_CLUSTERS = (
@@ -142,6 +143,7 @@ __all__ = [
     "ScoreWarning",
     "SecretKFold",
     "Sequence",
+    "Transcript",
     "UnboundedWeightsWarning",
     "UndeclaredWarning",
     "UserObjectiveWarning",
@@ -166,6 +168,7 @@ __all__ = [
     "plot_tree",
     "record_evaluation",
     "refit_leaves",
+    "replay",
     "register_logger",
     "reset_parameter",
     "schema_template",

@@ -47,13 +47,23 @@ from dpboost.lightgbm.parameters import canonical_names, value_of
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.release_record import record_of_folds
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
 from dpboost.schema import Schema
-from dpboost.training.inputs import Reading, nominal_columns, read
+from dpboost.training.inputs import (
+    Reading,
+    known_classes,
+    nominal_columns,
+    note_labels,
+    read,
+    read_labels,
+)
 from dpboost.training.objective import read_weights
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import check_learnable
+from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.transcript import Transcript
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)
@@ -63,7 +73,8 @@ class CVResults(dict[str, Any]):
     """What ``cv`` returns: LightGBM's dict, with the report of the whole.
 
     ``privacy_report`` is of all fits and metrics together; each model holds its own. Over parties
-    ``party_reports`` are theirs.
+    ``party_reports`` are theirs. ``transcript`` is that of all fits and metrics, for
+    `dpboost.replay`.
 
     Examples
     --------
@@ -80,8 +91,16 @@ class CVResults(dict[str, Any]):
 
     privacy_report: PrivacyReport
     party_reports: tuple[PrivacyReport, ...]
+    transcript: Transcript
 
 
+def _keep(results: CVResults, transcript: Transcript) -> CVResults:
+    """Return the results with their transcript."""
+    results.transcript = transcript
+    return results
+
+
+@recorded(_keep)
 @one_warning
 def cv(
     params: Mapping[str, Any],
@@ -188,7 +207,7 @@ def cv(
     for each in public:
         check_dataset(each, "public_sets")
     belongs = (getattr(train_set, "data", None),)
-    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs)
+    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
     run = _Run(
         chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
     )
@@ -248,13 +267,18 @@ class _Run:
             asked |= taken.terms(asked)
         privacy = PrivacyRequest.validated("cv", claim=taken, **asked)
         self.privacy = privacy.settled(self.recipe.accountant)
+        task = "classification" if hasattr(self.estimator, "predict_proba") else "regression"
+        known = read_labels(self.labels, self.table, task)
+        # A fold may lack a class that is public.
+        self.known_classes = known_classes(known, task, self.privacy)
+        note_labels(known, self.known_classes)
         self.lines: list[list[Any]] = []
         named = train_set.categorical_feature
         columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
         check_learnable(
             self.privacy.schema.resolve(self.table.feature_names),
             ColumnFacts.of(self.table),
-            task="classification" if hasattr(self.estimator, "predict_proba") else "regression",
+            task=task,
             assume_public=self.privacy.assume_public,
             nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
@@ -337,6 +361,8 @@ class _Run:
             given["eval_metric"] = [Feval(function) for function in self.feval]
         model = type(self.estimator)(**self.estimator.get_params())
         model._part = part
+        if self.known_classes is not None:
+            model._known_classes = tuple(self.known_classes)
         if self.privacy.claim is not None:
             model._claim = replace(self.privacy.claim, booked=position > 0)
         if model.noise_seed is not None:
@@ -436,6 +462,7 @@ class _Run:
             facts={"cross-validation": fact, **self.privacy.facts},
             not_private=[why for why in fits[0].reasons if why not in ledger.reasons],
             rows_per_user=self.privacy.rows_per_user,
+            budget=self.privacy.budget_record,
         )
         failures = ledger.delta - self._delta_left(ledger, fits)
         return replace(
@@ -454,6 +481,12 @@ class _Run:
             releases=tuple(
                 replace(line, share=line.share and line.share * METRIC_SHARE)
                 for line in own.releases
+            ),
+            accounting=record_of_folds(
+                [fit.accounting for fit in fits if fit.accounting is not None],
+                own.accounting or {},
+                inner,
+                self._delta_left(ledger, fits),
             ),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -10,13 +11,15 @@ import numpy as np
 import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost.budgeting.open_budgets import BudgetCarrier
+from dpboost.data.arrays import as_array
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.containers import unpack
 from dpboost.data.users import take_rows
 from dpboost.lightgbm.compat import UnbinnedDataset
 
 
-class Dataset(UnbinnedDataset):
+class Dataset(BudgetCarrier, UnbinnedDataset):
     """Rows with labels, weights and names: a ``lightgbm.Dataset`` that is never binned.
 
     Parameters
@@ -53,7 +56,7 @@ class Dataset(UnbinnedDataset):
     Raises
     ------
     InvalidParameterError
-        For arguments of ranking.
+        For arguments of ranking, and for the path of a file.
 
     Privacy
     -------
@@ -96,6 +99,12 @@ class Dataset(UnbinnedDataset):
                 "The 'group' and 'position' arguments of Dataset are for ranking, whose "
                 "gradients mix rows: it is not available."
             )
+        if isinstance(data, (str, bytes, os.PathLike)):
+            raise InvalidParameterError(
+                f"The 'data' argument of Dataset is the path {os.fspath(data)!r}, and a Dataset "
+                "reads no file: read it first, for instance by pandas.read_csv(path, dtype=...) or "
+                "pyarrow.dataset.dataset(path), and pass the table."
+            )
         super().__init__(
             data,
             label,
@@ -137,6 +146,8 @@ class Dataset(UnbinnedDataset):
         """
         if self._batches is None or not self._batches.once:
             super().construct()
+        if self._held is not None and self.init_score is not None:
+            self.init_score = self._held.get_field("init_score")
         return self
 
     def create_valid(
@@ -167,8 +178,8 @@ class Dataset(UnbinnedDataset):
         return self
 
     def subset(self, used_indices: Sequence[int], params: dict[str, Any] | None = None) -> Dataset:
-        """Return some of the rows as a Dataset of their own."""
-        rows = np.asarray(used_indices, dtype=np.intp)
+        """Return some of the rows as a Dataset of their own, sorted by index as LightGBM does."""
+        rows = np.sort(np.asarray(used_indices, dtype=np.intp))
         label, weight = self.label, self.weight
         if self._batches is not None and self._batches.labelled:
             label, weight = self._batches.labels()
@@ -248,13 +259,19 @@ class Dataset(UnbinnedDataset):
         """Return the number of rows, which is private."""
         if self._batches is not None:
             return self._batches.n_rows
-        table = unpack(self.data)
+        table = self._table()
         return int(table.shape[0]) if hasattr(table, "shape") else len(table)
 
     def num_feature(self) -> int:
         """Return the number of columns."""
-        table = unpack(self.data) if self._batches is None else self._batches.first.X
+        table = self._table() if self._batches is None else self._batches.first.X
         return int(table.shape[1]) if hasattr(table, "shape") else len(table[0])
+
+    def _table(self) -> Any:
+        """Return the rows, or raise for what is no table."""
+        table = unpack(self.data)
+        rows = isinstance(table, (list, tuple)) and len(table) and np.ndim(table[0]) == 1
+        return table if rows or len(getattr(table, "shape", ())) == 2 else as_array(table)
 
     def feature_num_bin(self, feature: Any) -> NoReturn:
         """Raise: bins belong to a model, not to rows."""

@@ -16,6 +16,7 @@ from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.open_budgets import carry
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
 from dpboost.dataset import rows_of
@@ -27,6 +28,8 @@ from dpboost.lightgbm.parameters import canonical_names, read_text, value_of
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.training.dataset_objective import DatasetObjective
+from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.transcript import Transcript
 
 __all__ = ["CVBooster", "train"]
 
@@ -34,6 +37,13 @@ _BINARY = ("binary",)
 _MULTICLASS = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")
 
 
+def _keep(booster: Booster, transcript: Transcript) -> Booster:
+    """Return a booster with its transcript."""
+    booster.transcript = transcript
+    return booster
+
+
+@recorded(_keep)
 @one_warning
 def train(
     params: Mapping[str, Any],
@@ -117,6 +127,7 @@ def train(
     True
     """
     estimator, labels = build_estimator(params, train_set, num_boost_round, owner="train")
+    carry(train_set, estimator)
     sets = listed(valid_sets)
     names = listed(valid_names)
     for place, valid in enumerate(sets):
@@ -270,7 +281,8 @@ def labels_for(estimator: Any, labels: Any) -> Any:
     if not isinstance(estimator, DPBoostClassifier):
         return labels
     numbers = np.asarray(labels, dtype=np.float64)
-    if len(Schema.coerce(estimator.schema).classes or ()) != 2:
+    of_several = estimator.objective in _MULTICLASS
+    if of_several or len(Schema.coerce(estimator.schema).classes or ()) != 2:
         return numbers
     return np.where(np.isnan(numbers), np.nan, numbers > 0)
 

@@ -217,10 +217,10 @@ def forecast(
     asked = tuple(check_real("epsilon", "forecast", each, low=0, low_open=True) for each in epsilon)
     if not asked:
         raise refuse("epsilon", "forecast", "a list with a number", list(epsilon))
-    if is_open():
+    if is_open(estimator):
         raise InvalidParameterError(
             "forecast fits models to public rows, which no budget pays for: call it outside of "
-            "`with Budget(...)`."
+            "`with Budget(...)`, with an estimator that was not pickled inside."
         )
     declared = Schema.coerce(schema)
     planned = _planned(estimator, declared)

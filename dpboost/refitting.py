@@ -29,16 +29,26 @@ from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import Schema
 from dpboost.training.fitted_model import FittedModel
-from dpboost.training.inputs import Reading, check_labels, read, read_labels, users_of
+from dpboost.training.inputs import (
+    Reading,
+    check_labels,
+    known_classes,
+    note_labels,
+    read,
+    read_labels,
+    users_of,
+)
 from dpboost.training.loss_choice import choose_loss
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import CompletedSchema
+from dpboost.transcripts.recorded import keep_transcript, recorded
 from dpboost.trees.bin_layout import Layout
 
 _WEIGHTS = {"class_weight": (None,), "is_unbalance": (False,), "scale_pos_weight": (None, 1, 1.0)}
 
 
+@recorded(keep_transcript)
 def refit_leaves(
     model: Any,
     X: Any,
@@ -103,7 +113,7 @@ def refit_leaves(
         raise InvalidParameterError(
             f"The 'X' argument of {owner} must be in memory, not batches or Dask collections."
         )
-    taken = claim(budget, fraction, what=owner, call=owner, belongs=(X,))
+    taken = claim(budget, fraction, what=owner, call=owner, belongs=(X,), carrier=model)
     if taken is None:
         raise InvalidParameterError(
             f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
@@ -192,7 +202,9 @@ def _refit(
         )
     extras = RowExtras()
     labels = read_labels(y, table, task)
-    check_labels(labels, task, BEST, privacy, objective, extras)
+    known = known_classes(labels, task, privacy)
+    check_labels(labels, known, BEST, privacy, objective, extras)
+    note_labels(labels, known)
     users = users_of(reading, privacy, table, "refit_leaves")
     chosen_loss, classes = choose_loss(BEST, objective, schema, extras)
     units = tuple(round(start / ensemble.unit) for start in ensemble.start)
@@ -251,4 +263,5 @@ def _report(
             **objective.facts(),
         },
         rows_per_user=privacy.rows_per_user,
+        budget=privacy.budget_record,
     )

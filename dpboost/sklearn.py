@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import RefusedError
+from dpboost.data.conform import laid_out_as
 from dpboost.estimators import docs
 from dpboost.estimators.base import PrivateEstimator, assign
 from dpboost.lightgbm.evaluation import Evaluator
@@ -63,6 +64,14 @@ class LGBMRanker:
             "to the relevance of single rows with Schema(label_bounds=...), or LGBMClassifier to "
             "clicks, and sort the rows of each query by what it predicts."
         )
+
+    def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise, as the class does: code that looks for the method finds it."""
+        LGBMRanker.__init__(self)
+
+    def predict(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise, as the class does: code that looks for the method finds it."""
+        LGBMRanker.__init__(self)
 
 
 class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
@@ -151,7 +160,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         pred_contrib: bool = False,
         validate_features: bool = False,
         **kwargs: Any,
-    ) -> NDArray[np.float64]:
+    ) -> Any:
         """Predict with the LightGBM model.
 
         Parameters
@@ -168,6 +177,8 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         ndarray of shape (n_rows,), or (n_rows, ...) for ``pred_leaf`` and ``pred_contrib``
             A column for each of several quantiles, in ascending order in every row. Raw scores of
             several quantiles, and what ``booster_`` predicts, are not sorted and may cross.
+            With ``pred_contrib`` and a sparse matrix, a sparse matrix; of several quantiles a list
+            with one for each.
         """
         options = {
             "start_iteration": start_iteration,
@@ -183,10 +194,9 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
             ensemble = self.ensemble_
             predict = ensemble.predict_raw if raw_score else ensemble.predict
             return predict(table, n_threads)
-        found = np.asarray(
-            lightgbm.LGBMRegressor.predict(self, self._conformed(X), raw_score, **options)
-        )
-        if found.ndim == 2 and not (raw_score or pred_leaf or pred_contrib):
+        rows = self._conformed(X)
+        found = laid_out_as(X, lightgbm.LGBMRegressor.predict(self, rows, raw_score, **options))
+        if not (raw_score or pred_leaf or pred_contrib) and found.ndim == 2:
             found.sort(axis=1)
         return found
 
@@ -305,7 +315,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         pred_contrib: bool = False,
         validate_features: bool = False,
         **kwargs: Any,
-    ) -> NDArray[np.float64]:
+    ) -> Any:
         """Predict class probabilities with the LightGBM model.
 
         Parameters
@@ -319,7 +329,8 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            Functions of released values only.
+            Functions of released values only. With ``pred_contrib`` and a sparse matrix, a sparse
+            matrix; of more than two classes a list with one for each.
         """
         options = {
             "start_iteration": start_iteration,
@@ -336,9 +347,11 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
                 return self.ensemble_.predict_raw(table, n_threads)
             found = self.ensemble_.predict(table, n_threads)
             return found if found.ndim == 2 else np.column_stack((1.0 - found, found))
-        probability = np.asarray(
-            lightgbm.LGBMClassifier.predict_proba(self, self._conformed(X), raw_score, **options)
-        )
+        rows = self._conformed(X)
+        if self._two_scores():
+            return laid_out_as(X, lightgbm.LGBMModel.predict(self, rows, raw_score, **options))
+        probability: Any = lightgbm.LGBMClassifier.predict_proba(self, rows, raw_score, **options)
+        probability = laid_out_as(X, probability)
         if self.n_classes_ == 1 and not (raw_score or pred_leaf or pred_contrib):
             return np.ones((len(probability), 1))
         return probability
@@ -369,7 +382,12 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
 
     def decision_function(self, X: Any, **options: Any) -> NDArray[np.float64]:
         """Return raw scores: of two classes one a row, positive means the second class."""
-        return self.predict_proba(X, raw_score=True, **options)
+        raw = self.predict_proba(X, raw_score=True, **options)
+        return raw[:, 1] - raw[:, 0] if self._two_scores() else raw
+
+    def _two_scores(self) -> bool:
+        """Return whether two classes have a score each, as several have."""
+        return getattr(self, "fitted_", False) and self.n_classes_ == self.ensemble_.n_outputs == 2
 
 
 def __getattr__(name: str) -> Any:

@@ -23,15 +23,14 @@ TIERS = {
     "integration": (
         "integration/",
         "unit/dask/",
-        "unit/federated/protocol/test_flower.py",
-        "unit/federated/protocol/test_https_channel.py",
+        "unit/federated/protocol/test_https.py",
         "unit/local/test_memoised_reports.py",
         "unit/privacy/test_units.py",
         "unit/test_forecasting.py",
         "unit/test_refitting.py",
     ),
-    "benchmarks": ("benchmarks/",),
-    "fuzz": ("fuzz/", "unit/federated/party/test_boosting_admission.py"),
+    "benchmarks": ("benchmarks/", "oracles/"),
+    "fuzz": ("fuzz/",),
     "install": ("install/",),
     "nightly": (),
 }
@@ -45,7 +44,7 @@ NO_SMOKE = (
     "benchmarks/test_timing_leak.py",
     "install/",
     "integration/test_deployment_page.py",
-    "unit/federated/protocol/test_flower.py",
+    "integration/test_flower_example.py",
     "unit/local/test_memoised_reports.py",
     "unit/privacy/test_units.py",
 )
@@ -66,7 +65,19 @@ def stale_kernels() -> list[str]:
     return stale
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--replay",
+        action="store_true",
+        help="replay every recorded call of every test without its rows, and compare",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--replay"):
+        from tests import every_replay
+
+        every_replay.install()
     stale = stale_kernels()
     if stale:
         raise pytest.UsageError(

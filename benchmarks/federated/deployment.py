@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 import multiprocessing
@@ -12,20 +11,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.certificates import write_certificates
-from dpboost.cli.configuration import read_configuration
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.main import main
-from dpboost.cli.party_command import party_of
 from dpboost.federated import FederatedBoostingClassifier, Identity
-from dpboost.federated.party.party_store import PartyStore
+from dpboost.federated.party.record_log import RecordLog
+from dpboost.federated.party.session_record import folder_of
 from dpboost.federated.protocol import wire
-from dpboost.privacy.ledger import Ledger
+from dpboost.federated.protocol.messages import Key
 
 N_PARTIES = 4
 SIZES = (300, 500, 200, 100)
@@ -76,10 +74,11 @@ class Deployment:
             random_state=0,
             noise_seed=NOISE_SEED,
         ).agreement(N_PARTIES, features, [each.public for each in identities])
-        terms = dataclasses.replace(terms, dropouts=dropouts)
+        terms = dataclasses.replace(terms, dropouts=dropouts, coordinator="coordinator")
+        self.terms = terms
         (folder / "agreement.json").write_text(terms.to_json(), "utf-8")
         rng = np.random.default_rng(0)
-        ports = free_ports(N_PARTIES)
+        (port,) = free_ports(1)
         for index, name in enumerate(names):
             (folder / f"identity{index}").write_bytes(identities[index].secret)
             X = rng.uniform(size=(SIZES[index], N_FEATURES))
@@ -95,7 +94,7 @@ class Deployment:
                     "target": "y",
                     "folder": f"state{index}",
                     "identity": f"identity{index}",
-                    "listen": f"127.0.0.1:{ports[index]}",
+                    "coordinator": f"127.0.0.1:{port}",
                     "certificate": f"{name}.pem",
                     "key": f"{name}.key",
                     "authority": "authority.pem",
@@ -105,8 +104,8 @@ class Deployment:
             "coordinator",
             {
                 "agreement": "agreement.json",
-                "parties": [f"127.0.0.1:{port}" for port in ports],
-                "journal": "session.journal",
+                "listen": f"127.0.0.1:{port}",
+                "record": "session.log",
                 "certificate": "coordinator.pem",
                 "key": "coordinator.key",
                 "authority": "authority.pem",
@@ -172,23 +171,22 @@ class Deployment:
         return (self.folder / "model.txt").read_text("utf-8")
 
     @property
-    def exchanges(self) -> int:
-        """Exchanges in the coordinator's journal."""
-        path = self.folder / "session.journal"
-        return max(path.read_bytes().count(b"\n") - 1, 0) if path.exists() else 0
+    def replies(self) -> list[Key]:
+        """The keys to whose messages the coordinator has replied, in their order."""
+        path = self.folder / "session.log"
+        try:
+            return [
+                Key(record["step"], record["kind"])
+                for content in RecordLog(path).read()
+                for record in [wire.decode(content, dict)]
+            ]
+        except InvalidParameterError:  # It is being written.
+            return []
 
     @property
-    def replies(self) -> list[dict[int, Any]]:
-        """What each party has replied in each exchange of the coordinator's journal."""
-        path = self.folder / "session.journal"
-        whole, _, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-        return [
-            {
-                int(index): wire.decode(base64.b64decode(reply), object)
-                for index, reply in json.loads(line)["replies"].items()
-            }
-            for line in whole.splitlines()[1:]
-        ]
+    def exchanges(self) -> int:
+        """Replies in the coordinator's record."""
+        return len(self.replies)
 
     def log(self, name: str) -> str:
         """Return what a process has printed."""
@@ -199,19 +197,16 @@ class Deployment:
         path = self.folder / f"{name}.log"
         return path.read_text("utf-8").count(word) if path.exists() else 0
 
-    def charged(self) -> list[Fraction | float]:
-        """Return the total of each party's own records, which are on its disk."""
-        return [self.book(index).root.total for index in range(N_PARTIES)]
+    def book(self, index: int) -> list[str]:
+        """Return the lines of a party's own records."""
+        path = folder_of(self.folder / f"state{index}", self.terms.digest) / "charges.txt"
+        return path.read_text("utf-8").splitlines() if path.exists() else []
 
-    def book(self, index: int) -> Ledger:
-        """Return a party's own records; its process must have ended."""
-        paths = ("agreement", "data", "folder", "identity")
-        path = self.folder / f"party{index}.json"
-        names = tuple(json.loads(path.read_text("utf-8")))
-        settings = read_configuration(str(path), needed=names, optional=(), paths=paths)
-        party = party_of(settings)
-        with PartyStore(settings["folder"]).attached(party):
-            return party.ledger
+    def charged(self) -> list[list[str]]:
+        """Return what each party has booked, without the digests of steps."""
+        return [
+            [line.rpartition(", ")[0] for line in self.book(index)] for index in range(N_PARTIES)
+        ]
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         (self.folder / f"{name}.json").write_text(json.dumps(content), "utf-8")

@@ -18,7 +18,7 @@ from benchmarks.federated import process_watch
 from benchmarks.federated.flower_federation import FlowerFederation, needs_flower
 from benchmarks.federated.process_watch import ProcessWatch
 from benchmarks.federated.scale import EPSILON, Size, rows_of
-from benchmarks.federated.traffic import Scale
+from benchmarks.federated.traffic import weighed
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -63,11 +63,9 @@ def prepare(size: Size, folder: Path) -> None:
 
 def fit_here(federation: FlowerFederation, path: Path) -> tuple[str, list[tuple[int, int]]]:
     """Return the model text of the same fit in this process, and the bytes of its messages."""
-    channel = Scale(federation.parties())
-    model: Any = FederatedBoostingClassifier(schema=federation.agreement.schema, verbosity=0)
-    model.fit_channel(channel, federation.agreement)
+    model, exchanges = weighed(federation.agreement, federation.parties())
     model.booster_.save_model(str(path))
-    return path.read_text("utf-8"), channel.exchanges
+    return path.read_text("utf-8"), exchanges
 
 
 def measure(size: Size) -> list[Result]:
@@ -179,7 +177,7 @@ def body(results: Results) -> list[str]:
         "process of its own, as in `examples/06_federated_flower`; its app is what runs. Flower "
         "starts a process for each message to a party, which imports everything and goes on "
         "from the disk: that is where the time goes, whatever the rows. The model is compared "
-        "with that of the same fit in one process (`LocalChannel`), noise from the same seed.",
+        "with that of the same fit in one process (`simulate`), noise from the same seed.",
         "",
         *table(header, fits),
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -48,7 +49,7 @@ class FlowerFederation:
         For logs and settings.
     work : Path
         What the example's ``prepare.py`` writes: ``agreement.json``, and for each party
-        ``rows0.npz`` and ``identity0``. Parties and the model go there too.
+        ``rows0.npz`` and ``identity0``. Records and models go there too.
 
     Attributes
     ----------
@@ -86,12 +87,9 @@ class FlowerFederation:
         for index, port in enumerate(ports):
             relay = Relay(link)
             self.relays.append(relay)
-            paths = {"identity": f"identity{index}", "rows": f"rows{index}.npz"}
-            paths |= {"agreement": "agreement.json", "folder": f"party{index}"}
-            words = [f"{name}='{self._work / path}'" for name, path in paths.items()]
-            words += [f"party={index}", f"first-row={self._first_rows[index]}"]
+            self._start_party(index)
             node = ("--superlink", f"127.0.0.1:{relay.port}", "--port", str(port))
-            config = " ".join(words)
+            config = f"party={index} socket='{self._work / f'socket{index}'}'"
             self._start(f"node{index}", "flower-supernode", *node, "--node-config", config)
 
     def run(self, seconds: float) -> str:
@@ -137,6 +135,24 @@ class FlowerFederation:
             stop(process)
         for relay in self.relays:
             relay.close()
+
+    def _start_party(self, index: int) -> None:
+        """Start the process of a hospital, as the example does."""
+        settings = {"first_row": self._first_rows[index]}
+        (self._work / f"party{index}.json").write_text(json.dumps(settings), "utf-8")
+        path = self._folder / f"party{index}.log"
+        with path.open("wb") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "hospitals.party", str(self._work), str(index)],
+                    cwd=APP,
+                    env=self._environment(),
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+        wait_for(lambda: b"waits" in path.read_bytes(), 600.0)
 
     def _start(self, name: str, program: str, *words: str) -> None:
         with (self._folder / f"{name}.log").open("wb") as log:

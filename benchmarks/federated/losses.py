@@ -19,7 +19,17 @@ from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.summary import summarise, table
 from dpboost import DPBoostClassifier
-from dpboost.federated import FederatedBoostingClassifier, LocalChannel, Party
+from dpboost.federated import (
+    FederatedBoostingClassifier,
+    Hub,
+    LocalLink,
+    Party,
+    PartyLostError,
+    outcome_of,
+)
+from dpboost.federated.protocol.coordinator_session import CoordinatorSession
+from dpboost.federated.protocol.messages import Key
+from dpboost.federated.simulation import run_together
 
 REPEATS = 12
 #: Parties of equal size, and how many of them are lost.
@@ -34,30 +44,30 @@ N_CENTRAL = 20
 _DEVIATIONS = 1.96
 _REMAIN = "rows that remain, in one place"
 _AT_ONCE, _ONE_BY_ONE = "lost before the first release", "lost one after the other"
-# Exchanges between two losses, where they come one after the other.
-_BETWEEN = 20
+# Steps between two losses, where they come one after the other.
+_BETWEEN = 10
 
 
-class Losing(LocalChannel):
-    """Loses parties for good.
+class Losing(LocalLink):
+    """A party that is lost for good.
 
     Parameters
     ----------
-    parties : sequence of Party
-    lost_at : dict of int to int
-        The exchange from which on a party does not answer.
+    hub : Hub
+    party : int
+    step : int
+        From which on it sends nothing.
     """
 
-    def __init__(self, parties: Sequence[Party], lost_at: dict[int, int]) -> None:
-        super().__init__(parties)
-        self._lost_at = lost_at
-        self.count = 0
+    def __init__(self, hub: Hub, party: int, step: int) -> None:
+        super().__init__(hub, party)
+        self._step = step
 
-    def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
-        """Hand the message to the parties that are still there."""
-        there = [index for index in to if self.count < self._lost_at.get(index, self.count + 1)]
-        self.count += 1
-        return super().exchange(message, there)
+    def post(self, key: Key, body: bytes) -> bytes:
+        """Send a message while the party is there."""
+        if key.step >= self._step:
+            raise PartyLostError("This party is lost.")
+        return super().post(key, body)
 
 
 def auc_of_lost(how: str, rows: Sequence[Any], schema: Any, seed: int) -> float:
@@ -76,12 +86,16 @@ def auc_of_lost(how: str, rows: Sequence[Any], schema: Any, seed: int) -> float:
         for index in range(N_EQUAL)
         for end in [len(y) if index == N_EQUAL - 1 else (index + 1) * size]
     ]
-    # The first two exchanges open the session.
     between = 0 if how == _AT_ONCE else _BETWEEN
-    lost_at = {index: 2 + between * index for index in range(N_LOST)}
+    hub = Hub()
+    links = [
+        Losing(hub, index, 1 + between * index) if index < N_LOST else LocalLink(hub, index)
+        for index in range(N_EQUAL)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit_channel(Losing(parties, lost_at), terms)
+        found = run_together(parties, CoordinatorSession(terms, hub), hub, links=links)
+    model = outcome_of(found.coordinator)
     return judge(model, X_test, y_test)
 
 
@@ -138,7 +152,7 @@ def body(results: Results) -> list[str]:
     return [
         f"{rows[0].data}: recipe best, {ROUNDS} trees, epsilon {EPSILON:g}, delta 1e-6. {N_EQUAL} "
         f"parties with as many rows each, of whom {N_LOST} are lost for good: before the first "
-        f"release, or one after the other, every {_BETWEEN} exchanges. One may collude and "
+        "release, or one after the other while trees grow. One may collude and "
         f"{N_LOST} be lost, so that each has 1/{shares} of the noise: what {N_EQUAL - N_LOST} "
         f"parties add up to has {(N_EQUAL - N_LOST) / shares:.3f} times the variance that is "
         f"charged for. {len(remain)} repeats with other held-out rows; differences are those of "

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.federated.traffic import Scale
+from benchmarks.federated.traffic import weighed
 from benchmarks.harness.results import Result, Results
 from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
@@ -82,18 +82,18 @@ def fit(size: Size) -> dict[str, float]:
         verbosity=0,
     )
     agreement = model.agreement(size.parties, names)
-    channel = Scale(parties_of(size, agreement))
+    parties = parties_of(size, agreement)
     start, busy = time.perf_counter(), time.process_time()
-    model.fit_channel(channel, agreement)
+    model, exchanges = weighed(agreement, parties)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
     most = peak()
-    down, up = np.sum(channel.exchanges, axis=0).tolist()
+    down, up = np.sum(exchanges, axis=0).tolist()
     X, y = rows_of(size, 0, TEST_ROWS)
     return {
         "seconds": seconds,
         "CPU seconds": busy,
         "peak MB": float(most),
-        "exchanges": float(len(channel.exchanges)),
+        "exchanges": float(len(exchanges)),
         "bytes down": float(down),
         "bytes up": float(up),
         "AUC": float(roc_auc_score(y, model.predict_proba(X)[:, 1])),
@@ -154,10 +154,9 @@ def body(results: Results) -> list[str]:
     header += ["messages a round", "KB to each party a round", "KB from each party a round", "AUC"]
     return [
         f"Recipe best with its defaults, epsilon {EPSILON:g}, delta 1e-6, two classes, one "
-        "colluder. All parties are in one process and work one after the other: between "
-        "institutions they work at the same time. A round takes one message to each party, which "
-        "asks for the sums of its partition and tells the leaf values of the round before; later "
-        "partitions cannot be asked for with it, since their gradients depend on these values. "
+        "colluder. All parties are threads of one process, and each runs the whole fit: between "
+        "institutions they work on their own machines. A round takes one message of each party, "
+        "with its part of the sums, and one reply, with the sums. "
         "Rows of the parties are in memory as float64, and count in the memory.",
         "",
         *table(header, lines),

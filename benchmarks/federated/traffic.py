@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -14,11 +15,17 @@ from benchmarks.harness.run import Plan, Request, Run, Unit, digest
 from benchmarks.libraries import dpboost_recipes
 from benchmarks.summary import table
 from dpboost.federated import (
+    Agreement,
     FederatedBoostingClassifier,
     FederatedTreeClassifier,
-    LocalChannel,
+    Hub,
+    LocalLink,
     Party,
+    outcome_of,
 )
+from dpboost.federated.protocol.coordinator_session import CoordinatorSession
+from dpboost.federated.protocol.messages import Key
+from dpboost.federated.simulation import run_together
 
 N_PARTIES = 5
 N_ROWS = 2000
@@ -47,18 +54,29 @@ TREES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-class Scale(LocalChannel):
-    """Weighs what one party is sent and sends."""
+class Scale(LocalLink):
+    """Weighs what one party sends and is sent."""
 
-    def __init__(self, parties: Sequence[Party]) -> None:
-        super().__init__(parties)
+    def __init__(self, hub: Hub, party: int) -> None:
+        super().__init__(hub, party)
         self.exchanges: list[tuple[int, int]] = []
 
-    def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
-        """Carry a message and note its size and that of the largest reply."""
-        replies = super().exchange(message, to)
-        self.exchanges.append((len(message), max(map(len, replies.values()))))
-        return replies
+    def post(self, key: Key, body: bytes) -> bytes:
+        """Carry a message and note its size and that of the reply."""
+        reply = super().post(key, body)
+        self.exchanges.append((len(reply), len(body)))
+        return reply
+
+
+def weighed(agreement: Agreement, parties: Sequence[Party]) -> tuple[Any, list[tuple[int, int]]]:
+    """Run a session; return what comes of it, and the bytes to and from its last party."""
+    hub = Hub()
+    links = [Scale(hub, party.index) for party in parties]
+    session = CoordinatorSession(agreement, hub)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = run_together(parties, session, hub, links=links)
+    return outcome_of(found.coordinator), links[-1].exchanges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +90,7 @@ class Traffic:
         Parameters that matter.
     trees : int
     exchanges : int
-        Messages to a party, each with one reply.
+        Messages of a party, each with one reply.
     down, up : int
         Bytes to a party, and from it.
     """
@@ -111,14 +129,13 @@ def weigh(
     names = [f"feature {position}" for position in range(N_FEATURES)]
     agreement = replace(model.agreement(len(given), names), dropouts=dropouts)
     parties = [Party(index, X, y, agreement=agreement) for index, (X, y) in enumerate(given)]
-    channel = Scale(parties)
-    model.fit_channel(channel, agreement)
-    down, up = np.sum(channel.exchanges, axis=0).tolist()
+    _, exchanges = weighed(agreement, parties)
+    down, up = np.sum(exchanges, axis=0).tolist()
     return Traffic(
         recipe=model.recipe,
         settings=settings,
         trees=n_trees,
-        exchanges=len(channel.exchanges),
+        exchanges=len(exchanges),
         down=down,
         up=up,
     )
@@ -186,8 +203,8 @@ def body(results: Results) -> list[str]:
         f"{N_PARTIES} parties, {N_FEATURES} numeric features, two classes, epsilon {EPSILON:g}. "
         "Messages are JSON with arrays in base64; a number is 8 bytes before and 10.7 bytes "
         "after. Sizes do not depend on rows, those of single trees only by what is released: how "
-        "many nodes are split. Where parties may be lost (`dropouts`), a release takes two "
-        "messages in the place of one, and shares of keys travel with the replies.",
+        "many nodes are split. Where parties may be lost (`dropouts`), a release takes four "
+        "messages in the place of one.",
         "",
         *table(header, lines),
     ]

@@ -1,9 +1,9 @@
 """Every figure and table of the five papers, and what there is of it here.
 
 The state of an item is read from the files of results: it is *full* when its run is there in its
-full form on what the paper used, a *stand-in* when the data or the sizes are others, a *quick form*
-when only that is there. Where it has fewer repeats than the paper, their number is counted in the
-results. What cannot be had is named once, here.
+full form, on what the paper used and with at least its repeats. With fewer of them it has *fewer
+repeats*, whose number is counted in the results. It is a *stand-in* when the data or the sizes are
+others, a *quick form* when only that is there. What cannot be had is named once, here.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ class Item:
         path = self.file(folder)
         if path is None:
             return f"not measured yet: `python -m benchmarks run {self.run}`"
-        kind = "quick form" if path.stem.endswith(QUICK) else "full"
-        if self.stand_in:
-            kind = "stand-in" if kind == "full" else f"{kind}, stand-in"
-        told = "; ".join(filter(None, (self.stand_in, self._fewer(path))))
+        quick, fewer = path.stem.endswith(QUICK), self._fewer(path)
+        kinds = ["quick form"] * quick + ["stand-in"] * bool(self.stand_in)
+        kind = ", ".join(kinds) or ("fewer repeats" if fewer else "full")
+        told = "; ".join(filter(None, (self.stand_in, fewer)))
         return f"{kind}: {told}" if told else kind
 
     def _fewer(self, path: Path) -> str:

@@ -106,7 +106,7 @@ def tree_request(
             noise_seed=None,
         ),
         objective=ObjectiveRequest(task="classification"),
-        public=np.random.default_rng(),
+        public_seed=0,
         owner=owner,
         n_jobs=1,
     )

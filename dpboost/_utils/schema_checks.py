@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -17,6 +18,49 @@ Category: TypeAlias = str | int | float | bool
 
 MAX_VALUE_BINS = 255
 
+#: Bounds and borders are at most this in absolute value. LightGBM keeps labels in single precision,
+#: whose largest number is 3.4e38, and an evaluation takes fourth powers of errors: of a sum of 2^31
+#: of them, 1e139, every double that follows is finite.
+LARGEST_BOUND = 1e30
+
+#: Different label bounds are at least so far apart. A unit of scores is then above 1e-35, which
+#: LightGBM takes for zero, and the fourth power of a unit is a normal double.
+LEAST_WIDTH = 1e-25
+
+_CURE = "multiply the numbers, and their bounds, by a public constant"
+
+
+def check_text(value: object, what: str) -> None:
+    """Raise for text that no file can hold: half a character of UTF-16.
+
+    Parameters
+    ----------
+    value : object
+        Public: it is shown. What is no text passes.
+    what : str
+        Begins the message.
+    """
+    if not isinstance(value, str):
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidParameterError(
+            f"{what} holds {value!r}, which is no Unicode text (a lone surrogate) and cannot be "
+            "saved: rename it, or read the file that it comes from in its own encoding."
+        ) from error
+
+
+def refuse_yaml(path: str | os.PathLike[str]) -> None:
+    """Raise for the name of a YAML file, which nothing here reads."""
+    shown = os.fspath(path)
+    if str(shown).lower().endswith((".yaml", ".yml")):
+        raise InvalidParameterError(
+            f"The file {shown!r} is YAML, which is not read: write the same as JSON (for instance "
+            "json.dump(yaml.safe_load(open(path)), open('schema.json', 'w'))), or a data "
+            "dictionary as CSV."
+        )
+
 
 def by_column(name: str, value: Any) -> dict[Column, Any]:
     """Return ``value`` as a dict with text or non-negative positions as keys."""
@@ -27,6 +71,7 @@ def by_column(name: str, value: Any) -> dict[Column, Any]:
     result: dict[Column, Any] = {}
     for key, item in value.items():
         if isinstance(key, str):
+            check_text(key, f"The {name!r} parameter of Schema")
             result[key] = item
         elif isinstance(key, (int, np.integer)) and not isinstance(key, bool) and key >= 0:
             result[int(key)] = item
@@ -65,25 +110,25 @@ def from_pairs(name: str, pairs: Any) -> dict[Column, Any]:
     return result
 
 
-def finite_numbers(name: str, value: Any, must: str) -> list[float]:
+def finite_numbers(name: str, value: Any, must: str, owner: str = "Schema") -> list[float]:
     """Return real, finite numbers as floats, dates and durations in days.
 
     ``must`` completes the error's sentence.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise refuse(name, "Schema", must, value)
+        raise refuse(name, owner, must, value)
     result = []
     for each in value:
         of_date = day_number(each)
         item = each if of_date is None else of_date
         if isinstance(item, (bool, np.bool_)) or not isinstance(item, numbers.Real):
-            raise refuse(name, "Schema", must, value)
+            raise refuse(name, owner, must, value)
         try:
             number = float(item)
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise refuse(name, "Schema", must, value)
+            raise refuse(name, owner, must, value)
         result.append(number)
     return result
 
@@ -94,6 +139,32 @@ def interval(name: str, value: Any) -> tuple[float, float]:
     pair = finite_numbers(name, value, must)
     if len(pair) != 2 or pair[0] > pair[1]:
         raise refuse(name, "Schema", must, value)
+    _check_size(name, "Schema", value, pair)
+    return pair[0], pair[1]
+
+
+def label_range(name: str, owner: str, value: Any) -> tuple[float, float]:
+    """Return (lower, upper) with ``lower < upper``, of a size that models can hold.
+
+    Parameters
+    ----------
+    name, owner : str
+        Whose parameter it is, for messages.
+    value : pair of float
+
+    Raises
+    ------
+    InvalidParameterError
+        For anything else, for bounds beyond `LARGEST_BOUND` and for bounds closer than
+        `LEAST_WIDTH`.
+    """
+    must = "(lower, upper) with lower < upper, two finite numbers"
+    pair = finite_numbers(name, value, must, owner)
+    if len(pair) != 2 or not pair[0] < pair[1]:
+        raise refuse(name, owner, must, value)
+    _check_size(name, owner, value, pair)
+    if pair[1] - pair[0] < LEAST_WIDTH:
+        raise refuse(name, owner, f"at least {LEAST_WIDTH:g} apart: {_CURE}", value)
     return pair[0], pair[1]
 
 
@@ -104,7 +175,15 @@ def borders_between_bins(name: str, value: Any) -> tuple[float, ...]:
     increasing = all(left < right for left, right in zip(borders, borders[1:], strict=False))
     if not 1 <= len(borders) < MAX_VALUE_BINS or not increasing:
         raise refuse(name, "Schema", must, value)
+    _check_size(name, "Schema", value, borders)
     return tuple(borders)
+
+
+def _check_size(name: str, owner: str, value: Any, numbers: Iterable[float]) -> None:
+    if any(abs(number) > LARGEST_BOUND for number in numbers):
+        raise refuse(
+            name, owner, f"numbers from {-LARGEST_BOUND:g} to {LARGEST_BOUND:g}: {_CURE}", value
+        )
 
 
 def distinct_values(name: str, value: Any) -> tuple[Category, ...]:
@@ -119,6 +198,7 @@ def distinct_values(name: str, value: Any) -> tuple[Category, ...]:
             raise refuse(name, "Schema", must, item)
         if not isinstance(plain, (str, int, float)):
             raise refuse(name, "Schema", must, item)
+        check_text(plain, f"The {name!r} parameter of Schema")
         result.append(plain)
     if not result:
         raise refuse(name, "Schema", must, value)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
 _PACKAGE = __name__.partition(".")[0]
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,8 +48,20 @@ def warn_user(message: str, category: type[Warning]) -> None:
         Made of public values.
     category : type of Warning
     """
+    if _quiet.get():
+        return
     depth, _ = _users_line()
     warnings.warn(message, category, stacklevel=depth)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Say nothing here: the same fit runs elsewhere in this process, and says it."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
 
 
 def warn_of_guarantee(line: str, category: type[PrivacyWarning]) -> None:

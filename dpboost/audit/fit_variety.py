@@ -58,6 +58,8 @@ OBJECTIVES: dict[str, tuple[dict[str, Any], tuple[float, float], list[int]]] = {
 CLASSES: dict[str, tuple[dict[str, Any], int]] = {
     "multiclass": ({}, 4),
     "multiclassova": ({"objective": "multiclassova"}, 3),
+    "multiclass, 2 classes": ({"objective": "multiclass"}, 2),
+    "multiclassova, 2 classes": ({"objective": "multiclassova"}, 2),
     "custom, 3 classes": ({"objective": _far_from_classes, "gradient_bound": 1.0}, 3),
     "balanced, 3 classes": ({"class_weight": "balanced"}, 3),
     "balanced, 2 classes": ({"class_weight": "balanced"}, 2),
@@ -150,7 +152,8 @@ def _classes(name: str, neighbours: Neighbours, common: dict[str, Any]) -> Itera
     far, last = np.array([0.999, 0.001]), n_classes - 1
     rest = [RARE] * (n_classes - 1)
     steering: dict[str, Any] = {}
-    if n_classes > 2 and not callable(parameters.get("objective")):
+    objective = parameters.get("objective")
+    if (n_classes > 2 or objective is not None) and not callable(objective):
         # The last class looks impossible; the first two look equally likely.
         steering["wrong"] = {("start value", 0): np.array([SURE, *rest, 0])}
         steering["even"] = {("start value", 0): np.array([SURE, SURE, *rest[1:], 0])}

@@ -18,24 +18,20 @@ from dpboost.audit.network_audit import (
     in_one_place,
     ledger_of,
     over_messages,
-    parts_of,
     public_rows,
     text_of,
 )
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.evaluating.fold_coins import deal_folds
-from dpboost.federated.cross_validation import cv_agreements, cv_evaluation_agreement
+from dpboost.federated.cross_validation import cv_agreement
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.party.fold_book import FoldBook
-from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.lightgbm.booster import Booster
+from dpboost.federated.training.replay import Result, judging_terms, part_terms
+from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.trees.ensemble import Ensemble
 
 N_FOLDS, N_ROWS, _SEED = 3, 18, 9
 
@@ -61,7 +57,7 @@ def cross_validations_of_parties(
     return found
 
 
-def _terms(task: str, neighbours: Neighbours, seed: int | None) -> tuple[Agreement, ...]:
+def _terms(task: str, neighbours: Neighbours, seed: int | None) -> Agreement:
     known: dict[str, Any] = {"label_bounds": (-1.0, 1.0)}
     kind: Any = FederatedBoostingRegressor
     if task == "classification":
@@ -78,10 +74,11 @@ def _terms(task: str, neighbours: Neighbours, seed: int | None) -> tuple[Agreeme
         random_state=0,
         noise_seed=seed,
     )
-    return cv_agreements(model, N_PARTIES, ("age", "dose"), nfold=N_FOLDS)
+    metrics = ["l2"] if task == "regression" else ["binary_logloss"]
+    return cv_agreement(model, N_PARTIES, ("age", "dose"), nfold=N_FOLDS, metrics=metrics)
 
 
-def _told(fits: Sequence[Agreement], where: str) -> Iterator[Violation]:
+def _told(terms: Agreement, where: str) -> Iterator[Violation]:
     """Compare models and figures, and add up what each party has booked."""
 
     def violation(message: str) -> Violation:
@@ -89,42 +86,38 @@ def _told(fits: Sequence[Agreement], where: str) -> Iterator[Violation]:
 
     X, y = public_rows(N_ROWS)
     codes = deal_folds(Entropy.seeded(_SEED).row_coins(), N_FOLDS, np.arange(N_ROWS))
-    first_rows = np.cumsum([0, *(len(labels) for _, labels in parts_of((X, y)))]).tolist()
-    books = [FoldBook(first_row=first) for first in first_rows[:-1]]
-    spent: list[list[PrivacyCost]] = []
-    models = []
-    for fold, terms in enumerate(fits):
-        told, _, coordinator, parties = over_messages(terms, (X, y), books)
+    found, _ = over_messages(terms, (X, y))
+    fits = found.coordinator.fits
+    for fold, fitted in enumerate(fits):
         kept = codes != fold
-        if text_of(told) != text_of(in_one_place(terms, (X[kept], y[kept]))):
+        one = in_one_place(part_terms(terms, fold), (X[kept], y[kept]))
+        if text_of(fitted.ensemble) != text_of(one):
             yield violation("another model than of the rows of the other folds in one place")
-        spent.append(_spent(coordinator, parties))
-        models.append(_booster(told))
-    judging = cv_evaluation_agreement(fits, models)
-    told, _, coordinator, parties = over_messages(judging, (X, y), books)
-    if told != in_one_place(judging, (X, y), codes):
+    judging = judging_terms(terms, [model_text(fitted.ensemble) for fitted in fits])
+    told = found.coordinator.evaluation
+    if f"{told.metrics} {told.groups}" != in_one_place(judging, (X, y), codes):
         yield violation("other figures than of the same folds in one place")
     whole = replace(judging, folds=None).ledger().capacity
-    for own, of_fits in zip(_spent(coordinator, parties), zip(*spent, strict=True), strict=True):
-        if sum(sorted(of_fits)[1:], own) > whole:
+    for one in (found.coordinator, *found.parties):
+        if _spent(one) > whole:
             yield violation("a row may cost more in all sessions than the budget")
 
 
-def _replayed(fits: Sequence[Agreement], neighbours: Neighbours) -> Iterator[Violation]:
-    """Weigh the releases of all sessions together, with all rows in one place."""
-    folds = fits[0].folds
+def _replayed(terms: Agreement, neighbours: Neighbours) -> Iterator[Violation]:
+    """Weigh the releases of all parts together, with all rows in one place."""
+    folds = terms.folds
     assert folds is not None
-    judging = replace(fits[0], folds=replace(folds, fold=None))
+    judging = replace(terms, folds=replace(folds, part=folds.n_folds))
 
     def cross_validated(X: Any, y: Any) -> Mapping[str, Any]:
         ledger = ledger_of(judging)
         codes = deal_folds(ledger.row_coins(), N_FOLDS, np.arange(len(y)))
         told = []
-        for fold, terms in enumerate(fits):
+        for fold in range(N_FOLDS):
             kept = codes != fold
-            told.append(in_one_place(terms, (X[kept], y[kept])))
-        terms = cv_evaluation_agreement(fits, [_booster(each) for each in told])
-        figures = in_one_place(terms, (X, y), codes, ledger)
+            told.append(in_one_place(part_terms(terms, fold), (X[kept], y[kept])))
+        judged = judging_terms(terms, [model_text(each) for each in told])
+        figures = in_one_place(judged, (X, y), codes, ledger)
         return {"models": [text_of(each) for each in told], "figures": figures}
 
     rows: Rows = public_rows(N_ROWS)
@@ -138,10 +131,7 @@ def _replayed(fits: Sequence[Agreement], neighbours: Neighbours) -> Iterator[Vio
             yield Violation(check="total", where="cross-validation", message=message)
 
 
-def _spent(coordinator: Coordinator, parties: Sequence[Party]) -> list[PrivacyCost]:
-    """Return what each side has booked in a session."""
-    return [coordinator.ledger.spent, *(party.ledger.spent for party in parties)]
-
-
-def _booster(ensemble: Ensemble) -> Booster:
-    return Booster.of_ensemble(ensemble)
+def _spent(one: Result) -> PrivacyCost:
+    """Return what a row may have cost by the ledgers of one side."""
+    *fits, own = (ledger.spent for ledger in one.ledgers)
+    return sum(sorted(fits)[1:], own)

@@ -20,19 +20,19 @@ from dpboost.audit.replay import Fit, replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.federated.evaluation import evaluate_agreed, evaluation_agreement, judge
-from dpboost.federated.party.evaluation_admission import JudgeRows
-from dpboost.federated.party.fold_book import FoldBook
+from dpboost.federated.evaluation import evaluation_agreement
+from dpboost.federated.party.own_rows import OwnRows
 from dpboost.federated.party.party import Party
-from dpboost.federated.party.party_rows import HeldRows
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.federated.protocol.messages import Answers, Masked
-from dpboost.federated.protocol.transport import LocalChannel
+from dpboost.federated.protocol.coordinator_session import CoordinatorSession
+from dpboost.federated.protocol.hub import Hub, LocalLink
+from dpboost.federated.protocol.messages import KINDS, Key, Words
 from dpboost.federated.protocol.wire import decode
+from dpboost.federated.simulation import Simulation, run_together
 from dpboost.federated.training.agreed_terms import agreed_privacy
-from dpboost.federated.training.boosting import boost, train_agreed
+from dpboost.federated.training.boosting import train_agreed
+from dpboost.federated.training.judging import evaluate_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.ledger import Ledger
@@ -53,20 +53,17 @@ N_PARTIES = 3
 Rows = tuple[NDArray[Any], NDArray[Any]]
 
 
-class Listening(LocalChannel):
-    """Keeps all messages and replies, in their order."""
+class Listening(LocalLink):
+    """Keeps what a party sends, by its key."""
 
-    def __init__(self, parties: Sequence[Party]) -> None:
-        super().__init__(parties)
-        self.sent: list[bytes] = []
-        self.replies: list[bytes] = []
+    def __init__(self, hub: Hub, party: int, sent: dict[tuple[Key, int], bytes]) -> None:
+        super().__init__(hub, party)
+        self._own, self._sent = party, sent
 
-    def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
-        """Hand a message over, and keep it with its replies."""
-        found = super().exchange(message, to)
-        self.sent.append(message)
-        self.replies += [found[index] for index in sorted(found)]
-        return found
+    def post(self, key: Key, body: bytes) -> bytes:
+        """Hand a message over, and keep it."""
+        self._sent[key, self._own] = body
+        return super().post(key, body)
 
 
 def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation]:
@@ -183,33 +180,31 @@ def parts_of(rows: Rows) -> list[Rows]:
     return list(zip(np.array_split(X, N_PARTIES), np.array_split(y, N_PARTIES), strict=True))
 
 
-def over_messages(
-    terms: Agreement, rows: Rows, books: Sequence[FoldBook] | None = None
-) -> tuple[Any, Listening, Coordinator, list[Party]]:
-    """Return what is told in the end, and who has told it.
+def over_messages(terms: Agreement, rows: Rows) -> tuple[Simulation, dict[tuple[Key, int], bytes]]:
+    """Run a session, and return what comes of it and all messages of parties.
 
     Parameters
     ----------
     terms : Agreement
     rows : (X, y)
         Of all parties.
-    books : sequence of FoldBook, optional
-        Of each party, in a cross-validation.
     """
     parties: list[Party] = []
     first_row = 0
     for index, (X, y) in enumerate(parts_of(rows)):
-        book = None if books is None else books[index]
-        parties.append(Party(index, X, y, agreement=terms, folds=book, first_row=first_row))
-        first_row += parties[-1].held.table.n_rows
-    channel = Listening(parties)
-    coordinator = Coordinator(terms, channel)
-    told: Any
-    if terms.recipe == EVALUATION:
-        told = _figures(judge(coordinator))
-    else:
-        told = boost(coordinator).ensemble
-    return told, channel, coordinator, parties
+        parties.append(Party(index, X, y, agreement=terms, first_row=first_row))
+        first_row += parties[-1].n_rows
+    hub = Hub()
+    sent: dict[tuple[Key, int], bytes] = {}
+    links = [Listening(hub, index, sent) for index in range(N_PARTIES)]
+    return run_together(parties, CoordinatorSession(terms, hub), hub, links=links), sent
+
+
+def told_of(found: Simulation) -> Any:
+    """Return what is told in the end: the trees, or figures."""
+    if not found.coordinator.fits:
+        return _figures(found.coordinator.evaluation)
+    return found.coordinator.fitted.ensemble
 
 
 def in_one_place(
@@ -240,11 +235,8 @@ def in_one_place(
         extras = RowExtras(init_scores=scores)
         source = LocalRows(RawRows(table=table, labels=labels, extras=extras))
         return train_agreed(source, terms, ledger).ensemble
-    held = HeldRows(
-        table=table, labels=labels, agreement=terms, draw_coins=ledger.row_coins, folds=folds
-    )
-    judged = LocalRows(JudgeRows().execute(held))
-    return _figures(evaluate_agreed(judged, terms, ledger))
+    judged = OwnRows(X, labels, terms).judged(terms, folds)
+    return _figures(evaluate_agreed(LocalRows(judged), terms, ledger))
 
 
 def ledger_of(terms: Agreement) -> Ledger:
@@ -268,34 +260,33 @@ def _told(terms: Agreement) -> Iterator[Violation]:
     """Compare models, messages of neighbouring tables, and what was booked."""
     seeded = replace(terms, noise_seed=9)
     X, y = public_rows(12)
-    told, channel, coordinator, parties = over_messages(seeded, (X, y))
+    found, sent = over_messages(seeded, (X, y))
     where = f"{terms.recipe}, {terms.neighbours}"
 
     def violation(message: str) -> Violation:
         return Violation(check=CHECK, where=where, message=message)
 
-    if text_of(told) != text_of(in_one_place(seeded, (X, y))):
+    if text_of(told_of(found)) != text_of(in_one_place(seeded, (X, y))):
         what = "other figures" if terms.recipe == EVALUATION else "another model"
         yield violation(f"{what} than of the same rows in one place")
-    if {party.ledger.spent for party in parties} != {coordinator.ledger.spent}:
+    if {party.ledger.spent for party in found.parties} != {found.coordinator.ledger.spent}:
         yield violation("parties have booked something else than the coordinator")
-    if _are_small(channel.replies):
+    if _are_small(list(sent.values())):
         yield violation("replies hold small numbers: there is no mask on them")
     other = y.copy()
     other[-1] = -other[-1]
     changed = over_messages(seeded, (X, other))[1]
-    # What the coordinator sends are released numbers, of which some take more digits.
-    lengths = [[len(reply) for reply in one.replies] for one in (channel, changed)]
+    lengths = [{place: len(body) for place, body in one.items()} for one in (sent, changed)]
     if lengths[0] != lengths[1]:
         yield violation("number or length of replies depend on a row")
 
 
-def _are_small(replies: Sequence[bytes]) -> bool:
-    """Return whether most words of answers are near zero, where masks make them uniform."""
-    answers = [found for reply in replies if isinstance(found := decode(reply, object), Answers)]
-    parts = [part.words for answer in answers for part in answer.parts if isinstance(part, Masked)]
+def _are_small(messages: Sequence[bytes]) -> bool:
+    """Return whether most words are near zero, where masks make them uniform."""
+    read: list[Any] = [decode(message, KINDS) for message in messages]
+    parts = [part for message in read if isinstance(message, Words) for part in message.words]
     # Uniform words are so near to zero once in 2^15 times.
-    near = np.abs(np.concatenate(parts, axis=None).astype(np.uint64).view(np.int64)) < 2**48
+    near = np.abs(np.concatenate(parts, axis=None).view(np.int64)) < 2**48
     return bool(near.mean() > 0.5)
 
 

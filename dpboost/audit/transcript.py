@@ -24,11 +24,8 @@ from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Ledger, LedgerEntry
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.score_runs import ScoreRuns
-from dpboost.training import public_schema
+from dpboost.privacy.stability_histogram import NameCounts
 from dpboost.training.privacy_params import PrivacyRequest
-
-#: The function that releases categories, which the auditor hears the names of categories from.
-STABILITY_HISTOGRAM = "release_categories"
 
 #: What an unmatched category of a stability histogram gets: far below any threshold.
 NOT_RELEASED = -(1 << 40)
@@ -104,7 +101,7 @@ class Line:
     # Number of the ledger among those of the run.
     ledger: int = 0
     calls: list[KernelCall] = field(default_factory=list)
-    outcome: NDArray[Any] | None = None
+    outcome: Any = None
     value: Any = None
 
     @property
@@ -293,25 +290,14 @@ class Recorder:
         self._entropy = entropy
         self._line: Line | None = None
         self._seen: dict[str, int] = {}
-        self._keys: tuple[Any, ...] = ()
 
     @contextmanager
     def watching(self) -> Iterator[Transcript]:
         """Listen to the fits inside; exactly one ledger may be opened."""
         original = PrivacyRequest.ledger
-        release_categories = getattr(public_schema, STABILITY_HISTOGRAM)
 
         def ledger(request: PrivacyRequest, *arguments: Any, **options: Any) -> Ledger:
             return self.attach(original(request, *arguments, **options))
-
-        def released(opened: Ledger, columns: Mapping[str, Any], **options: Any) -> Any:
-            # In the order of the counts that are handed to the ledger.
-            tables = columns.items()
-            self._keys = tuple((name, *key) for name, table in tables for key in sorted(table))
-            try:
-                return release_categories(opened, columns, **options)
-            finally:
-                self._keys = ()
 
         set_aside, held_out = Claim.set_aside, Budget.held_out
 
@@ -326,7 +312,6 @@ class Recorder:
 
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
-            stack.enter_context(mock.patch.object(public_schema, STABILITY_HISTOGRAM, released))
             stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
@@ -411,7 +396,7 @@ class Recorder:
         finally:
             self._line = None
         self._seen[entry.label] = self._seen.get(entry.label, 0) + 1
-        line.outcome = np.array(outcome)
+        line.outcome = outcome if isinstance(value, NameCounts) else np.array(outcome)
         self._check_outcome(line, recorded, outcome)
         return outcome
 
@@ -439,6 +424,11 @@ class Recorder:
                 raise DivergenceError(
                     "noise outside the kernels", line.where, "an outcome that cannot be forced"
                 )
+        elif isinstance(line.value, NameCounts):
+            mechanism: Any = line.entry.mechanism
+            noisy = line.calls[-1].outcome
+            if line.value.passing(noisy, mechanism.threshold) != outcome:
+                self._note("noise outside the kernels", line.where, "not what the kernel drew")
         elif line.calls:
             drawn = line.calls[-1].outcome.ravel()
             if not np.array_equal(drawn, np.ravel(outcome)):
@@ -475,7 +465,7 @@ class Recorder:
                 integers=integers,
                 outcome=out.copy(),
                 alignment=alignment,
-                keys=self._keys,
+                keys=_keys(line.value),
             )
         )
 
@@ -500,9 +490,9 @@ class Recorder:
                 line.where,
                 f"{name}{integers} here, {call.kernel}{call.integers} there",
             )
-        if len(self._keys) == len(given) and len(call.keys) == len(call.given) and self._keys:
-            # A stability histogram: only categories that occur are in the array.
-            alignment = align(call.keys, self._keys)
+        if isinstance(line.value, NameCounts):
+            # Only categories that occur are in the array.
+            alignment = align(call.keys, _keys(line.value))
             out[...] = NOT_RELEASED
             out[alignment.here] = call.outcome[alignment.there]
             return alignment
@@ -515,3 +505,10 @@ class Recorder:
 
     def _note(self, check: str, where: str, message: str) -> None:
         self.transcript.violations.append(Violation(check=check, where=where, message=message))
+
+
+def _keys(value: Any) -> tuple[Any, ...]:
+    """Return column and category of every count of a stability histogram; else nothing."""
+    if not isinstance(value, NameCounts):
+        return ()
+    return tuple((column, *name) for column, own in enumerate(value.names) for name in own)

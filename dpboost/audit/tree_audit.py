@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost.audit.blackbox import estimate_epsilon
 from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
+from dpboost.audit.pooled_rows import Sites
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
@@ -22,7 +23,6 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
-from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
@@ -78,7 +78,7 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
             noise_seed=None,
         ),
         objective=ObjectiveRequest(task="classification"),
-        public=np.random.default_rng(0),
+        public_seed=0,
         owner="places_fit",
         n_jobs=1,
     )

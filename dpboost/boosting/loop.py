@@ -17,7 +17,7 @@ from dpboost.data.binner import Binner
 from dpboost.losses import Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
-from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.rows.encoded_rows import BinRows
 from dpboost.rows.row_attributes import Weighting
@@ -149,7 +149,7 @@ class BoostingLoop:
         for number, (plan, share) in enumerate(zip(plans, shares, strict=True)):
             with ledger.sequential(f"ensemble {number}"):
                 rows.deal(plan, ledger)
-                with ledger.parallel("disjoint rows"):
+                with ledger.parallel("disjoint rows", Disjoint.RANDOM):
                     for index in range(plan.n_trees):
                         with ledger.sequential(f"tree {index}"):
                             grown = self.learner.learn(

@@ -21,6 +21,7 @@ from dpboost.growing.class_leaves import (
 from dpboost.growing.grower import binary_nodes
 from dpboost.growing.label_leaves import ShrunkenMean
 from dpboost.growing.monotone_leaves import MonotoneLeaves, Nodes
+from dpboost.growing.pruning import stop_at_pure_nodes
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
 from dpboost.losses import Loss
@@ -122,6 +123,7 @@ class ClassResponse:
 
     def grown(self, tree: GrownTree, binner: Binner, loss: Loss, candidates: Candidates) -> Grown:
         """Return one tree for each output, of one structure."""
+        tree = stop_at_pure_nodes(tree)
         growing = tree.growing
         probability = self.probability.of(tree)
         nodes = binary_nodes(growing, binner.is_categorical)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +14,10 @@ from typing import Any, NoReturn
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.budgeting.accounting import FractionAccountant
+from dpboost.budgeting.budget_mark import BudgetMark
 from dpboost.budgeting.budget_records import (
+    MEASURES,
+    TABLES,
     BudgetLine,
     BudgetRecords,
     Part,
@@ -21,6 +25,7 @@ from dpboost.budgeting.budget_records import (
     counted,
     percent,
     spent,
+    written_fraction,
 )
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
@@ -83,9 +88,13 @@ class Budget:
     its first draw, and nothing that it charged is ever refunded, not even after an error. What it
     did not use stays booked, but where rows that are held out may stop it: what such a fit has
     reserved and never charged is free again when it comes to its end.
-    A budget cannot be copied or pickled, and works in no process but its own. With a file
-    (:meth:`save`) the line is on disk before the first draw. Copies of that file are as many
-    budgets, which nothing here can see.
+    A budget cannot be copied or pickled. With a file (:meth:`save`) the line is on disk before the
+    first draw, and several processes charge one file. Copies of that file are as many budgets,
+    which nothing here can see.
+    An estimator or a `Dataset` that is pickled inside ``with Budget(...)`` names the budget: where
+    it is unpickled, its fits and scores are charged to the file, or refused where there is none.
+    A function that makes its own estimator in another process is told nothing of the budget: it
+    opens the file itself, ``with Budget.load(path):``.
 
     Notes
     -----
@@ -157,6 +166,7 @@ class Budget:
         self._records = BudgetRecords()
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self.token = secrets.token_hex(16)
         self._seen: list[weakref.ref[Any]] = []
         self._held: weakref.WeakKeyDictionary[Any, tuple[HeldRows, Part]] = (
             weakref.WeakKeyDictionary()
@@ -256,9 +266,7 @@ class Budget:
         Raises
         ------
         InvalidParameterError
-            If the file exists, or the budget is in another one already.
-        OSError
-            If it cannot be made.
+            If the file exists or cannot be made, or the budget is in another one already.
 
         Notes
         -----
@@ -272,15 +280,7 @@ class Budget:
                     f"This budget lives in {os.fspath(self._records.path)!r} already: it cannot be "
                     "in two files."
                 )
-            terms = {
-                "epsilon": str(self._epsilon),
-                "delta": str(self._delta),
-                "neighbours": self._neighbours,
-                "rows_per_user": self._rows_per_user,
-                "pure_epsilon": str(self._pure),
-                "table": self._table,
-            }
-            self._records.create(path, terms)
+            self._records.create(path, self.terms)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Budget:
@@ -298,19 +298,60 @@ class Budget:
         Raises
         ------
         InvalidParameterError
-            If the file is not there or holds something else.
+            If the file is not there, cannot be read, or holds something else.
         """
         records, terms = BudgetRecords.load(path)
         try:
-            exact = ("epsilon", "delta", "pure_epsilon")
-            budget = cls(**terms | {name: Fraction(terms[name]) for name in exact})
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            budget = cls.of_terms(terms)
+            for division, name in {pair for line in records.lines for pair in line.part[:1]}:
+                if division == TABLES:
+                    budget.disjoint(name)
+        except (ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise InvalidParameterError(
                 f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which does not hold "
-                f"the terms of a budget ({error})."
+                f"the terms of a budget ({error}). Give the file that Budget.save made."
             ) from error
         budget._records = records
         return budget
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The parameters of the budget, exact fractions as text."""
+        return {
+            "epsilon": str(self._epsilon),
+            "delta": str(self._delta),
+            "neighbours": self._neighbours,
+            "rows_per_user": self._rows_per_user,
+            "pure_epsilon": str(self._pure),
+            "table": self._table,
+        }
+
+    @classmethod
+    def of_terms(cls, terms: Mapping[str, Any]) -> Budget:
+        """Return a new budget with the parameters that `terms` gives."""
+        exact = ("epsilon", "delta", "pure_epsilon")
+        return cls(**{**terms, **{name: written_fraction(terms[name]) for name in exact}})
+
+    @property
+    def mark(self) -> BudgetMark:
+        """What names this budget in another process; the file is not read."""
+        path, n_lines = self._records.path, len(self._records.lines)
+        return BudgetMark(
+            token=self.token,
+            title=self.title,
+            path=None if path is None else os.fspath(path),
+            n_lines=n_lines,
+            digest=self._records.digest(self.terms, n_lines),
+        )
+
+    def is_named_by(self, mark: BudgetMark) -> bool:
+        """Return whether a mark is of this budget, or of another object on the same file."""
+        path = self._records.path
+        return mark.token == self.token or (path is not None and mark.path == os.fspath(path))
+
+    def agrees(self, mark: BudgetMark) -> bool:
+        """Return whether these records go on with those that were marked."""
+        return self._records.digest(self.terms, mark.n_lines) == mark.digest
 
     # -- taking of it --------------------------------------------------------------------------
 
@@ -342,7 +383,7 @@ class Budget:
         InvalidParameterError
             If the budget has no such account.
         """
-        name = _account(accountant.privacy_measure)
+        name = MEASURES[accountant.privacy_measure]
         if name not in self._accounts():
             cure = (
                 "reserve a part of epsilon for it, Budget(..., pure_epsilon=...)"
@@ -382,6 +423,71 @@ class Budget:
             return _accountant_of(self.lines)
         return GDPAccountant()
 
+    def record(self, own: Sequence[int] | None = None) -> dict[str, Any]:
+        """Return terms and lines as plain data, for a certificate.
+
+        Parameters
+        ----------
+        own : sequence of int, optional
+            Positions of the lines of one fit, which alone are listed then. All lines by default.
+
+        Returns
+        -------
+        dict
+            Fractions are strings. A line is ``"booked"``, or ``"closed"`` where a later one that
+            says what was ``"charged"`` takes its place.
+        """
+        lines = self.lines
+        shown = [
+            position
+            for position, line in enumerate(lines)
+            if own is None or position in own or line.closes in own
+        ]
+        closed = {lines[position].closes for position in shown}
+        left = self._conversion_delta
+        measures = dict.fromkeys(lines[position].privacy_measure for position in shown)
+        inner = {measure: accountant_in(measure) for measure in measures}
+        capacities = {
+            measure: self.account(each, Fraction(1)).allowance for measure, each in inner.items()
+        }
+        orders = {
+            measure: each.witness(capacities[measure], left) for measure, each in inner.items()
+        }
+        return {
+            "epsilon": str(self._epsilon),
+            "delta": str(self._delta),
+            "pure_epsilon": str(self._pure),
+            "conversion_delta": str(left),
+            "all_lines": own is None,
+            "accounts": [
+                {
+                    "account": MEASURES[measure],
+                    "measure": measure,
+                    "capacity": str(capacity),
+                    "alpha": None if orders[measure] is None else str(orders[measure]),
+                }
+                for measure, capacity in capacities.items()
+            ],
+            "lines": [
+                {
+                    "what": line.what,
+                    "account": line.account,
+                    "measure": line.privacy_measure,
+                    "fraction": str(line.fraction),
+                    "allowance": str(capacities[line.privacy_measure] * line.fraction),
+                    "part": [list(pair) for pair in line.part],
+                    "state": "closed"
+                    if position in closed
+                    else "booked"
+                    if line.closes is None
+                    else "charged",
+                    "closes": None if line.closes is None else shown.index(line.closes),
+                    "own": own is not None,
+                }
+                for position, line in ((position, lines[position]) for position in shown)
+            ],
+        }
+
     def failure_delta(self, fraction: Fraction) -> Fraction:
         """Return what the stability histograms of a fit with this fraction may take of delta."""
         return (self._delta - self._conversion_delta) / max(len(self._accounts()), 1) * fraction
@@ -412,7 +518,7 @@ class Budget:
             In another process than the one that opened the budget.
         """
         self.check_process()
-        account = _account(privacy_measure)
+        account = MEASURES[privacy_measure]
         line = BudgetLine(
             what=what,
             account=account,
@@ -489,20 +595,20 @@ class Budget:
         Raises
         ------
         InvalidParameterError
-            If the name is no string, or empty.
+            If the name is no string, or empty; and where ``neighbours`` is "replace".
 
         Privacy
         -------
         That the tables are disjoint is the promise of the user. A row is then in one of them, and
-        of the fractions that were booked for them the largest counts.
+        of the fractions that were booked for them the largest counts. Under "replace" that is not
+        true: a row may be replaced by one that belongs to another table. Two tables change then,
+        each by a row more or less, which no fraction that was booked for one of them covers.
 
         Examples
         --------
         >>> budget = Budget(epsilon=1, delta=1e-6)
         >>> north, south = budget.disjoint("north"), budget.disjoint("south")
         """
-        if not isinstance(table, str) or not table:
-            raise refuse("table", "Budget.disjoint", "a string that is not empty", table)
         return DisjointTable(budget=self, table=table)
 
     def hold(self, model: Any, rows: HeldRows, part: Part) -> None:
@@ -542,9 +648,14 @@ class Budget:
         found = {"pure": self._pure > 0, "Gaussian": self._pure < self._epsilon}
         return tuple(name for name, there in found.items() if there)
 
+    @property
+    def of_this_process(self) -> bool:
+        """Whether this process has opened it, and not one that this was forked from."""
+        return os.getpid() == self._pid
+
     def check_process(self) -> None:
         """Raise `InvalidParameterError` in another process than the one that opened the budget."""
-        if os.getpid() != self._pid:
+        if not self.of_this_process:
             raise InvalidParameterError(
                 "A budget works in the process that opened it: save it, and load its file here."
             )
@@ -552,7 +663,8 @@ class Budget:
     def _refusal(self, *args: Any) -> NoReturn:
         raise TypeError(
             "A budget cannot be copied or pickled, or it could be spent twice: save it to a file, "
-            "and load that."
+            "and load that. For a search or its like with n_jobs, save it, open it by `with "
+            "budget:`, and leave budget=... out: estimators tell workers which file they charge."
         )
 
     __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refusal
@@ -571,12 +683,25 @@ class DisjointTable:
     budget: Budget
     table: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, str) or not self.table:
+            raise refuse("table", "Budget.disjoint", "a string that is not empty", self.table)
+        if self.budget.neighbours == Neighbours.REPLACE.value:
+            raise InvalidParameterError(
+                "Budget.disjoint needs neighbours='add_remove' of the Budget, which has 'replace': "
+                "a row may be replaced by one of another table, so that two tables change, each by "
+                "a row more or less, and what was charged for one does not cover that. Open a "
+                "Budget(neighbours='add_remove'), or give the "
+                "budget itself to the fits, so that their fractions add up."
+            )
 
-def _account(privacy_measure: str) -> str:
-    return "pure" if privacy_measure == PureAccountant.privacy_measure else "Gaussian"
+
+def accountant_in(measure: str) -> Accountant:
+    """Return the accountant that counts in a measure: epsilon, rho or mu squared."""
+    return PureAccountant() if measure == PureAccountant.privacy_measure else _ACCOUNTANTS[measure]
 
 
 def _accountant_of(lines: Sequence[BudgetLine]) -> Accountant:
     """Return the accountant of the Gaussian account, of which all lines name one measure."""
     (measure,) = {line.privacy_measure for line in lines if line.account == "Gaussian"}
-    return _ACCOUNTANTS[measure]
+    return accountant_in(measure)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, refuse
 
 #: Divisions of the rows and the part of each, from the outside.
 Part = tuple[tuple[str, str], ...]
 
 _SECONDS_TO_WAIT = 60.0
 _FORMAT = "dpboost budget 2"
+_FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
+#: Accounts, by the measure that their lines are counted in.
+MEASURES = {"epsilon": "pure", "rho": "Gaussian", "mu squared": "Gaussian"}
+#: The division of rows into tables that share none.
+TABLES = "tables"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,15 +110,14 @@ class BudgetRecords:
         Raises
         ------
         InvalidParameterError
-            If the file is not the one that these records are in.
-        sqlite3.Error
-            If the file cannot be written. The line may then be on disk, or not.
+            If the file is not the one that these records are in, or cannot be read and written.
+            Where the disk failed last, the line may be in the file.
         """
         if self.path is None:
             check(self.lines)
             self.lines.append(line)
             return len(self.lines) - 1
-        with closing(_open(self.path)) as database:
+        with _opened(self.path, "budget") as database:
             database.execute("BEGIN IMMEDIATE")
             lines = _lines(database)
             if lines[: len(self.lines)] != self.lines:
@@ -129,12 +135,17 @@ class BudgetRecords:
     def read_again(self) -> None:
         """Take over the lines that other processes have written."""
         if self.path is not None:
-            with closing(_open(self.path)) as database:
+            with _opened(self.path, "budget") as database:
                 self.lines = _lines(database)
+
+    def digest(self, terms: dict[str, Any], n_lines: int) -> str:
+        """Return what tells these records, up to a line, from those of another budget."""
+        lines = [[str(value) for value in astuple(line)] for line in self.lines[:n_lines]]
+        return hashlib.sha256(json.dumps([terms, lines]).encode()).hexdigest()
 
     def create(self, path: str | os.PathLike[str], terms: dict[str, Any]) -> None:
         """Write everything to a new file, and go on there."""
-        target = Path(path).absolute()
+        target = _absolute(path, "Budget.save")
         try:
             os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
@@ -142,18 +153,29 @@ class BudgetRecords:
                 f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which exists: give "
                 "a new file, or go on with an old budget by Budget.load."
             ) from None
-        with closing(_open(target)) as database:
-            database.execute("BEGIN IMMEDIATE")
-            database.execute("CREATE TABLE terms (format TEXT NOT NULL, json TEXT NOT NULL)")
-            database.execute(
-                "CREATE TABLE lines (number INTEGER PRIMARY KEY, what TEXT NOT NULL, account TEXT"
-                " NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL, part TEXT NOT"
-                " NULL, closes INTEGER)"
-            )
-            database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
-            for line in self.lines:
-                _insert(database, line)
-            database.execute("COMMIT")
+        except OSError as error:
+            raise InvalidParameterError(
+                f"The 'path' parameter of Budget.save is {os.fspath(path)!r}, which cannot be made "
+                f"({error.strerror}): give a new file in a folder that exists and that you may "
+                "write to."
+            ) from error
+        try:
+            with _opened(target, "path", "Budget.save") as database:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("CREATE TABLE terms (format TEXT NOT NULL, json TEXT NOT NULL)")
+                database.execute(
+                    "CREATE TABLE lines (number INTEGER PRIMARY KEY, what TEXT NOT NULL, account"
+                    " TEXT NOT NULL, privacy_measure TEXT NOT NULL, fraction TEXT NOT NULL, part"
+                    " TEXT NOT NULL, closes INTEGER)"
+                )
+                database.execute("INSERT INTO terms VALUES (?, ?)", (_FORMAT, json.dumps(terms)))
+                for line in self.lines:
+                    _insert(database, line)
+                database.execute("COMMIT")
+        except InvalidParameterError:
+            with suppress(OSError):  # the lines stay in memory, where they were
+                target.unlink()
+            raise
         self.path = target
 
     @classmethod
@@ -163,36 +185,105 @@ class BudgetRecords:
         Raises
         ------
         InvalidParameterError
-            If the file is not there or holds something else.
+            If the file is not there, cannot be read, or holds something else.
         """
         records = cls()
-        records.path = Path(path).absolute()
-        try:
-            with closing(_open(records.path)) as database:
-                ((kind, terms),) = database.execute("SELECT format, json FROM terms").fetchall()
-                records.lines = _lines(database)
-            if kind != _FORMAT:
-                raise ValueError(kind)
-            return records, dict(json.loads(terms))
-        except (sqlite3.DatabaseError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise InvalidParameterError(
-                f"The 'path' parameter of Budget.load is {os.fspath(path)!r}, which is no file of "
-                f"a budget ({error}). Give the file that Budget.save made."
-            ) from error
+        records.path = _absolute(path, "Budget.load")
+        with _opened(records.path, "path", "Budget.load") as database:
+            terms = _terms(database)
+            records.lines = _lines(database)
+        return records, terms
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    # A connection for each call: one that is open must not go through a fork. The file is not
-    # made: one that is gone was the only witness of what is spent.
-    database = sqlite3.connect(
-        f"file:{quote(os.fspath(path))}?mode=rw",
-        uri=True,
-        timeout=_SECONDS_TO_WAIT,
-        isolation_level=None,
+def _absolute(path: str | os.PathLike[str], owner: str) -> Path:
+    """Return where a file is, whatever becomes of the working folder."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise refuse("path", owner, "the path of a file", path)
+    try:
+        target = Path(path).absolute()
+        os.fsencode(target)
+    except (OSError, ValueError) as error:
+        raise refuse("path", owner, "the path of a file", path) from error
+    if "\0" in os.fspath(target):
+        raise refuse("path", owner, "the path of a file", path)
+    return target
+
+
+@contextmanager
+def _opened(path: Path, parameter: str, owner: str = "") -> Iterator[sqlite3.Connection]:
+    """Open a file for as long as a line is read or written; the one place that names its faults.
+
+    A connection for each call: one that is open must not go through a fork. The file is not made:
+    one that is gone was the only witness of what is spent.
+
+    Raises
+    ------
+    InvalidParameterError
+        In place of every error of SQLite.
+    """
+    try:
+        with closing(
+            sqlite3.connect(
+                f"file:{quote(os.fsencode(path))}?mode=rw",
+                uri=True,
+                timeout=_SECONDS_TO_WAIT,
+                isolation_level=None,
+            )
+        ) as database:
+            # A commit returns when file and folder are on disk.
+            database.execute("PRAGMA synchronous = EXTRA")
+            yield database
+    except sqlite3.Error as error:
+        of = f" of {owner}" if owner else ""
+        raise InvalidParameterError(
+            f"The {parameter!r} parameter{of} is a budget in the file {os.fspath(path)!r}, which "
+            f"{_fault(path, error)}"
+        ) from error
+
+
+def _fault(path: Path, error: sqlite3.Error) -> str:
+    """Return what is wrong with a file, and the cure; SQLite itself names no cause."""
+    text = os.fspath(path)
+    folder = os.path.dirname(text)
+    restore = "Bring back the file itself, with all its lines; what it had recorded stays spent."
+    if os.path.isdir(folder) and not _allowed(folder, os.X_OK):
+        return "is in a folder that you may not search. Give yourself the permission: chmod u+x."
+    if not os.path.exists(text):
+        return f"is not there: it was deleted or moved, or the path is another one. {restore}"
+    if os.path.isdir(text):
+        return "is a folder. Give the file that Budget.save made."
+    if not _allowed(text, os.R_OK | os.W_OK):
+        return "you may not both read and write. Give yourself both permissions: chmod u+rw."
+    if "lock" in str(error):
+        return (
+            f"another process has kept locked for {_SECONDS_TO_WAIT:g} seconds. End that process, "
+            "or wait for it and call again; keep the file on a local disk."
+        )
+    # What SQLite says of the disk; all else that it says is of what is written in the file.
+    of_disk = isinstance(error, sqlite3.OperationalError) and any(
+        word in str(error) for word in ("disk", "full", "open", "readonly")
     )
-    # A commit returns when file and folder are on disk.
-    database.execute("PRAGMA synchronous = EXTRA")
-    return database
+    if of_disk and not _allowed(folder, os.W_OK):
+        return (
+            "is in a folder that you may not write to, where SQLite needs a journal beside it. "
+            "Give yourself the permission: chmod u+w on the folder."
+        )
+    if of_disk:
+        return (
+            f"cannot be read or written ({error}). Look at the disk; a line that was being "
+            "written may be in the file, and counts then."
+        )
+    if not os.path.getsize(text):
+        return f"is empty: its lines are lost. {restore}"
+    return (
+        f"is no file of a budget, or is damaged ({error}). Give the file that Budget.save made, "
+        "with all its lines."
+    )
+
+
+def _allowed(path: str, mode: int) -> bool:
+    """Return whether this process may use a path; by the effective user where the system knows."""
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _insert(database: sqlite3.Connection, line: BudgetLine) -> None:
@@ -204,26 +295,67 @@ def _insert(database: sqlite3.Connection, line: BudgetLine) -> None:
     )
 
 
+def _terms(database: sqlite3.Connection) -> dict[str, Any]:
+    found = database.execute("SELECT format, json FROM terms").fetchall()
+    with _as_damage():
+        ((kind, terms),) = found
+        if kind != _FORMAT:
+            raise ValueError("another format")
+        return dict(json.loads(terms))
+
+
 def _lines(database: sqlite3.Connection) -> list[BudgetLine]:
     found = database.execute(
         "SELECT what, account, privacy_measure, fraction, part, closes FROM lines ORDER BY number"
-    )
-    lines = [
-        BudgetLine(
-            what=what,
-            account=account,
-            privacy_measure=measure,
-            fraction=Fraction(fraction),
-            part=tuple((str(division), str(name)) for division, name in json.loads(part)),
-            closes=closes,
-        )
-        for what, account, measure, fraction, part, closes in found
-    ]
-    if any(line.fraction <= 0 and line.closes is None for line in lines):
-        raise ValueError("a fraction is not positive")
-    for position, line in enumerate(lines):
-        check_closing(lines[:position], line)
+    ).fetchall()
+    with _as_damage():
+        lines = [_line(*values) for values in found]
+        for position, line in enumerate(lines):
+            check_closing(lines[:position], line)
+        if len({line.privacy_measure for line in lines} - {"epsilon"}) > 1:
+            raise ValueError("lines of one account count in two measures")
     return lines
+
+
+def _line(what: Any, account: Any, measure: Any, fraction: Any, part: Any, closes: Any) -> Any:
+    """Return a line as it was written, or raise `ValueError`."""
+    pairs = json.loads(part)
+    if not (
+        isinstance(what, str)
+        and MEASURES.get(measure, "") == account
+        and isinstance(closes, int | None)
+        and isinstance(pairs, list)
+        and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        and all(isinstance(each, str) for pair in pairs for each in pair)
+    ):
+        raise ValueError("a value of a line is of another kind")
+    line = BudgetLine(
+        what=what,
+        account=account,
+        privacy_measure=measure,
+        fraction=written_fraction(fraction),
+        part=tuple((division, name) for division, name in pairs),
+        closes=closes,
+    )
+    if line.fraction <= 0 and line.closes is None:
+        raise ValueError("a fraction is not positive")
+    return line
+
+
+def written_fraction(text: Any) -> Fraction:
+    """Return the fraction whose ``str`` is given, or raise `ValueError`: no exponent is read."""
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
+        raise ValueError("a fraction is not written as one")
+    return Fraction(text)
+
+
+@contextmanager
+def _as_damage() -> Iterator[None]:
+    """Turn what cannot be understood into the error of a damaged file."""
+    try:
+        yield
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        raise sqlite3.DatabaseError(str(error)) from error
 
 
 def check_closing(lines: Sequence[BudgetLine], line: BudgetLine) -> None:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.accounting import FractionAccountant
 from dpboost.budgeting.budget import MOST_HISTOGRAMS, Budget, DisjointTable
-from dpboost.budgeting.budget_records import Part, percent
+from dpboost.budgeting.budget_records import TABLES, Part, percent
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
-from dpboost.budgeting.open_budgets import innermost, is_open, warn_of_known
+from dpboost.budgeting.open_budgets import here, innermost, is_open, warn_of_known
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, number_of
 from dpboost.privacy.ledger import Charge
 from dpboost.privacy.randomness import RowCoins
+from dpboost.privacy.recording import note, public_value
 
 #: What rows that are held out may charge to stop training, as a part of what the fit takes.
 STOPPING_SHARE = Fraction(1, 4)
@@ -72,6 +73,8 @@ class Claim:
         What is set aside before anything is released.
     booked : bool, default=False
         Whether the records have it already, as the first of several fits under one line.
+    positions : list of int
+        Of its lines in the records, once they are booked.
     """
 
     budget: Budget
@@ -81,6 +84,7 @@ class Claim:
     part: Part = ()
     holdout: Holdout | None = None
     booked: bool = False
+    positions: list[int] = field(default_factory=list)
 
     def terms(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that the budget decides.
@@ -144,10 +148,16 @@ class Claim:
             return
         measure = self.accountant.privacy_measure
         line = self.budget.book(self.what, measure, self.fraction, self.part)
+        self.positions.append(line)
         if self.holdout is not None and self.holdout.stops:
             share = self.fraction * STOPPING_SHARE
             held = self.budget.book(f"{self.what}, stopping", measure, share, self._held_part)
+            self.positions.append(held)
             self.holdout.reserved = [line, held]
+
+    def record(self) -> dict[str, Any]:
+        """Return the terms of the budget and the lines of this claim as plain data."""
+        return self.budget.record(self.positions)
 
     def close(self, trained: Charge, held: Charge, capacity: PrivacyCost) -> None:
         """Give back what a fit has never charged, now that it draws nothing any more.
@@ -229,6 +239,7 @@ def claim(
     call: str | None = None,
     belongs: Sequence[Any] = (),
     holdout: Any = None,
+    carrier: Any = None,
 ) -> Claim | None:
     """Return what a fit asks of the budget that it is given or that is open.
 
@@ -245,6 +256,8 @@ def claim(
         Objects that then belong to the budget: table and estimator.
     holdout : float, Fraction or None
         Expected part of the rows to be set aside.
+    carrier : object, optional
+        Estimator or Dataset of the call: where it was pickled, a budget may have been open.
 
     Returns
     -------
@@ -255,7 +268,7 @@ def claim(
     ------
     InvalidParameterError
         If only one of the two is given, the fraction is not in (0, 1], several budgets are open,
-        or the budget is of another process.
+        or the budget is of another process and has no file.
 
     Warns
     -----
@@ -263,7 +276,7 @@ def claim(
         Where no budget is given or open, and one of the objects belongs to a budget.
     """
     call = call or f"{what}.fit"
-    if budget is None and fraction is None and not is_open():
+    if budget is None and fraction is None and not is_open(carrier):
         if holdout is not None:
             raise InvalidParameterError(
                 f"The 'holdout' of {call} sets rows aside to be evaluated under a budget: give "
@@ -272,14 +285,16 @@ def claim(
         warn_of_known(what, belongs)
         return None
     part: Part = ()
+    given = budget
     if isinstance(budget, DisjointTable):
-        part = (("tables", budget.table),)
+        part = ((TABLES, budget.table),)
         budget = budget.budget
     if budget is None:
-        budget = innermost(call)
-    elif not isinstance(budget, Budget):
+        budget = innermost(call, carrier)
+    elif isinstance(budget, Budget):
+        budget = here(budget)
+    else:
         raise refuse("budget", call, "a dpboost.Budget", budget)
-    budget.check_process()
     if fraction is None:
         raise InvalidParameterError(
             f"{call} needs the 'fraction' that it may take of the budget of {budget.title}: "
@@ -294,6 +309,15 @@ def claim(
         if not 0 < share < 1:
             raise refuse("holdout", call, "in (0, 1)", holdout)
         aside = Holdout(share=share)
-        part = (*part, (f"holdout {secrets.token_hex(8)}", TRAINED))
+        name = public_value("holdout", lambda: secrets.token_hex(8))
+        part = (*part, (f"holdout {name}", TRAINED))
     budget.remember(*belongs)
+    note(
+        "budget",
+        {
+            "terms": budget.terms,
+            "fraction": str(size),
+            "disjoint": part[0][1] if isinstance(given, DisjointTable) else None,
+        },
+    )
     return Claim(budget=budget, fraction=size, what=what, part=part, holdout=aside)

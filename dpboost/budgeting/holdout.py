@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dpboost.data.users import take_rows
 from dpboost.privacy.randomness import RowCoins
 
-#: Names of the two sides of a holdout in the records.
-TRAINED, HELD = "trained on", "held out"
+#: Names of the two sides of a holdout, in the records and in ledgers.
+TRAINED, HELD = "training rows", "rows held out"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

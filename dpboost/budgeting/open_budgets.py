@@ -1,25 +1,73 @@
-"""Budgets whose ``with`` block is running, and what is refused or warned about outside of one."""
+"""Budgets whose ``with`` block is running, here or where an estimator was pickled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.budget import KNOWN, OPEN, Budget
+from dpboost.budgeting.budget_mark import BudgetMark
+
+_MARKS = "_open_budgets"
+# Budgets of other processes that were loaded from their files, by process and token. They stay, as
+# rows that a fit holds out are kept by the very object that it was charged to.
+_REACHED: dict[tuple[int, str], Budget] = {}
 
 
 class BudgetWarning(UserWarning):
     """A fit is not recorded although its table or its estimator belongs to a budget."""
 
 
-def is_open() -> bool:
-    """Return whether a ``with Budget(...)`` block is running."""
-    return bool(OPEN)
+class BudgetCarrier:
+    """What is pickled with the names of the budgets that are open; comes first in the bases.
+
+    Workers may have been started before the block, so that what is sent to them has to say it. The
+    names stay with clones that are made there, and with what is sent on or stored.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, and the names of open budgets."""
+        found: dict[str, Any] | None = None
+        if hasattr(super(), "__getstate__"):
+            parent: Any = super()
+            found = parent.__getstate__()
+        state = dict(vars(self) if found is None else found)
+        marks = _distinct([*(each.mark for each in tuple(OPEN)), *_marks(self)])
+        return state | {_MARKS: marks} if marks else state
 
 
-def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
+class CarryingEstimator(BudgetCarrier):
+    """An estimator whose clones carry the names as well, since workers clone what they are sent."""
+
+    def __sklearn_clone__(self) -> Any:
+        """Return a clone of the parameters, with the names of the budgets."""
+        parent: Any = super()
+        return carry(self, parent.__sklearn_clone__())
+
+
+def carry(source: Any, target: Any) -> Any:
+    """Let an object carry the names that another one does, and return it."""
+    marks = _distinct([*_marks(target), *_marks(source)])
+    if marks:
+        setattr(target, _MARKS, marks)
+    return target
+
+
+def is_open(carrier: Any = None) -> bool:
+    """Return whether a ``with Budget(...)`` block is running, or was where an object was pickled.
+
+    Parameters
+    ----------
+    carrier : object, optional
+        Estimator or Dataset of the call.
+    """
+    return bool(OPEN) or bool(_marks(carrier))
+
+
+def refuse_budget(what: str, budget: Any = None, fraction: Any = None, carrier: Any = None) -> None:
     """Raise where a budget is given, or open, to something that cannot book there.
 
     Parameters
@@ -28,33 +76,109 @@ def refuse_budget(what: str, budget: Any = None, fraction: Any = None) -> None:
         Its name.
     budget, fraction : optional
         As given by the user.
+    carrier : object, optional
+        As of `is_open`.
 
     Raises
     ------
     InvalidParameterError
     """
-    if budget is None and fraction is None and not OPEN:
+    if budget is None and fraction is None and not is_open(carrier):
         return
     raise InvalidParameterError(
         f"{what} records nothing in a dpboost.Budget: noise is drawn where the rows are, and who "
-        "draws has to keep the records. Call it outside of `with Budget(...)` and without 'budget' "
-        "and 'fraction'. It spends its own epsilon and delta, which add to those of the budget: "
-        "open that with so much less of both."
+        "draws has to keep the records. Call it outside of `with Budget(...)`, without 'budget' "
+        "and 'fraction', and in place of an estimator that was pickled inside with a new one, "
+        "type(model)(**model.get_params()). It spends its own epsilon and delta, which add to "
+        "those of the budget: open that with so much less of both."
     )
 
 
-def innermost(call: str) -> Budget:
-    """Return the open budget, which `call` is for; raise where there is none, or several."""
-    if not OPEN:
+def here(budget: Budget) -> Budget:
+    """Return a budget as this process may charge it: itself, or its file in a forked process.
+
+    Raises
+    ------
+    InvalidParameterError
+        In a forked process, where the budget has no file or that is another one.
+    """
+    mark = None if budget.of_this_process else budget.mark
+    if mark is None or mark.path is None:
+        budget.check_process()
+        return budget
+    return _reach(mark)
+
+
+def innermost(call: str, carrier: Any = None) -> Budget:
+    """Return the one open budget, which `call` is for; raise where there is none, or several.
+
+    Parameters
+    ----------
+    call : str
+    carrier : object, optional
+        As of `is_open`.
+    """
+    marks = _marks(carrier)
+    # A forked process may have inherited a block that was closed since: what was sent knows better.
+    own = [each for each in tuple(OPEN) if each.of_this_process or not marks]
+    sent = [mark for mark in marks if not any(each.is_named_by(mark) for each in own)]
+    if not own and not sent:
         raise InvalidParameterError(
             f"The 'fraction' of {call} is one of a budget: give it as budget=..., or open one "
             "by `with Budget(...) as budget:`."
         )
-    if len(OPEN) > 1:
+    if len(own) + len(sent) > 1:
         raise InvalidParameterError(
-            f"Several budgets are open, maybe in other threads: give {call} its budget=..."
+            "Several budgets are open, maybe in other threads or where the estimator was pickled: "
+            f"give {call} its budget=..."
         )
-    return OPEN[0]
+    if own:
+        return here(own[0])
+    try:
+        return _reach(sent[0])
+    except InvalidParameterError as error:
+        raise InvalidParameterError(
+            f"{call} belongs to the budget of {sent[0].title}: its estimator or Dataset was "
+            f"pickled inside `with Budget(...)`. {error} For rows of another table make a new one, "
+            "type(model)(**model.get_params()), or give the budget of that table as budget=..."
+        ) from error
+
+
+def _reach(mark: BudgetMark) -> Budget:
+    """Return the budget that a mark names: the one of this process, or its file."""
+    for budget in tuple(KNOWN):
+        if budget.of_this_process and budget.token == mark.token:
+            return budget
+    key = os.getpid(), mark.token
+    if key in _REACHED:
+        return _REACHED[key]
+    if mark.path is None:
+        raise InvalidParameterError(
+            "That one is in the memory of another process, or is gone. Save it before the work is "
+            "sent, budget.save(path), so that all processes charge one file; or stay in one "
+            "process: n_jobs=1."
+        )
+    budget = Budget.load(mark.path)
+    if not budget.agrees(mark):
+        raise InvalidParameterError(
+            f"The file {mark.path!r} is not that budget any more: it was replaced by another or by "
+            "an older copy. Bring the file back."
+        )
+    return _REACHED.setdefault(key, budget)
+
+
+def _marks(thing: Any) -> tuple[BudgetMark, ...]:
+    found: tuple[BudgetMark, ...] = getattr(thing, _MARKS, ())
+    return found
+
+
+def _distinct(marks: Iterable[BudgetMark]) -> tuple[BudgetMark, ...]:
+    """Return one mark for each budget."""
+    found: list[BudgetMark] = []
+    for mark in marks:
+        if not any(mark.is_same(each) for each in found):
+            found.append(mark)
+    return tuple(found)
 
 
 def warn_of_known(what: str, belongs: Sequence[Any]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError
 
 
@@ -34,7 +34,7 @@ def read_configuration(
         For another form, and for names that are missing or unknown.
     """
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
+        found = parse_json(Path(path).read_text("utf-8"))
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -1,19 +1,18 @@
-"""Train with parties that serve their rows by "dpboost party", or judge a model by them.
+"""Coordinate a session of parties: add what they send, and write the model.
 
 The configuration is a JSON file; its paths are read from its own folder:
 
   {"agreement": "agreement.json",       the terms that all parties have
-   "parties": ["a.example:8443", "b.example:8443"],   in the order of their numbers
-   "journal": "session.journal",        what was sent and received; a new one for every fit
+   "listen": "0.0.0.0:8443",            address and port to which the parties connect
+   "record": "session.log",             replies of the session; a new one for every agreement
    "certificate": "coordinator.pem", "key": "coordinator.key",
    "authority": "authority.pem",        who signs the certificates of all sides
+   "revoked": "revoked.pem",            the authority's list of what is revoked, if any
    "timeout": 600}                      seconds to wait for a party, which may be starting again
 
-A coordinator that is stopped or killed goes on when it is started again: what the journal has is
-not asked a second time. The progress bar counts trees. Where the agreement is on an evaluation
-(dpboost.federated.evaluation_agreement), figures with intervals are written in place of a model.
-A cross-validation is one such session for each fold (dpboost.federated.cv_agreements), and one for
-the evaluation of all of them (cv_evaluation_agreement).
+A coordinator that is stopped or killed goes on when it is started again. The progress bar counts
+trees. Where the agreement is on an evaluation (dpboost.federated.evaluation_agreement) or on a
+cross-validation (dpboost.federated.cv_agreement), figures are written in place of a model.
 
   dpboost coordinate --config coordinator.json -o model.txt
 """
@@ -21,24 +20,22 @@ the evaluation of all of them (cv_evaluation_agreement).
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
-from typing import Any
 
-from dpboost._utils.files import write_atomically
-from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
 from dpboost.cli.output_files import check_outputs
-from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.evaluation import evaluate_channel
-from dpboost.federated.protocol.agreed_evaluation import EVALUATION
+from dpboost.cli.party_command import save_outcome
+from dpboost.federated.outcome import Coordinator
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.https_channel import HttpsChannel, tls_context
-from dpboost.federated.protocol.journal import JournalChannel
-from dpboost.federated.tree_classifier import FederatedTreeClassifier
-from dpboost.recipes import ALGORITHMS
+from dpboost.federated.protocol.https import HubServer, read_address, tls_context
+from dpboost.federated.protocol.hub import Hub
 
-_NEEDED = ("agreement", "parties", "journal", "certificate", "key", "authority")
-_PATHS = ("agreement", "journal", "certificate", "key", "authority")
+_NEEDED = ("agreement", "listen", "record", "certificate", "key", "authority")
+_OPTIONAL = ("revoked", "timeout")
+_PATHS = ("agreement", "record", "certificate", "key", "authority", "revoked")
+# Seconds in which parties hear of the end.
+_GOODBYE = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,41 +49,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train or judge, save and say what holds."""
     check_outputs(options.output)
-    settings = read_configuration(
-        options.config, needed=_NEEDED, optional=("timeout",), paths=_PATHS
-    )
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    settings = read_configuration(options.config, needed=_NEEDED, optional=_OPTIONAL, paths=_PATHS)
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
-    addresses = settings["parties"]
-    if not isinstance(addresses, list) or len(addresses) != agreement.n_parties:
-        raise InvalidParameterError(
-            f"'parties' in {options.config!r} must list one host:port for each of the "
-            f"{agreement.n_parties} parties of the agreement."
-        )
     context = tls_context(
-        settings["certificate"], settings["key"], settings["authority"], server=False
+        settings["certificate"],
+        settings["key"],
+        settings["authority"],
+        server=True,
+        revoked=settings.get("revoked"),
     )
-    https = HttpsChannel(addresses, context, timeout=settings.get("timeout", 600.0))
-    journal = JournalChannel(https, agreement, settings["journal"])
-    if journal.repeated:
-        print(f"goes on after {journal.repeated} exchanges of the journal", flush=True)
+    hub = Hub(settings["record"])
+    coordinator = Coordinator(agreement, hub, timeout=settings.get("timeout", 600.0))
+    server = HubServer(hub, agreement, read_address(settings["listen"]), context)
+    print(f"the coordinator listens at port {server.port}", flush=True)
+    if hub.n_replies:
+        print(f"goes on after {hub.n_replies} replies of the record", flush=True)
     try:
-        if agreement.recipe == EVALUATION:
-            found = evaluate_channel(journal, agreement)
-            write_atomically(options.output, f"{found}\n".encode())
-            report = found.report
-        else:
-            model = _estimator(agreement).fit_channel(journal, agreement)
-            model.booster_.save_model(options.output)
-            report = model.privacy_report_
+        outcome = coordinator.run(show_progress=True)
+        save_outcome(outcome, options.output)
     finally:
-        https.close()
-    print(report)
-
-
-def _estimator(agreement: Agreement) -> Any:
-    """Return the estimator of the agreement's recipe and task."""
-    if agreement.recipe not in ALGORITHMS:
-        return FederatedTreeClassifier()
-    if agreement.task == "regression":
-        return FederatedBoostingRegressor()
-    return FederatedBoostingClassifier()
+        server.close(_GOODBYE)
+    for name in ("privacy_report_", "privacy_report", "report"):
+        if hasattr(outcome, name):
+            print(getattr(outcome, name))
+            break

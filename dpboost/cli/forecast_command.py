@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> None:
         target = target_of(options.target, dictionary)
         known = None if dictionary is None else dictionary.user_column
         X, y, _ = split_columns(read_file(options.like), target, dictionary, known)
-        like = (typed_features(X, schema), label_column(y, schema, task))
+        features = typed_features(X, schema, dictionary, assume_types=True)  # rows are public
+        like = (features, label_column(y, schema, task))
     found = forecast(
         schema=schema,
         n_rows=options.rows,

@@ -15,15 +15,18 @@ from dpboost.cli import (
     evaluate_command,
     fit_command,
     forecast_command,
+    keygen_command,
     parity_command,
     party_command,
     predict_command,
     report_command,
     schema_command,
+    verify_command,
 )
-from dpboost.federated.protocol.transport import PartyLostError, RefusedError
+from dpboost.federated.protocol.hub import PartyLostError, RefusedError
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from dpboost.privacy.ledger import BudgetExceededError
+from dpboost.reporting.certificate_form import CertificateError
 
 #: In the order in which a user needs them.
 COMMANDS: dict[str, ModuleType] = {
@@ -32,6 +35,8 @@ COMMANDS: dict[str, ModuleType] = {
     "fit": fit_command,
     "predict": predict_command,
     "report": report_command,
+    "keygen": keygen_command,
+    "verify": verify_command,
     "evaluate": evaluate_command,
     "parity": parity_command,
     "party": party_command,
@@ -53,6 +58,7 @@ Before and after it:
 
   dpboost forecast --rows 20000 --epsilon 0.5 1 2 --schema dictionary.csv --like public.csv
   dpboost evaluate model.txt other.csv --schema dictionary.csv --epsilon 1
+  dpboost verify certificate.json model.txt     whether the guarantee follows from the noise
 
 Rows of several holders, who show them to nobody: "dpboost party" and "dpboost coordinate".
 
@@ -72,9 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 after success, 1 where an audit refutes a claim, 2 for arguments and files that are
-        refused; nothing was drawn or charged then. 3 where a party is lost or refuses: what was
-        charged stays charged, and the same command goes on once the party is there again.
+        0 after success, 1 where an audit refutes a claim or a certificate is refused, 2 for
+        arguments and files that are refused; nothing was drawn or charged then. 3 where a party
+        is lost or refuses: what was charged stays charged, and the same command goes on once the
+        party is there again.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["audit"]:
@@ -87,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             COMMANDS[options.command].run(options)
+    except CertificateError as error:
+        print(f"refused: {error}")
+        return 1
     except REFUSALS as error:
         print(f"dpboost {options.command}: {error}", file=sys.stderr)
         return 2

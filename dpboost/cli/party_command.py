@@ -1,4 +1,4 @@
-"""Serve the rows of one data holder to a federated fit; they never leave.
+"""Take part in a session with the rows of one data holder; they never leave.
 
 The configuration is a JSON file; its paths are read from its own folder:
 
@@ -6,23 +6,23 @@ The configuration is a JSON file; its paths are read from its own folder:
    "agreement": "agreement.json",       the terms, which the holder has read and approves
    "data": "stays.csv",                 CSV or Parquet file; types come from the agreement's schema
    "target": "came_back",               column to predict
-   "folder": "party0",                  kept between messages: records, keys and state; a new one
-                                        for every fit
-   "identity": "identity0",             secret key, where the agreement lists identities
+   "folder": "records",                 records of all sessions of this holder: charges, keys, words
+   "identity": "identity0",             secret key, whose public part the agreement lists
    "weight": "weight",                  column of the weights, where the agreement weighs rows
    "user": "patient",                   column that says whose row it is, where it protects persons
-   "listen": "0.0.0.0:8443",            address and port
+   "coordinator": "c.example:8443",     address of the coordinator, whom the agreement names
    "certificate": "party0.pem", "key": "party0.key",
-   "authority": "authority.pem"}        who signs the certificates of all sides
+   "authority": "authority.pem",        who signs the certificates of all sides
+   "revoked": "revoked.pem",            the authority's list of what is revoked, if any
+   "timeout": 3600}                     seconds to try again where nobody answers
 
-Where the agreement is on a session of a cross-validation, the folder is that of all its sessions:
-rows are dealt to folds there once, and each session has its records in a folder inside.
+The party connects to the coordinator and opens no port. It runs the fit itself and ends with the
+model, as all others do. Stopped or killed, it goes on when it is started again with the same file.
+The log says who the coordinator is and nothing of the rows. Proxies are those of the variables
+https_proxy and no_proxy.
 
-A party that is stopped or killed goes on when it is started again with the same file. The log has
-numbers of messages and nothing of the rows; https://.../health says that the party is there.
-
-  dpboost party --new-identity identity0     make a key and print its public part
-  dpboost party --config party0.json         serve until the process is stopped
+  dpboost party --new-identity identity0              make a key and print its public part
+  dpboost party --config party0.json -o model.txt     take part until the session is over
 """
 
 from __future__ import annotations
@@ -33,64 +33,83 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.configuration import read_configuration
+from dpboost.cli.output_files import check_outputs
 from dpboost.cli.table_files import (
     label_column,
     read_file,
     split_columns,
     typed,
-    typed_features,
 )
-from dpboost.federated.party.fold_book import FoldBook
+from dpboost.federated.outcome import outcome_of
 from dpboost.federated.party.party import Party
-from dpboost.federated.party.party_store import PartyStore
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.https_channel import PartyServer, tls_context
+from dpboost.federated.protocol.https import HttpsLink, check_networked, fingerprint, tls_context
 from dpboost.federated.secagg.keys import Identity
+from dpboost.federated.training.threat_model import party_report
 
-_NEEDED = ("party", "agreement", "data", "target", "folder", "listen", *("certificate", "key"))
-_OPTIONAL = ("identity", "weight", "user")
-_PATHS = ("agreement", "data", "folder", "identity", "certificate", "key", "authority")
+_NEEDED = (
+    *("party", "agreement", "data", "target", "folder", "identity", "coordinator"),
+    *("certificate", "key", "authority"),
+)
+_OPTIONAL = ("weight", "user", "revoked", "timeout")
+_PATHS = ("agreement", "data", "folder", "identity", "certificate", "key", "authority", "revoked")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dpboost party``."""
     action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--config", metavar="FILE", help="serve what this file says")
+    action.add_argument("--config", metavar="FILE", help="take part as this file says")
     action.add_argument("--new-identity", metavar="FILE", help="make a secret key")
+    parser.add_argument("-o", "--output", metavar="FILE", help="model text, or figures")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make a key, or serve until the process is stopped."""
+    """Make a key, or take part until the session is over."""
     if options.new_identity is not None:
         print(new_identity(options.new_identity))
         return
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    settings = read_configuration(
-        options.config, needed=(*_NEEDED, "authority"), optional=_OPTIONAL, paths=_PATHS
-    )
+    if options.output is not None:
+        check_outputs(options.output)
+    settings = read_configuration(options.config, needed=_NEEDED, optional=_OPTIONAL, paths=_PATHS)
     party = party_of(settings)
-    host, _, port = str(settings["listen"]).rpartition(":")
-    if not port.isdigit():
-        raise InvalidParameterError(
-            f"'listen' in {options.config!r} must be address:port, not {settings['listen']!r}."
-        )
+    check_networked(party.agreement)
     context = tls_context(
-        settings["certificate"], settings["key"], settings["authority"], server=True
+        settings["certificate"],
+        settings["key"],
+        settings["authority"],
+        server=False,
+        revoked=settings.get("revoked"),
     )
-    with PartyStore(_folder_of(party.agreement, settings["folder"])).attached(party) as receive:
-        server = PartyServer(receive, (host.strip("[]"), int(port)), context)
-        print(f"party {party.index} listens at {host}:{server.port}", flush=True)
-        try:
-            server.serve()
-        except KeyboardInterrupt:
-            print(f"party {party.index} stops; started again, it goes on")
+    link = HttpsLink(
+        settings["coordinator"],
+        party.index,
+        party.agreement,
+        context,
+        timeout=settings.get("timeout", 3600.0),
+    )
+    print(f"party {party.index} connects to {settings['coordinator']}", flush=True)
+    try:
+        found = party.run(link, certificate=fingerprint(settings["certificate"]))
+    except KeyboardInterrupt:
+        print(f"party {party.index} stops; started again, it goes on")
+        return
+    save_outcome(outcome_of(found), options.output)
+    if len(found.ledgers) == 1:
+        print(party_report(party.agreement, found.ledger))
 
 
-def _folder_of(agreement: Agreement, folder: str) -> Path:
-    """Return the folder of the records of a session."""
-    return Path(folder) if agreement.folds is None else Path(folder) / agreement.folds.session
+def save_outcome(outcome: Any, path: str | None) -> None:
+    """Write what a session has given: a model text, or figures."""
+    if path is None:
+        return
+    if hasattr(outcome, "booster_"):
+        outcome.booster_.save_model(path)
+    else:
+        write_atomically(path, f"{outcome}\n".encode())
 
 
 def new_identity(path: str) -> str:
@@ -119,6 +138,8 @@ def party_of(settings: dict[str, Any]) -> Party:
     agreement = Agreement.from_json(Path(settings["agreement"]).read_text("utf-8"))
     schema = agreement.declared
     whole, weight = read_file(settings["data"]), settings.get("weight")
+    lists = {str(name): values for name, values in schema.categories.items()}
+    numbers = {name for name in agreement.features if name not in lists}
     table, y, users = split_columns(whole, settings["target"], None, settings.get("user"))
     if weight is not None and weight not in whole.columns:
         raise InvalidParameterError(f"The file {settings['data']!r} has no column {weight!r}.")
@@ -135,11 +156,11 @@ def party_of(settings: dict[str, Any]) -> Party:
         identity = Identity(Path(settings["identity"]).read_bytes())
     return Party(
         settings["party"],
-        typed_features(table[list(agreement.features)], schema),
+        typed(table[list(agreement.features)], lists, numbers),
         label_column(y, schema, agreement.task),
         agreement=agreement,
         identity=identity,
         sample_weight=weights,
         user_ids=None if users is None else users.to_numpy(),
-        folds=None if agreement.folds is None else FoldBook(settings["folder"]),
+        folder=settings.get("folder"),
     )

@@ -1,20 +1,29 @@
 """Show the privacy report of a model: who is protected, from whom, and how much.
 
 The report is a line of the model text, so nothing else is needed. The page is for people such as a
-data protection officer; the certificate says the same to programs, with the digest of the model.
+data protection officer; the certificate lists every release with its noise, so that anybody can
+compute epsilon and delta again. With --sign it is an envelope that "dpboost verify --key" opens.
+The record for the registry of deployments has what a fit knows; the rest is to be filled in.
 
   dpboost report model.txt --html report.html
   dpboost report model.txt --certificate certificate.json
+  dpboost report model.txt --certificate certificate.json --sign signing.key
+  dpboost report model.txt --registry deployment.yaml
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.budgeting import Budget
+from dpboost.cli.output_files import check_outputs
 from dpboost.lightgbm.booster import Booster
+from dpboost.reporting.envelope import signed
+from dpboost.reporting.registry import registry_record, registry_yaml
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model text of dpboost")
     parser.add_argument("--html", metavar="FILE", help="write it as a page")
     parser.add_argument("--certificate", metavar="FILE", help="write the certificate, as JSON")
+    parser.add_argument("--sign", metavar="KEY", help="sign the certificate with a private key")
+    parser.add_argument("--budget", metavar="FILE", help="list all lines of the budget in it")
+    parser.add_argument("--registry", metavar="FILE", help="write the registry's record, as YAML")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the report and write what was asked for."""
+    if options.sign is not None and options.certificate is None:
+        raise InvalidParameterError(
+            "--sign signs a certificate: give --certificate FILE to write one."
+        )
+    check_outputs(options.html, options.certificate, options.registry)
     booster = Booster(model_file=options.model)
     report = booster.privacy_report
     if report is None:
@@ -33,9 +50,17 @@ def run(options: argparse.Namespace) -> None:
             f"The model {options.model!r} carries no privacy report: LightGBM drops it when it "
             "saves a model again, and a model of LightGBM has none."
         )
+    budget = None if options.budget is None else Budget.load(options.budget)
+    document = report.certificate(model=booster, budget=budget)
+    written = document
+    if options.sign is not None:
+        name = Path(options.model).name
+        written = signed(document, Path(options.sign).read_bytes(), model=name)
     print(report)
     if options.html is not None:
         report.to_html(options.html)
     if options.certificate is not None:
-        document = report.certificate(model=booster)
-        write_atomically(options.certificate, (json.dumps(document, indent=2) + "\n").encode())
+        write_atomically(options.certificate, (json.dumps(written, indent=1) + "\n").encode())
+    if options.registry is not None:
+        text = registry_yaml(registry_record(report, document))
+        write_atomically(options.registry, text.encode())

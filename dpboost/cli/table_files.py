@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -182,16 +181,41 @@ def label_column(y: Any, schema: Schema, task: str) -> Any:
     return typed(y.to_frame("target"), {}, set())["target"].to_numpy()
 
 
-def typed_features(X: Any, schema: Schema) -> Any:
-    """Return features with the types that a schema declares; what it leaves open is read off."""
-    numeric = {*map(str, schema.bounds), *map(str, schema.edges)}
+def typed_features(
+    X: Any, schema: Schema, dictionary: DataDictionary | None, *, assume_types: bool
+) -> Any:
+    """Return features with the types that a schema or a data dictionary declares.
+
+    Parameters
+    ----------
+    X : DataFrame
+    schema : Schema
+    dictionary : DataDictionary or None
+        Its types count also where a line has no range.
+    assume_types : bool
+        Whether the types of other columns are read off the cells.
+
+    Raises
+    ------
+    InvalidParameterError
+        For columns without a type, unless types are assumed; it names them and no cell.
+
+    Privacy
+    -------
+    Types that are read off cells are a function of the rows: one row can change them. The
+    guarantee is then one between tables with the same column types.
+    """
+    numeric = {*map(str, schema.bounds), *map(str, schema.edges), *map(str, schema.integer)}
+    numeric |= set() if dictionary is None else set(dictionary.numbers)
     declared = {str(name): values for name, values in schema.categories.items()}
     open_columns = [str(name) for name in X.columns if name not in {*numeric, *declared}]
-    if open_columns:
-        print(
-            f"warning: the schema says nothing of {', '.join(open_columns)}: types were read off "
-            "the cells and are assumed to be public. Declare these columns.",
-            file=sys.stderr,
+    if open_columns and not assume_types:
+        raise InvalidParameterError(
+            f"The schema declares no type of {', '.join(open_columns)}, and one row could change a "
+            "type that is read off the cells. Declare the columns: a type in the data dictionary "
+            "is enough for numbers (dpboost schema DATA writes one to fill in), text needs its "
+            "values. Or pass --assume-types: the guarantee is then limited to tables whose cells "
+            "give the same column types."
         )
     return typed(X, declared, numeric)
 

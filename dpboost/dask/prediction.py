@@ -6,7 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import dask
+import dask.array
 import numpy as np
+import scipy.sparse
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.dask.partitions import is_array, is_dataframe
@@ -18,13 +21,14 @@ def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
     Parameters
     ----------
     predict : callable
-        ``predict(rows)`` returns an array with one line for each row.
+        ``predict(rows)`` returns an array or a sparse matrix with one line for each row, or a list
+        of them.
     X : Dask array or DataFrame of shape (n_rows, n_features)
 
     Returns
     -------
-    dask.array.Array
-        Computed when it is asked for.
+    dask.array.Array, or list of them
+        Computed when it is asked for. What is sparse stays so; a list comes of each partition.
 
     Raises
     ------
@@ -41,16 +45,36 @@ def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
         meta: Any = np.empty((0, *shape[1:]))
         return X.map_partitions(task, shape[1:], meta=_frame(meta, None)).values
     if is_array(X) and X.ndim == 2:
-        shape = np.shape(predict(np.zeros((1, X.shape[1]))))
+        row = np.zeros((1, X.shape[1]))
+        sample = predict(type(X._meta)(row) if scipy.sparse.issparse(X._meta) else row)
         one = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        if isinstance(sample, list):
+            return _several(predict, one, sample)
+        shape = sample.shape
         chunks = (X.chunks[0], *((size,) for size in shape[1:]))
         options: dict[str, Any] = {} if len(shape) == 2 else {"drop_axis": 1}
+        if scipy.sparse.issparse(sample):
+            return one.map_blocks(predict, chunks=chunks, meta=sample[:0])
         meta = np.empty((0,) * len(shape))
         return one.map_blocks(task, shape[1:], chunks=chunks, meta=meta, **options)
     raise InvalidParameterError(
         "The 'X' argument of predict must be a Dask array or DataFrame with rows and columns. Got "
         f"{type(X).__name__} instead: to_local() predicts the rows of this process."
     )
+
+
+def _several(predict: Callable[[Any], Any], X: Any, sample: list[Any]) -> list[Any]:
+    """Return a collection for each sparse matrix of a prediction, as LightGBM does."""
+    found = [dask.delayed(predict)(part) for part in X.to_delayed()[:, 0]]
+    stack = dask.delayed(partial(scipy.sparse.vstack, format=sample[0].format))
+    return [
+        dask.array.from_delayed(
+            stack([parts[place] for parts in found]),
+            shape=(X.shape[0], each.shape[1]),
+            meta=each[:0],
+        )
+        for place, each in enumerate(sample)
+    ]
 
 
 def _predict_part(predict: Callable[[Any], Any], rows: Any, width: tuple[int, ...]) -> Any:

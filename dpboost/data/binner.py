@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import binning
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.csr_rows import StoredRows
 from dpboost.data.feature_bins import (
@@ -114,8 +115,12 @@ class Binner:
             "labels": {int(key): tuple(value) for key, value in sorted(self.labels.items())},
             "n_bins": n_bins,
             "is_categorical": np.array(kinds, dtype=np.uint8),
-            "cell_offsets": np.concatenate(([0], np.cumsum(n_bins + 1))).astype(np.int32),
-            "candidate_offsets": np.concatenate(([0], np.cumsum(n_bins))).astype(np.int32),
+            "cell_offsets": np.append(0, np.cumsum(n_bins + 1)).astype(
+                np.int32, casting="same_kind"
+            ),
+            "candidate_offsets": np.append(0, np.cumsum(n_bins)).astype(
+                np.int32, casting="same_kind"
+            ),
             "zero_as_missing": bool(self.zero_as_missing),
             "_maps": kernel_maps(features, zero_as_missing=bool(self.zero_as_missing)),
         }
@@ -414,7 +419,7 @@ def _ordinal(n_categories: int) -> EdgeBins:
     borders = np.arange(max(n_categories - 1, 0))
     if len(borders) >= MAX_VALUE_BINS:
         positions = np.linspace(0, len(borders) - 1, MAX_VALUE_BINS - 1)
-        borders = borders[positions.astype(np.int64)]
+        borders = borders[to_integer_units(positions, 0, len(borders) - 1, toward_zero=True)]
     return EdgeBins(edges=tuple(borders.tolist()))
 
 

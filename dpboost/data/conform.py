@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpboost.data.columns import (
     category_positions,
     is_categorical,
     is_frame,
+    is_text,
     numeric_column,
     to_float,
 )
@@ -65,6 +67,57 @@ def conform(X: Any, binner: Binner) -> Any:
     if array.dtype in (np.float32, np.float64):
         return array
     return to_float(array)
+
+
+def as_numbers(X: Any) -> Any:
+    """Return rows of which a Booster alone knows how they are read, or raise by their types.
+
+    Parameters
+    ----------
+    X : table, or path of a file
+        Of a table that LightGBM reads nothing is changed.
+
+    Raises
+    ------
+    InvalidParameterError
+        For text, dates and objects; it names the columns and no cell.
+    """
+    if isinstance(X, (str, Path)) or is_dataset(X) or scipy.sparse.issparse(X):
+        return X
+    if isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype.kind not in "biuf"):
+        return to_float(as_array(X))
+    frame = X if is_frame(X) else unpack(X)
+    if not is_frame(frame):
+        return X
+    unread = [
+        str(name)
+        for name, column in frame.iloc[:0].items()
+        if is_text(column) or is_date(column.dtype)
+    ]
+    if unread:
+        raise InvalidParameterError(
+            f"The columns {', '.join(map(repr, unread))} of X hold text, dates or objects, which "
+            "Booster.predict does not read: predict by the estimator, which knows the schema; or "
+            "make text categorical by X[column].astype('category'), and the rest numbers."
+        )
+    return X
+
+
+def laid_out_as(X: Any, found: Any) -> Any:
+    """Return contributions in the layout that LightGBM gives those of ``X``.
+
+    Parameters
+    ----------
+    X : table
+        As the caller gave it, before `conform`.
+    found : ndarray, sparse matrix or list of them
+        What was predicted of `conform`'s rows.
+    """
+    if not (scipy.sparse.issparse(X) and X.format == "csc"):
+        return found
+    if isinstance(found, list):
+        return [laid_out_as(X, each) for each in found]
+    return found.tocsc() if scipy.sparse.issparse(found) else found
 
 
 def _conform_frame(X: Any, binner: Binner) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost._utils.validation import check_integer, check_real, refuse
 from dpboost.schema import MAX_VALUE_BINS
 
@@ -63,7 +64,9 @@ class AffineBins:
         object.__setattr__(self, "n_cells", cells)
         if self.table is not None and lower < upper:
             if isinstance(self.table, bytes):
-                bins = np.frombuffer(self.table, dtype=np.uint8).astype(np.int64)
+                bins = np.frombuffer(self.table, dtype=np.uint8).astype(
+                    np.int64, casting="same_kind"
+                )
             else:
                 bins = np.asarray(list(self.table), dtype=np.int64)
             steps = bins[1:] - bins[:-1]
@@ -362,15 +365,15 @@ def kernel_maps(features: Sequence[FeatureBins], *, zero_as_missing: bool) -> Ke
     # Category 0 is a category.
     numeric = [not isinstance(bins, CategoryBins) for bins in features]
     return KernelMaps(
-        search=search.astype(np.uint8),
+        search=to_integer_units(search, 0, 2, dtype=np.uint8),
         lower=lower.copy(),
         scale=scale.copy(),
         first=first.copy(),
         last=last_cell.copy(),
         missing_cell=missing.copy(),
         zero=np.where(np.array(numeric) & zero_as_missing, np.nan, 0.0),
-        step=step_column.astype(np.int32),
-        start=start.astype(np.intp),
+        step=to_integer_units(step_column, 0, MAX_VALUE_BINS, dtype=np.int32),
+        start=to_integer_units(start, 0, LARGEST_UNITS, dtype=np.intp),
         table=np.frombuffer(b"".join(tables), dtype=np.uint8),
         borders=np.concatenate(borders),
     )

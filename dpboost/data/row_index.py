@@ -26,8 +26,8 @@ class RowIndex:
 
     def __init__(self, csr: Any) -> None:
         self._n_features = csr.shape[1]
-        self._row_start = csr.indptr.astype(np.intp, copy=False)
-        self._columns = csr.indices.astype(np.int32, copy=False)
+        self._row_start = csr.indptr.astype(np.intp, casting="same_kind", copy=False)
+        self._columns = csr.indices.astype(np.int32, casting="same_kind", copy=False)
 
     @cached_property
     def column_start(self) -> NDArray[np.intp]:

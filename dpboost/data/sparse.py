@@ -44,8 +44,8 @@ class StoredColumns:
         """Take a canonical CSC matrix of floats, without a copy of its values."""
         return cls(
             n_rows=csc.shape[0],
-            column_start=csc.indptr.astype(np.intp, copy=False),
-            rows=csc.indices.astype(np.int32, copy=False),
+            column_start=csc.indptr.astype(np.intp, casting="same_kind", copy=False),
+            rows=csc.indices.astype(np.int32, casting="same_kind", copy=False),
             values=csc.data,
             fill=np.zeros(csc.shape[1]),
         )
@@ -61,9 +61,12 @@ class StoredColumns:
         sizes = [len(values) for _, values, _ in columns]
         return cls(
             n_rows=n_rows,
-            column_start=np.concatenate(([0], np.cumsum(sizes))).astype(np.intp),
+            column_start=np.append(0, np.cumsum(sizes, dtype=np.intp)),
             rows=np.concatenate(
-                [every if rows is None else rows.astype(np.int32) for rows, _, _ in columns]
+                [
+                    every if rows is None else rows.astype(np.int32, casting="same_kind")
+                    for rows, _, _ in columns
+                ]
             ),
             values=np.concatenate(
                 [values.astype(np.float64, copy=False) for _, values, _ in columns]
@@ -244,9 +247,9 @@ def dense_columns(
     lines : ndarray of the shape of ``features``, int32
     """
     if not isinstance(bins, SparseBins):
-        return bins, features.astype(np.int32, copy=False)
+        return bins, features.astype(np.int32, casting="same_kind", copy=False)
     distinct, lines = np.unique(features, return_inverse=True)
-    return bins.columns(distinct), lines.astype(np.int32)
+    return bins.columns(distinct), lines.astype(np.int32, casting="same_kind")
 
 
 def dense_matrix(bins: BinnedRows) -> NDArray[np.uint8]:

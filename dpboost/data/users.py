@@ -50,7 +50,7 @@ def read_users(user_ids: Any, n_rows: int) -> NDArray[np.int64]:
     check_same_length(n_rows, ids)
     if ids.dtype.kind in "biufUSMm":
         _, codes = np.unique(ids, return_inverse=True)
-        return codes.astype(np.int64).ravel()
+        return codes.astype(np.int64, casting="safe").ravel()
     numbers: dict[Any, int] = {}
     try:
         listed = [numbers.setdefault(_known(value), len(numbers)) for value in ids.tolist()]

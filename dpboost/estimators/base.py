@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
-import numbers
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
+from dpboost._utils.public_seed import public_seed
 from dpboost._utils.threads import effective_n_threads
-from dpboost._utils.validation import InvalidParameterError, check_integer, check_real, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
@@ -35,17 +33,17 @@ from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import Resolved, resolve
-from dpboost.privacy.noise_key import NoiseKey
+from dpboost.privacy.recording import public_value
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
-from dpboost.schema import Schema
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
 from dpboost.training.local_fit import fit_local
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.request import FitRequest
+from dpboost.transcripts.recorded import keep_transcript, recorded, without_transcript
 
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
 # same name with an underscore after ``fit``.
@@ -90,6 +88,8 @@ class PrivateEstimator(
     _part: tuple[Fraction, int] | None = None
     # What they take together of a budget, where they are under one.
     _claim: Claim | None = None
+    # The public set of labels, where a fit of several may not have them all.
+    _known_classes: tuple[Any, ...] | None = None
     noise_seed: int | None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -117,6 +117,11 @@ class PrivateEstimator(
         self._set_extra({name: value for name, value in params.items() if name not in own})
         return BaseEstimator.set_params(self, **params)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the transcript out: it is a file of its own."""
+        parent: Any = super()
+        return without_transcript(parent.__getstate__())
+
     def _set_extra(self, extra: dict[str, Any]) -> None:
         """Keep parameters of LightGBM, unchanged; they are read by ``fit``."""
         self._extra_params().update(extra)
@@ -132,6 +137,7 @@ class PrivateEstimator(
                 kind.poor_score = True
         return tags
 
+    @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
@@ -156,7 +162,6 @@ class PrivateEstimator(
         budget: Budget | DisjointTable | None = None,
         fraction: Any = None,
         holdout: Any = None,
-        noise_key: bytes | None = None,
         conformal: float | None = None,
     ) -> Any:
         """Train privately.
@@ -213,10 +218,6 @@ class PrivateEstimator(
             With ``early_stopping_round`` and no ``eval_set`` they also stop training: asked eight
             times at the most, they may charge a quarter of ``fraction`` on their side, and what
             the rounds left out would have cost stays in the budget.
-        noise_key : bytes of length 32, optional
-            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
-            with them the same fit of the same rows gives the same model. They must stay secret, and
-            serve nothing but this very fit. The report has a commitment to them.
         conformal : float, optional
             Part of new rows that :meth:`predict_interval` or :meth:`predict_set` is to cover, at
             least 0.5. Three tenths of the rows, or of the users, are then set aside by secret
@@ -259,7 +260,9 @@ class PrivateEstimator(
         what = type(self).__name__
         taken = self._claim
         if taken is None:
-            taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
+            taken = claim(
+                budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self
+            )
         self._fit(
             X,
             y,
@@ -277,7 +280,6 @@ class PrivateEstimator(
                 eval_y=eval_y,
                 user_ids=user_ids,
                 claim=taken,
-                noise_key=noise_key,
                 conformal=conformal,
             ),
             RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
@@ -303,16 +305,10 @@ class PrivateEstimator(
         asked = {name: parameters[name] for name in PRIVACY_PARAMETERS}
         if options.claim is not None:
             asked |= options.claim.terms(asked)
-        key = None if options.noise_key is None else NoiseKey(options.noise_key)
-        state = parameters["random_state"]
-        if key is not None and not isinstance(state, (int, np.integer, type(None))):
-            raise refuse("random_state", owner, "None or an integer with a noise_key", state)
         privacy = PrivacyRequest.validated(
             owner,
             part=self._part,
             claim=options.claim,
-            noise_key=key,
-            noise_context=public_context(owner, self.get_params() | asked, options.claim),
             **asked,
         )
         names = ("n_estimators", *DECIDED_BY_RECIPE, *sorted(CONSTRAINTS))
@@ -374,7 +370,11 @@ class PrivateEstimator(
             given=set_by_user,
             privacy=privacy,
             objective=objective,
-            public=_public_generator(parameters["random_state"], _public_seed(privacy), owner),
+            public_seed=public_value(
+                "public seed",
+                lambda: public_seed(parameters["random_state"], privacy.noise_seed, owner),
+            ),
+            known_classes=self._known_classes,
             owner=owner,
             reading=reading,
             n_jobs=parameters["n_jobs"],
@@ -550,56 +550,6 @@ def _constructors(kind: type) -> list[Any]:
 def _of_library(kind: type) -> type:
     """Return the estimator of this library, of one task, that a class is or derives from."""
     return next(each for each in kind.__mro__ if "_task" in vars(each))
-
-
-def _public_seed(privacy: PrivacyRequest) -> int | None:
-    """Return a public number that repeats with the noise; None where that does not repeat."""
-    if privacy.noise_key is not None:
-        return int(privacy.noise_key.commitment, 16)
-    return privacy.noise_seed
-
-
-def public_context(owner: str, parameters: dict[str, Any], taken: Claim | None) -> str:
-    """Return the public parameters of a fit as text, the same in every process."""
-    idle = ("n_jobs", "verbosity", "importance_type", "client")
-    told = {name: value for name, value in parameters.items() if name not in idle}
-    told["schema"] = Schema.coerce(told.get("schema")).to_dict()
-    if taken is not None:
-        share = None if taken.holdout is None else taken.holdout.share
-        told["budget"] = [taken.fraction, share]
-    return json.dumps([owner, _by_text(told)], sort_keys=True, default=_named)
-
-
-def _by_text(value: Any) -> Any:
-    """Return dicts with keys of text, which sort."""
-    if isinstance(value, dict):
-        return {f"{type(key).__name__} {key}": _by_text(each) for key, each in value.items()}
-    return value
-
-
-def _named(value: Any) -> str:
-    """Return the name of a function, the digits of a fraction, and the type of other objects."""
-    if isinstance(value, (numbers.Number, np.generic)):
-        return str(value)
-    return str(getattr(value, "__qualname__", type(value).__qualname__))
-
-
-def _public_generator(random_state: Any, noise_seed: int | None, owner: str) -> np.random.Generator:
-    """Return public randomness from what scikit-learn users pass as ``random_state``.
-
-    A noise seed makes the whole fit reproducible, so it stands in where no state is given.
-    """
-    if random_state is None:
-        return np.random.default_rng(noise_seed)
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return np.random.default_rng(check_integer("random_state", owner, random_state, low=0))
-    raise refuse(
-        "random_state", owner, "an integer of at least 0, a RandomState or None", random_state
-    )
 
 
 def _text_parameters(fitted: FittedModel) -> dict[str, Any]:

@@ -30,9 +30,11 @@ PARAMETERS = """    Parameters
         Two tables are neighbours when one has one row more, or when one row differs.
     assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
         What is taken as public without being declared: column types (numbers, whole numbers,
-        booleans or categories), and the set of labels of a classifier. ``"categories"`` adds the
-        lists of categories that columns of a categorical type bring along: they are made of rows,
-        become part of the model, and are learned without it, which needs delta > 0.
+        booleans or categories; a condition of the guarantee, since ``pandas.read_csv`` without
+        ``dtype`` guesses them from the cells), and the set of labels of a classifier.
+        ``"categories"`` adds the lists of categories that columns of a categorical type bring
+        along: they are made of rows, become part of the model, and are learned without it, which
+        needs delta > 0.
     n_estimators : int, default=None
         Number of trees. None, here and below, means the rule of the recipe; the value used is
         stored with an underscore after ``fit``.

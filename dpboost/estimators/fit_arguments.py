@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import lightgbm
@@ -61,8 +61,6 @@ class FitOptions:
     user_ids : array-like of shape (n_rows,), optional
     claim : Claim, optional
         What the fit takes of a budget.
-    noise_key : bytes, optional
-        Where secret bits come from.
     conformal : float, optional
         Part of the rows that intervals or sets of predictions are to cover.
     """
@@ -80,7 +78,6 @@ class FitOptions:
     eval_y: Any = None
     user_ids: Any = None
     claim: Claim | None = None
-    noise_key: Any = field(default=None, repr=False)
     conformal: float | None = None
 
     def reading(self, fit: Mapping[str, Any]) -> Reading:

@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import warn_user
 from dpboost.budgeting.budget import Budget, DisjointTable
-from dpboost.budgeting.open_budgets import is_open
+from dpboost.budgeting.open_budgets import CarryingEstimator, is_open
 from dpboost.evaluating.evaluate import evaluate
 
 
@@ -18,7 +18,7 @@ class ScoreWarning(UserWarning):
     """A score of rows that nothing pays for: a leak where they are private."""
 
 
-class PrivateScore:
+class PrivateScore(CarryingEstimator):
     """What estimators answer to scikit-learn's question for a score; comes first in the bases."""
 
     # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
@@ -72,7 +72,7 @@ class PrivateScore:
         Under a budget as :func:`dpboost.evaluate`. Without one it protects nobody.
         """
         model: Any = self
-        if budget is None and fraction is None and not is_open():
+        if budget is None and fraction is None and not is_open(self):
             warn_user(
                 "This score is exact and nothing pays for it: where its rows are private, it is a "
                 "leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for them; for "
@@ -85,7 +85,8 @@ class PrivateScore:
                 f"A budget is open, and {type(self).__name__}.score does not say what it may take "
                 "of it: give fraction=..., or to scikit-learn's functions cv=folds and "
                 "scoring=folds.scorer('auc', fraction=...), where folds = dpboost.SecretKFold(5). "
-                "Score public rows outside of `with Budget(...)`."
+                "Score public rows outside of `with Budget(...)`; where the model was pickled "
+                "inside, by scikit-learn's metrics of model.predict(X)."
             )
         if sample_weight is not None:
             raise refuse("sample_weight", "score", "None under a budget", "an array")

@@ -46,4 +46,6 @@ class StockModel:
         own: Any = self
         kind = lightgbm.LGBMClassifier if is_classifier(self) else lightgbm.LGBMRegressor
         stock = kind(importance_type=own.importance_type, n_jobs=own.n_jobs)
+        if own.booster_.num_model_per_iteration() == 2 == getattr(own, "n_classes_", 0):
+            stock.set_params(num_class=2)  # which LightGBM finds out of more classes only
         return with_fit_of(stock, own, own.booster_.to_lightgbm())

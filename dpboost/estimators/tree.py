@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from dpboost._utils.public_seed import public_seed
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import claim
 from dpboost.data.batches import Batches, is_batched
-from dpboost.estimators.base import public_context
 from dpboost.estimators.batched_input import open_batches
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
-from dpboost.privacy.noise_key import NoiseKey
+from dpboost.privacy.recording import public_value
 from dpboost.recipes.dpboost import pure_accountant
 from dpboost.recipes.parameters import DIRECTIONS, given
 from dpboost.recipes.recipe import Registry
@@ -28,6 +26,7 @@ from dpboost.training.local_fit import fit_local
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
 from dpboost.training.request import FitRequest
+from dpboost.transcripts.recorded import keep_transcript, recorded
 
 __all__ = ["DPTreeClassifier", "DPTreeRegressor"]
 
@@ -48,6 +47,7 @@ class TrainedTree(TreeEstimator):
     _task: str
     _recipes: Registry
 
+    @recorded(keep_transcript)
     @one_warning
     def fit(
         self,
@@ -61,7 +61,6 @@ class TrainedTree(TreeEstimator):
         budget: Budget | DisjointTable | None = None,
         fraction: Any = None,
         holdout: Any = None,
-        noise_key: bytes | None = None,
     ) -> Any:
         """Train privately.
 
@@ -93,10 +92,6 @@ class TrainedTree(TreeEstimator):
             Expected part of the rows to be set aside by secret coins (of the users, where these
             are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
             They enter no other release.
-        noise_key : bytes of length 32, optional
-            Secret bits, from ``secrets.token_bytes(32)``, that all noise and coins are drawn from:
-            with them the same fit of the same rows gives the same model. They must stay secret, and
-            serve nothing but this very fit. The report has a commitment to them.
 
         Returns
         -------
@@ -125,13 +120,12 @@ class TrainedTree(TreeEstimator):
         Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
         """
         what = type(self).__name__
-        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout)
+        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self)
         options = FitOptions(
             feature_name=feature_name,
             categorical_feature=categorical_feature,
             user_ids=user_ids,
             claim=taken,
-            noise_key=noise_key,
         )
         self._fit(X, y, options, RowArguments(sample_weight=sample_weight))
         if taken is not None:
@@ -154,8 +148,6 @@ class TrainedTree(TreeEstimator):
         privacy = PrivacyRequest.validated(
             owner,
             claim=options.claim,
-            noise_key=None if options.noise_key is None else NoiseKey(options.noise_key),
-            noise_context=public_context(owner, own.get_params() | asked, options.claim),
             **asked,
         )
         names = (*self._decided, *sorted(DIRECTIONS))
@@ -189,7 +181,9 @@ class TrainedTree(TreeEstimator):
             given=set_by_user,
             privacy=privacy,
             objective=rows.objective({"max_weight": own.max_weight}, self._task, None, owner),
-            public=np.random.default_rng(own.noise_seed),
+            public_seed=public_value(
+                "public seed", lambda: public_seed(None, own.noise_seed, owner)
+            ),
             owner=owner,
             reading=reading,
             n_jobs=own.n_jobs,
@@ -230,8 +224,8 @@ class DPTreeClassifier(TreeClassifier, TrainedTree):
         the place of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees
         have no other values).
     max_depth : int, default=None
-        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
-        used is stored with an underscore after ``fit``.
+        Levels of splits, 0 to 12, or to 512 with ``dp_topdown``. None, here and below, means the
+        rule of the recipe; the value used is stored with an underscore after ``fit``.
     criterion : {"gini", "entropy", "max", "root_gini"}, default=None
         Impurity that splits lower; ``"max"`` counts the rows outside the largest class. Not
         every recipe knows each of them. The gain ratio is refused: nothing bounds what one row

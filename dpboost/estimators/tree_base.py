@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.arrays import as_array
-from dpboost.data.conform import conform
+from dpboost.data.conform import conform, laid_out_as
 from dpboost.estimators.private_score import PrivateScore
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.model_page import ModelPage
 from dpboost.schema import ResolvedSchema
 from dpboost.training.fitted_model import FittedModel
+from dpboost.transcripts.recorded import without_transcript
 from dpboost.trees.exported_tree import ReleasedTree
 
 # Hyper-parameters that a recipe decides when they are None; the value used is stored under the
@@ -59,6 +60,11 @@ class TreeEstimator(PrivateScore, ModelPage):
     -------
     Everything a fitted estimator holds is public, declared, assumed public or released.
     """
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the transcript out: it is a file of its own."""
+        parent: Any = super()
+        return without_transcript(parent.__getstate__())
 
     _decided: tuple[str, ...] = DECIDED_BY_RECIPE
 
@@ -177,12 +183,13 @@ class TreeEstimator(PrivateScore, ModelPage):
         return self.tree_.n_leaves
 
     def _raw(self, X: Any) -> NDArray[np.float64]:
-        return self._of_booster(X, raw_score=True)
+        raw: NDArray[np.float64] = self._of_booster(X, raw_score=True)
+        return raw
 
-    def _of_booster(self, X: Any, **options: Any) -> NDArray[Any]:
-        """Return what the LightGBM model predicts."""
+    def _of_booster(self, X: Any, **options: Any) -> Any:
+        """Return what the LightGBM model predicts; of sparse rows contributions are sparse."""
         rows = self._conformed(X)
-        return np.asarray(self.booster_.predict(rows, **options))
+        return laid_out_as(X, self.booster_.predict(rows, **options))
 
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them, with the columns of training."""
@@ -211,7 +218,7 @@ class TreeClassifier(TreeEstimator, ClassifierMixin, BaseEstimator):
         super()._store(fitted, names=names)
         self.classes_ = np.asarray(sorted(fitted.completed.schema.classes or ()))
 
-    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict class probabilities with the LightGBM model.
 
         Parameters
@@ -238,7 +245,7 @@ class TreeClassifier(TreeEstimator, ClassifierMixin, BaseEstimator):
         weights = np.exp(raw - raw.max(axis=1, keepdims=True))
         return weights / weights.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[Any]:
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict the likeliest class; among equals the first one.
 
         Parameters
@@ -276,7 +283,7 @@ class TreeRegressor(TreeEstimator, RegressorMixin, BaseEstimator):
 
     _decided = DECIDED_OF_NUMBERS
 
-    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, raw_score: bool = False, **options: Any) -> Any:
         """Predict with the LightGBM model.
 
         Parameters

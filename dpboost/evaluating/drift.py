@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.report import PrivacyReport
 from dpboost.rows.evaluation_queries import BinCounts
+from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.transcript import Transcript
 
 Array = NDArray[np.float64]
 
@@ -60,6 +62,8 @@ class BinHistograms:
         What these histograms alone have spent.
     alike : int
         Rows of one user that may be one and the same.
+    transcript : Transcript or None
+        Of the call, for `dpboost.replay`.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class BinHistograms:
     variance: float
     report: PrivacyReport
     alike: int = 1
+    transcript: Any = None
 
     def drift(self, since: BinHistograms) -> dict[str, FeatureDrift]:
         """Compare with earlier histograms of the same bins; this costs nothing.
@@ -135,6 +140,12 @@ def _feature_drift(now: BinHistograms, before: BinHistograms, name: str) -> Feat
     )
 
 
+def _keep(found: BinHistograms, transcript: Transcript) -> BinHistograms:
+    """Return the histograms with their transcript."""
+    return replace(found, transcript=transcript)
+
+
+@recorded(_keep)
 def bin_histograms(
     model: Any,
     X: Any,
@@ -190,7 +201,7 @@ def bin_histograms(
     owner = "bin_histograms"
     if not hasattr(model, "ensemble_") or not hasattr(model, "schema_"):
         raise refuse("model", owner, "a fitted estimator of dpboost", type(model).__name__)
-    taken = claim(budget, fraction, what=owner, call=owner)
+    taken = claim(budget, fraction, what=owner, call=owner, carrier=model)
     if taken is None:
         raise InvalidParameterError(
             f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
@@ -223,7 +234,10 @@ def bin_histograms(
     with ledger.sequential("drift"):
         answer, variance = gate.release(query, ledger.capacity, "rows by bin")
     report = PrivacyReport.from_ledger(
-        ledger, facts={"bins of": type(model).__name__, **request.facts}, rows_per_user=most
+        ledger,
+        facts={"bins of": type(model).__name__, **request.facts},
+        rows_per_user=most,
+        budget=request.budget_record,
     )
     return BinHistograms(
         counts=dict(zip(table.feature_names, query.split(answer), strict=True)),

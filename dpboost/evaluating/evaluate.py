@@ -25,10 +25,20 @@ from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import Found, of_classes, of_numbers
 from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.recording import note
 from dpboost.privacy.report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
+from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.row_forms import TableForm
+from dpboost.transcripts.transcript import Transcript
 
 
+def keep_evaluation(found: Any, transcript: Transcript) -> Any:
+    """Return an evaluation, or released histograms, with their transcript."""
+    return replace(found, transcript=transcript)
+
+
+@recorded(keep_evaluation)
 def evaluate(
     model: Any,
     X: Any = None,
@@ -115,7 +125,7 @@ def evaluate(
     """
     classifier = is_classifier(model)
     _check_one_number(model)
-    taken = claim(budget, fraction, what="evaluate", call="evaluate")
+    taken = claim(budget, fraction, what="evaluate", call="evaluate", carrier=model)
     if taken is None:
         raise InvalidParameterError(
             "evaluate pays for what it tells of private rows: give budget=dpboost.Budget(...) and "
@@ -128,9 +138,13 @@ def evaluate(
         rows, part = taken.budget.held_out(model)
         taken = replace(taken, part=part)
         X, y, user_ids = rows.X, rows.y, rows.users
+        users_too = user_ids is not None
+        note("held", {"table": TableForm.of(X), "users": users_too, "part": part})
     elif X is None or y is None:
         raise InvalidParameterError("evaluate takes X and y together, or neither of them.")
     names = metric_names(model, metrics)
+    if classifier:
+        note("classes", tuple(model.classes_.tolist()))
     X, n_rows = read_rows(X, "evaluate")
     of_group = Groups.read(groups, X, n_rows, model, held=held)
     most = taken.budget.rows_per_user
@@ -161,6 +175,7 @@ def evaluate(
         ledger,
         facts={"evaluated": type(model).__name__, "metrics": ", ".join(names), **request.facts},
         rows_per_user=most,
+        budget=request.budget_record,
     )
     return Evaluation(
         metrics=metrics_found, groups=by_group, curves=curves, report=report, notes=notes

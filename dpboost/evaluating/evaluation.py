@@ -32,6 +32,8 @@ class Evaluation:
         What the evaluation alone has spent.
     notes : tuple of str
         What the figures leave out.
+    transcript : Transcript or None
+        Of the call, for `dpboost.replay`.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Evaluation:
     curves: Mapping[str, Mapping[Any, Curve]] = field(default_factory=dict)
     report: PrivacyReport
     notes: tuple[str, ...] = ()
+    transcript: Any = None
 
     def __getitem__(self, name: str) -> Figure:
         return self.metrics[name]

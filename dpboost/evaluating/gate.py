@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.budgeting.budget import accountant_in
 from dpboost.budgeting.claim import Claim
 from dpboost.privacy.accounting import SMALLEST_SIGMA, Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
@@ -14,6 +15,7 @@ from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import Query, RowStore
+from dpboost.privacy.recording import public_value
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
@@ -63,7 +65,9 @@ def request_of(taken: Claim) -> PrivacyRequest:
         rows_per_user=budget.rows_per_user,
         claim=taken,
     )
-    return request.settled(lambda _epsilon, _delta: budget.accountant)
+    # Which Gaussian account it is depends on the lines before, which a replay does not have.
+    measure = public_value("account", lambda: budget.accountant.privacy_measure)
+    return request.settled(lambda _epsilon, _delta: accountant_in(measure))
 
 
 def accountant_of(request: PrivacyRequest) -> Accountant:

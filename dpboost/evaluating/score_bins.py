@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from dpboost._utils.integer_units import to_integer_units
+
 Array = NDArray[np.float64]
 
 #: Log-odds are clipped to this; no loss of a row is larger than its log loss.
@@ -121,9 +123,11 @@ class ScoreLaw:
         borders = np.unique(np.concatenate((self.borders, edges, outside)))
         middles = (borders[:-1] + borders[1:]) / 2
         cell = (self.high - self.low) / len(self.counts)
-        own = ((middles - self.low) / cell).astype(np.intp)
+        own = to_integer_units(
+            (middles - self.low) / cell, 0, len(self.counts) - 1, toward_zero=True
+        )
         inside = (middles > self.low) & (middles < self.high)
-        masses = np.where(inside, self.masses[np.clip(own, 0, len(self.counts) - 1)], 0.0)
+        masses = np.where(inside, self.masses[own], 0.0)
         widths = np.diff(borders)
         masses = (masses + 1e-6 / len(self.counts)) * widths / cell
         return middles, widths, masses, np.searchsorted(edges, middles, side="left")

@@ -16,13 +16,12 @@ from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
 from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
-from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.agreement import SEED_BITS, Agreement
 from dpboost.federated.protocol.continued_model import text_of_model
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
-from dpboost.federated.training.boosting import boost, check_agreement
+from dpboost.federated.training.boosting import check_agreement
 from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
+from dpboost.federated.training.replay import Result
 from dpboost.federated.training.threat_model import party_report
 from dpboost.federated.unsupported import refuse_unsupported
 from dpboost.recipes import ALGORITHMS
@@ -194,7 +193,7 @@ class _FederatedEstimator(BaseEstimator):
         hyper = {name: getattr(self, name) for name in (*_HYPER, *CONTROLS)}
         seed = self.random_state
         if seed is None:
-            seed = secrets.randbits(32) if self.noise_seed is None else self.noise_seed
+            seed = secrets.randbits(SEED_BITS) if self.noise_seed is None else self.noise_seed
         schema = Schema.coerce(self.schema)
         agreement = Agreement(
             n_parties=n_parties,
@@ -265,7 +264,7 @@ class _FederatedEstimator(BaseEstimator):
             For bad parameters or input, before anything is drawn or charged.
         """
         owner = type(self).__name__
-        refuse_budget(owner, budget, fraction)
+        refuse_budget(owner, budget, fraction, self)
         refuse_unsupported(other, f"{owner}.fit")
         tables = party_tables(parties, y, owner)
         weights = party_arrays("sample_weight", sample_weight, tables, owner)
@@ -275,43 +274,21 @@ class _FederatedEstimator(BaseEstimator):
             len(tables), columns, weighted=weights is not None, init_model=init_model
         )
         agreement.warn()
-        coordinator, held = simulate(agreement, tables, sample_weight=weights, user_ids=users)
-        self._keep(coordinator)
-        self.party_reports_ = tuple(party_report(agreement, party.ledger) for party in held)
+        found = simulate(
+            agreement,
+            tables,
+            sample_weight=weights,
+            user_ids=users,
+            show_progress=self.verbosity > 0,
+        )
+        self._keep(found.coordinator)
+        self.party_reports_ = tuple(party_report(agreement, one.ledger) for one in found.parties)
         return self
 
-    @one_warning
-    def fit_channel(self, channel: Channel, agreement: Agreement) -> Any:
-        """Train with parties that a channel reaches.
-
-        Parameters
-        ----------
-        channel : Channel
-            For instance a ``FlowerChannel``.
-        agreement : Agreement
-            What all parties have; it decides everything, not the parameters of this estimator.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        PartyLostError, RefusedError
-            If a party drops out or refuses.
-        """
-        refuse_budget(type(self).__name__)
-        if agreement.task != self._task:
-            raise refuse("agreement", type(self).__name__, f"for {self._task}", agreement.task)
-        check_agreement(agreement)
-        agreement.warn()
-        self._keep(Coordinator(agreement, channel))
-        return self
-
-    def _keep(self, coordinator: Coordinator) -> None:
-        fitted = boost(coordinator, show_progress=self.verbosity > 0)
-        self.agreement_ = coordinator.agreement
-        self._store(fitted, None, coordinator.agreement.continued, has_names=False)
+    def _keep(self, found: Result, fold: int = 0) -> None:
+        """Take the model of a session, or that of a fold."""
+        self.agreement_ = found.agreement
+        self._store(found.fits[fold], None, found.agreement.continued, has_names=False)
 
 
 class FederatedBoostingClassifier(_FederatedEstimator, DPBoostClassifier):

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
-from dpboost.evaluating.evaluate import metric_names, release_figures
+from dpboost.evaluating.evaluate import metric_names
 from dpboost.evaluating.evaluated_rows import is_classifier
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.gate import Gate
 from dpboost.evaluating.saved_model import saved_model
-from dpboost.federated.party.evaluation_admission import JudgeRows
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
-from dpboost.federated.training.threat_model import facts
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.exact_arithmetic import as_budget, as_fraction
-from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
-from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema, lightgbm_name
 
 _OWNER = "evaluate"
@@ -62,8 +52,9 @@ def evaluation_agreement(
     schema : Schema, dict or path, optional
         That of the fit, where the model is a Booster: it has the classes or the label bounds.
     **terms
-        ``neighbours``, ``colluding``, ``dropouts``, ``threshold``, ``identities``,
-        ``rows_per_user``, ``parties_per_user`` and ``noise_seed``, as of `Agreement`.
+        ``neighbours``, ``colluding``, ``dropouts``, ``rolled_back``, ``threshold``,
+        ``identities``, ``rows_per_user``, ``parties_per_user`` and ``noise_seed``, as of
+        `Agreement`.
 
     Returns
     -------
@@ -85,8 +76,8 @@ def evaluation_agreement(
     >>> terms.recipe, terms.n_parties
     ('evaluation', 3)
     """
-    known = {"neighbours", "colluding", "dropouts", "threshold", "identities", "noise_seed"}
-    for name in terms.keys() - known - {"rows_per_user", "parties_per_user"}:
+    known = {"neighbours", "colluding", "dropouts", "rolled_back", "threshold", "identities"}
+    for name in terms.keys() - known - {"rows_per_user", "parties_per_user", "noise_seed"}:
         raise InvalidParameterError(
             f"The {name!r} parameter is none of evaluation_agreement: it takes the terms of an "
             "Agreement that do not follow from the model."
@@ -180,7 +171,7 @@ def evaluate(
     >>> found["rmse"].low <= found["rmse"].value <= found["rmse"].high
     True
     """
-    refuse_budget(_OWNER, budget, fraction)
+    refuse_budget(_OWNER, budget, fraction, model)
     tables = party_tables(parties, None, _OWNER)
     users = party_arrays("user_ids", user_ids, tables, _OWNER)
     named = any(hasattr(X, "columns") for X, _ in tables)
@@ -195,98 +186,7 @@ def evaluate(
         **terms,
     )
     agreement.warn()
-    coordinator, _ = simulate(agreement, tables, user_ids=users)
-    return judge(coordinator)
-
-
-@one_warning
-def evaluate_channel(channel: Channel, agreement: Agreement) -> Evaluation:
-    """Evaluate a released model with parties that a channel reaches.
-
-    Parameters
-    ----------
-    channel : Channel
-    agreement : Agreement
-        Of `evaluation_agreement`; all parties have the same.
-
-    Returns
-    -------
-    Evaluation
-
-    Raises
-    ------
-    InvalidParameterError
-        If the agreement is on something else.
-    PartyLostError, RefusedError
-        If a party drops out or refuses. What was charged stays charged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpboost import DPBoostRegressor
-    >>> from dpboost.federated import LocalChannel, Party
-    >>> X = np.random.default_rng(0).uniform(size=(3000, 1))
-    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
-    >>> model = DPBoostRegressor(schema=schema, n_estimators=30, verbosity=-1).fit(X, X[:, 0])
-    >>> terms = evaluation_agreement(model, 2, epsilon=2)
-    >>> tables = [(X[part::2], X[part::2, 0]) for part in range(2)]
-    >>> parties = [Party(index, *rows, agreement=terms) for index, rows in enumerate(tables)]
-    >>> found = evaluate_channel(LocalChannel(parties), terms)
-    >>> [party.ledger.spent == 2 for party in parties]
-    [True, True]
-    """
-    refuse_budget(_OWNER)
-    AgreedEvaluation.of(agreement)
-    agreement.warn()
-    return judge(Coordinator(agreement, channel))
-
-
-def judge(coordinator: Coordinator) -> Evaluation:
-    """Evaluate the model of an agreement in an open session.
-
-    Parameters
-    ----------
-    coordinator : Coordinator
-
-    Returns
-    -------
-    Evaluation
-    """
-    agreement = coordinator.agreement
-    store = PartyRowStore(coordinator)
-    store.apply(JudgeRows())
-    found = evaluate_agreed(store, agreement, coordinator.ledger)
-    more = facts(agreement, coordinator.ledger) | coordinator.losses
-    report = PrivacyReport.from_ledger(
-        coordinator.ledger, facts=found.report.facts | more, rows_per_user=agreement.rows_of_user
-    )
-    return replace(found, report=report)
-
-
-def evaluate_agreed(source: RowStore, agreement: Agreement, ledger: Ledger) -> Evaluation:
-    """Evaluate by the terms of an agreement, wherever the rows are.
-
-    Parameters
-    ----------
-    source : RowStore
-        Of predicted rows: parties, or, to compare with them, one process that has all rows.
-    agreement : Agreement
-        The terms.
-    ledger : Ledger
-        The gate, with the whole budget.
-
-    Returns
-    -------
-    Evaluation
-    """
-    agreed = AgreedEvaluation.of(agreement)
-    most = agreement.rows_of_user
-    metrics, groups, curves, notes = release_figures(
-        agreed.model, Gate(source, ledger), agreed.groups, agreed.metrics, alike=most or 1
-    )
-    told = {"evaluated": "a model text", "metrics": ", ".join(agreed.metrics)}
-    report = PrivacyReport.from_ledger(ledger, facts=told, rows_per_user=most)
-    return Evaluation(metrics=metrics, groups=groups, curves=curves, report=report, notes=notes)
+    return simulate(agreement, tables, user_ids=users).coordinator.evaluation
 
 
 def _schema(model: Any, columns: Sequence[str]) -> dict[str, Any]:

@@ -1,16 +1,34 @@
-"""All parties in one process."""
+"""All parties in one process: each runs the fit in a thread of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
-from dpboost.federated.party.fold_book import FoldBook
+from dpboost._utils.warnings import quiet
 from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.federated.protocol.transport import LocalChannel
+from dpboost.federated.protocol.coordinator_session import CoordinatorSession
+from dpboost.federated.protocol.hub import Hub, Link, LocalLink, SessionEndedError
 from dpboost.federated.secagg.keys import Identity
+from dpboost.federated.training.replay import Result, run_coordinator
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Simulation:
+    """What the coordinator and each party have in the end.
+
+    Parameters
+    ----------
+    coordinator : Result
+    parties : tuple of Result
+        By their numbers; all as the coordinator's, with ledgers of their own.
+    """
+
+    coordinator: Result
+    parties: tuple[Result, ...]
 
 
 def simulate(
@@ -19,9 +37,10 @@ def simulate(
     identities: Sequence[Identity | None] = (),
     sample_weight: Sequence[Any] | None = None,
     user_ids: Sequence[Any] | None = None,
-    folds: Sequence[FoldBook] | None = None,
-) -> tuple[Coordinator, tuple[Party, ...]]:
-    """Set up parties in this process and open a session.
+    *,
+    show_progress: bool = False,
+) -> Simulation:
+    """Run a session with all parties in this process.
 
     Parameters
     ----------
@@ -35,26 +54,29 @@ def simulate(
         Weights of the rows of each party, where the agreement says that rows have them.
     user_ids : sequence of array-like, optional
         Whose rows those of each party are, where the agreement protects persons.
-    folds : sequence of FoldBook, optional
-        Of each party, where the agreement is on a session of a cross-validation.
+    show_progress : bool, default=False
+        Whether a long fit draws a progress bar.
 
     Returns
     -------
-    coordinator : Coordinator
-    parties : tuple of Party
+    Simulation
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad terms or input, before anything is drawn or charged.
 
     Examples
     --------
     >>> from dpboost.federated import Agreement
     >>> schema = {"bounds": {"age": [0, 100]}, "classes": [0, 1]}
-    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_histograms")
+    >>> terms = Agreement(n_parties=2, features=("age",), schema=schema, recipe="noisy_counts")
     >>> tables = [([[30], [60]], [0, 1]), ([[20], [80], [50]], [0, 1, 1])]
-
-    >>> coordinator, parties = simulate(terms, tables)
-    >>> len(parties)
-    2
+    >>> found = simulate(terms, tables)
+    >>> found.coordinator.digest == found.parties[1].digest
+    True
     """
-    parties = []
+    parties: list[Party] = []
     first_row = 0
     for index, (X, y) in enumerate(tables):
         parties.append(
@@ -66,9 +88,81 @@ def simulate(
                 identity=identities[index] if identities else None,
                 sample_weight=None if sample_weight is None else sample_weight[index],
                 user_ids=None if user_ids is None else user_ids[index],
-                folds=None if folds is None else folds[index],
                 first_row=first_row,
             )
         )
-        first_row += parties[-1].held.table.n_rows
-    return Coordinator(agreement, LocalChannel(parties)), tuple(parties)
+        first_row += parties[-1].n_rows
+    hub = Hub()
+    return run_together(parties, CoordinatorSession(agreement, hub), hub, show_progress)
+
+
+def run_together(
+    parties: Sequence[Party],
+    session: CoordinatorSession,
+    hub: Hub,
+    show_progress: bool = False,
+    links: Sequence[Link] = (),
+) -> Simulation:
+    """Run parties in threads, and the coordinator in the one that calls.
+
+    Parameters
+    ----------
+    parties : sequence of Party
+    session : CoordinatorSession
+    hub : Hub
+        Of the session.
+    show_progress : bool, default=False
+    links : sequence of Link, optional
+        Of the parties; straight to the hub by default.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    Exception
+        What has ended the session: an error of a party before that of the coordinator.
+    """
+    own = list(links) or [LocalLink(hub, party.index) for party in parties]
+    threads = [_PartyThread(party, link) for party, link in zip(parties, own, strict=True)]
+    for thread in threads:
+        thread.start()
+    try:
+        found = run_coordinator(session, show_progress=show_progress)
+    except BaseException as error:
+        for thread in threads:
+            thread.join()
+        first = next((one.error for one in threads if one.has_failed), None)
+        if first is not None:
+            raise first from error
+        raise
+    for thread in threads:
+        thread.join()
+    return Simulation(
+        coordinator=found,
+        parties=tuple(thread.result for thread in threads if thread.result is not None),
+    )
+
+
+class _PartyThread(Thread):
+    """Runs a party: what it would warn of, the coordinator of this process warns of."""
+
+    def __init__(self, party: Party, link: Link) -> None:
+        super().__init__(name=f"party {party.index}", daemon=True)
+        self._party = party
+        self._link = link
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the party has ended by an error of its own."""
+        return self.error is not None and not isinstance(self.error, SessionEndedError)
+
+    def run(self) -> None:
+        try:
+            with quiet():
+                self.result = self._party.run(self._link)
+        except BaseException as error:  # noqa: BLE001 - it is raised in the caller's thread
+            self.error = error

@@ -10,15 +10,11 @@ from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
-from dpboost.federated.protocol.transport import Channel
 from dpboost.federated.simulation import simulate
 from dpboost.federated.training.party_tables import party_columns, party_tables
-from dpboost.federated.training.single_tree import (
-    FEDERATED_RECIPES,
-    check_agreement,
-    fit_federated_tree,
-)
+from dpboost.federated.training.replay import Result
+from dpboost.federated.training.single_tree import FEDERATED_RECIPES, check_agreement
+from dpboost.federated.training.threat_model import shares
 from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.report import PrivacyReport
 from dpboost.schema import Schema
@@ -218,53 +214,26 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         -------
         Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
         """
-        refuse_budget(type(self).__name__, budget, fraction)
+        refuse_budget(type(self).__name__, budget, fraction, self)
         tables = party_tables(parties, y, type(self).__name__)
         agreement = self.agreement(len(tables), party_columns(tables, type(self).__name__))
         agreement.warn()
-        coordinator, holders = simulate(agreement, tables)
-        self._keep(coordinator, names=getattr(tables[0][0], "columns", None))
+        found = simulate(agreement, tables)
+        self._keep(found.coordinator, names=getattr(tables[0][0], "columns", None))
         # All parties have the same shares of the noise, and so the same guarantee.
         self.party_reports_ = tuple(
-            PrivacyReport.from_ledger(holder.ledger, facts=self.privacy_report_.facts)
-            for holder in holders
+            PrivacyReport.from_ledger(
+                one.ledger, facts=self.privacy_report_.facts, parties=shares(agreement)
+            )
+            for one in found.parties
         )
         return self
 
-    @one_warning
-    def fit_channel(self, channel: Channel, agreement: Agreement) -> FederatedTreeClassifier:
-        """Train with parties that a channel reaches.
-
-        Parameters
-        ----------
-        channel : Channel
-            For instance a ``FlowerChannel``.
-        agreement : Agreement
-            What all parties have; it decides everything, not the parameters of this estimator.
-
-        Returns
-        -------
-        FederatedTreeClassifier
-            This estimator; the parties keep their own reports.
-
-        Raises
-        ------
-        InvalidParameterError
-            For terms that do not fit a single tree.
-        PartyLostError, RefusedError
-            If a party drops out or refuses.
-        """
-        refuse_budget(type(self).__name__)
-        check_agreement(agreement, type(self).__name__)
-        agreement.warn()
-        self._keep(Coordinator(agreement, channel), names=None)
-        return self
-
-    def _keep(self, coordinator: Coordinator, *, names: Any) -> None:
-        fitted = fit_federated_tree(coordinator, owner=type(self).__name__)
-        self._store(fitted, names=names)
-        self.agreement_ = coordinator.agreement
-        self.n_parties_ = coordinator.n_parties
+    def _keep(self, found: Result, *, names: Any = None) -> None:
+        """Take the model of a session."""
+        self._store(found.fitted, names=names)
+        self.agreement_ = found.agreement
+        self.n_parties_ = found.agreement.n_parties
 
     def agreement(
         self, n_parties: int, features: Sequence[str], identities: Sequence[str] = ()
@@ -304,7 +273,7 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
             assume_public=(),
             noise_seed=self.noise_seed,
         )
-        check_integer("colluding", owner, self.colluding, low=0, high=n_parties - 1)
+        check_integer("colluding", owner, self.colluding, low=1, high=n_parties - 1)
         check_choice("recipe", owner, self.recipe, FEDERATED_RECIPES)
         hyper = {name: getattr(self, name) for name in (*_DECIDED, "monotone_constraints")}
         owner = type(self).__name__

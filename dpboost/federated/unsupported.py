@@ -44,7 +44,6 @@ UNSUPPORTED: dict[str, str] = {
     "categorical_feature": "declare the lists, Schema(categories=...)",
     "holdout": _COINS,
     "conformal": _COINS,
-    "noise_key": "each party draws its share of the noise by itself; for tests take noise_seed",
 }
 
 

@@ -91,13 +91,21 @@ class ClassProbability(Protocol):
 class CountedProbability:
     """Shares of the released counts; the class of the largest count is the likeliest.
 
-    Counts below zero are taken for zero and every class gets half a row more.
+    Counts below zero are taken for zero and every class gets half a row more. A leaf without a
+    count above zero takes the shares of the nearest node above that has one.
     """
 
     def of(self, tree: GrownTree) -> NDArray[np.float64]:
         """Return probabilities of shape (n_leaves, n_classes)."""
-        counts = np.maximum(tree.counts, 0.0) + 0.5
-        return counts / counts.sum(axis=1, keepdims=True)
+        counts = tree.node_counts()
+        parent, source = tree.growing.parent, tree.growing.leaves
+        while True:
+            empty = (counts[source] <= 0).all(axis=1) & (source > 0)
+            if not empty.any():
+                break
+            source = np.where(empty, parent[source], source)
+        inside = np.maximum(counts[source], 0.0) + 0.5
+        return inside / inside.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, kw_only=True)

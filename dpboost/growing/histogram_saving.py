@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from dpboost.growing.class_leaves import GrownTree
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
-from dpboost.growing.released_splits import branch_counts, split_purity, splits_of, worth_splitting
+from dpboost.growing.released_splits import (
+    branch_counts,
+    consistent_tables,
+    split_purity,
+    splits_of,
+    worth_splitting,
+)
 from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import NO_COST, PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
@@ -207,7 +213,10 @@ class SavedHistograms:
         there = np.arange(counts.shape[2]) <= candidates.n_bins[features][..., np.newaxis]
         counts = np.where(there[..., np.newaxis], counts, 0)
         # The missing bin, a feature's last cell, goes with the second branch of a threshold.
-        left, right = branch_counts(counts, candidates.kinds[features])
+        n_nodes, n_asked, n_cells, _ = counts.shape
+        tables = np.repeat(np.arange(n_asked), n_cells)
+        agreed = consistent_tables(counts.reshape(n_nodes, n_asked * n_cells, -1), tables)
+        left, right = branch_counts(agreed.reshape(counts.shape), candidates.kinds[features])
         purity = np.where(there[..., 1:], split_purity(Impurity.GINI, left, right), -np.inf)
         position = purity.argmax(axis=2)[..., np.newaxis]
         impurity = -np.take_along_axis(purity, position, axis=2)[..., 0]

@@ -12,7 +12,7 @@ from dpboost.data.binner import Binner
 from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.growing.shape_part import ShapePart, settle
 from dpboost.trees.leaf_index import leaf_index
-from dpboost.trees.table_tree import table_tree
+from dpboost.trees.table_tree import constant_tree, table_tree
 from dpboost.trees.tree import Tree
 
 # After these parts of the rounds what was released so far is brought into order, too.
@@ -109,7 +109,9 @@ class PooledShapes:
         outputs = []
         for output in range(n_outputs):
             parts, shares = self._parts(pooled, earlier, output)
-            outputs.append([self._tree(p, np.rint(p.found) - p.aim, shares) for p in parts])
+            outputs.append(
+                [self._tree(p.features, np.rint(p.found) - p.aim, shares) for p in parts]
+            )
         return list(zip(*outputs, strict=True))
 
     def rewrite(
@@ -128,16 +130,19 @@ class PooledShapes:
         Returns
         -------
         tuple of Tree
-            Rounds without constrained features as they were, then those of the sums.
+            Rounds without constrained features as they were, then those of the sums, which are
+            few, then trees of one leaf that adds nothing: as many rounds as there were.
         """
         pooled, kept = self._pooled(trees, n_outputs)
         if not pooled:
             return trees
+        n_rounds = len(trees) // n_outputs - len(kept)
         outputs = []
         for output in range(n_outputs):
             parts, shares = self._parts(pooled, corrections, output)
-            parts = sorted(parts, key=lambda part: len(part.features))
-            outputs.append([self._tree(p, np.rint(p.found), shares) for p in parts])
+            sums = _at_most(n_rounds, {part.features: np.rint(part.found) for part in parts})
+            own = [self._tree(features, values, shares) for features, values in sums.items()]
+            outputs.append(own + [constant_tree()] * (n_rounds - len(own)))
         new = list(zip(*outputs, strict=True))
         return tuple(tree for own in [*kept, *new] for tree in own)
 
@@ -195,16 +200,12 @@ class PooledShapes:
 
     def _tree(
         self,
-        part: ShapePart,
+        features: tuple[int, ...],
         values: NDArray[np.float64],
         shares: dict[int, NDArray[np.float64]],
     ) -> Tree:
-        return table_tree(
-            part.features,
-            values.astype(np.int64),
-            self.binner,
-            [shares[f] for f in part.features],
-        )
+        own = [shares[feature] for feature in features]
+        return table_tree(features, values.astype(np.int64), self.binner, own)
 
     def _shares(
         self, masses: dict[tuple[int, ...], NDArray[np.float64]]
@@ -259,6 +260,28 @@ class PooledShapes:
     ) -> NDArray[np.int64]:
         """Return the values of a tree over the bins of its features."""
         return tree.leaf_value[leaf_index(tree, self._grid(features, shape))].reshape(shape)
+
+
+def _at_most(
+    n_sums: int, sums: dict[tuple[int, ...], NDArray[np.float64]]
+) -> dict[tuple[int, ...], NDArray[np.float64]]:
+    """Return the same sums, those of single features first, in so many tables or fewer.
+
+    Where there are too many, the table of one feature is added to one that it is part of. There is
+    such a table for each, since trees have it, and what is in order stays so when it is added up.
+    """
+    singles: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    pairs: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    for features, own in sums.items():
+        (singles if len(features) == 1 else pairs)[features] = own
+    for feature in sorted(singles):
+        if len(singles) + len(pairs) <= n_sums:
+            break
+        pair = next((each for each in pairs if feature[0] in each), None)
+        if pair is not None:
+            line = singles.pop(feature)
+            pairs[pair] = pairs[pair] + np.expand_dims(line, 1 - pair.index(feature[0]))
+    return singles | pairs
 
 
 def _features(tree: Tree) -> tuple[int, ...]:

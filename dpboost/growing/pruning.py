@@ -1,4 +1,4 @@
-"""Error-based pruning of C4.5 on released counts: post-processing."""
+"""Subtrees that released counts make superfluous: post-processing."""
 
 from __future__ import annotations
 
@@ -55,6 +55,29 @@ def prune(tree: GrownTree) -> GrownTree:
         estimate[node] = as_leaf[node] if cut[node] else below
     kept, origin = without(growing, cut)
     return replace(tree, growing=kept, counts=counts[origin][kept.leaves], sizes=sizes[origin])
+
+
+def stop_at_pure_nodes(tree: GrownTree) -> GrownTree:
+    """Cut a tree without noise at its nodes of one class.
+
+    Growth by choices sees no class counts, and goes on below a node of one class. Without noise
+    the counts of the leaves show which nodes those are.
+
+    Parameters
+    ----------
+    tree : GrownTree
+
+    Returns
+    -------
+    GrownTree
+        The same one where its counts have noise: there a node of one class is not known.
+    """
+    if tree.noise_stddev > 0:
+        return tree
+    counts = tree.node_counts()
+    kept, origin = without(tree.growing, (counts > 0).sum(axis=1) <= 1)
+    sizes = None if tree.sizes is None else tree.sizes[origin]
+    return replace(tree, growing=kept, counts=counts[origin][kept.leaves], sizes=sizes)
 
 
 def calibrated_sizes(growing: GrowingTree, sizes: NDArray[np.float64]) -> NDArray[np.float64]:

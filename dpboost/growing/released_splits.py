@@ -40,27 +40,71 @@ def impurity_of(measure: Impurity, counts: NDArray[np.float64]) -> NDArray[np.fl
     return -(counts * np.log2(np.where(part > 0, part, 1.0))).sum(axis=-1)
 
 
+def consistent_tables(counts: NDArray[Any], tables: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Make released tables of the same rows agree: no cell below zero, and one total.
+
+    A branch adds cells up. The sum of noisy cells may be far below zero for one class, and a
+    branch that is cut at zero afterwards looks pure and wins; cells are cut first, therefore.
+    The total of a node is the mean of its tables' noisy sums, which cutting would raise.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_nodes, n_cells, n_classes)
+        Released counts.
+    tables : ndarray of shape (n_cells,) or (n_nodes, n_cells), integer
+        The table of each cell; -1 where a cell is of none.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_cells, n_classes), float64
+        Equal to ``counts`` where those agree already, as counts without noise do; zero in cells
+        of no table, and in tables without a cell above zero.
+    """
+    n_nodes, n_cells = counts.shape[:2]
+    of_cell = np.broadcast_to(tables, (n_nodes, n_cells))
+    present = of_cell >= 0
+    n_tables = int(of_cell.max(initial=-1)) + 1
+    slot = (of_cell + n_tables * np.arange(n_nodes)[:, np.newaxis])[present]
+
+    def sums(cells: NDArray[Any]) -> NDArray[np.float64]:
+        flat = np.bincount(slot, cells.sum(axis=2)[present], minlength=n_nodes * n_tables)
+        return flat.astype(np.float64).reshape(n_nodes, n_tables)
+
+    inside = np.where(present[..., np.newaxis], np.maximum(counts, 0), 0).astype(np.float64)
+    noisy, cut = sums(counts), sums(inside)
+    n_present = np.zeros((n_nodes, n_tables))
+    n_present.ravel()[slot] = 1
+    number = np.maximum(n_present.sum(axis=1, keepdims=True), 1)
+    mean = noisy.sum(axis=1, keepdims=True) / number
+    # A node that seems empty has at most one row, so that its cells keep their proportions.
+    total = np.maximum(mean, np.minimum(cut.sum(axis=1, keepdims=True) / number, 1.0))
+    factor = np.where(cut > 0, total / np.where(cut > 0, cut, 1.0), 1.0)
+    inside[present] *= factor.ravel()[slot][:, np.newaxis]
+    return inside
+
+
 def branch_counts(
-    counts: NDArray[Any], kind: NDArray[np.uint8] | int
+    counts: NDArray[np.float64], kind: NDArray[np.uint8] | int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the class counts of both branches of every split of a feature.
 
     Parameters
     ----------
-    counts : ndarray of shape (..., n_cells, n_classes)
-        Released counts of the cells of features, the missing bin last.
+    counts : ndarray of shape (..., n_cells, n_classes), float64
+        Counts of the cells of features, the missing bin last; not negative.
     kind : int or ndarray of shape (...), uint8
         Thresholds or single categories, of each feature.
 
     Returns
     -------
     left, right : ndarray of shape (..., n_cells - 1, n_classes), float64
-        Of the split by each cell but the last one; sums of noisy counts, cut at zero.
+        Of the split by each cell but the last one.
     """
     single = np.asarray(kind == CATEGORY)[..., np.newaxis, np.newaxis]
     left = np.where(single, counts, np.cumsum(counts, axis=-2))[..., :-1, :]
     right = counts.sum(axis=-2, keepdims=True) - left
-    return np.maximum(left, 0).astype(np.float64), np.maximum(right, 0).astype(np.float64)
+    # What the order of a sum of fractions leaves below zero.
+    return left, np.maximum(right, 0.0)
 
 
 def split_gain(
@@ -91,7 +135,7 @@ def split_purity(
     """
     after = impurity_of(measure, left) + impurity_of(measure, right)
     total = left.sum(axis=-1) + right.sum(axis=-1)
-    return np.where(total >= 1, -after / np.maximum(total, 1.0), -np.inf)
+    return np.where(total > 0, -after / np.where(total > 0, total, 1.0), -np.inf)
 
 
 def best_candidates(
@@ -104,6 +148,7 @@ def best_candidates(
     Parameters
     ----------
     histograms : ndarray of shape (n_nodes, n_cells, n_classes)
+        Noisy.
     candidates : Candidates
         Thresholds and single categories.
     score : callable
@@ -116,8 +161,10 @@ def best_candidates(
     """
     cells, positions = candidates.cell_offsets, candidates.candidate_offsets
     scores = np.empty((len(histograms), candidates.n_candidates))
+    tables = np.repeat(np.arange(len(cells) - 1), np.diff(cells))
+    counts = consistent_tables(histograms, tables)
     for feature, kind in enumerate(candidates.kinds.tolist()):
-        own = histograms[:, cells[feature] : cells[feature + 1]]
+        own = counts[:, cells[feature] : cells[feature + 1]]
         scores[:, positions[feature] : positions[feature + 1]] = score(*branch_counts(own, kind))
     chosen = scores.argmax(axis=1).astype(np.int32)
     return chosen, scores[np.arange(len(scores)), chosen]

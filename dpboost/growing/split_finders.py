@@ -24,6 +24,25 @@ from dpboost.rows.site_queries import SplitScores
 CHOICES, COUNTS = Fraction(1, 2), Fraction(1, 2)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """Splits that were found for some nodes.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (n_nodes,), int32
+        Candidates.
+    gains : ndarray of shape (n_nodes,), float64
+        Released, for each row.
+    noise_stddev : float or ndarray of shape (n_nodes,)
+        Standard deviation of the noise of a count behind a gain, in rows.
+    """
+
+    chosen: NDArray[np.int32]
+    gains: NDArray[np.float64]
+    noise_stddev: float | NDArray[np.float64]
+
+
 class SplitFinder(Protocol):
     """Finds a split for each of some nodes through the gate."""
 
@@ -35,8 +54,8 @@ class SplitFinder(Protocol):
         *,
         budget: PrivacyCost,
         ledger: Ledger,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return candidates, and their released gains for each row."""
+    ) -> Found:
+        """Return splits, and what is released of their gains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +81,18 @@ class HistogramFinder:
         *,
         budget: PrivacyCost,
         ledger: Ledger,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return candidates, and their released gains for each row."""
+    ) -> Found:
+        """Return splits, and what is released of their gains."""
         noise = ledger.accountant.noise(budget)
-        released = ledger.release(noise, rows.histograms(nodes), label="class counts")
-        return best_candidates(
+        histograms = rows.histograms(nodes)
+        released = ledger.release(noise, histograms, label="class counts")
+        chosen, gains = best_candidates(
             released / rows.row_units,
             rows.candidates,
             lambda left, right: split_gain(self.measure, left, right),
         )
+        noise_stddev = histograms.noise_stddev(noise) / rows.row_units
+        return Found(chosen=chosen, gains=gains, noise_stddev=noise_stddev)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +122,8 @@ class LocalChoiceFinder:
         *,
         budget: PrivacyCost,
         ledger: Ledger,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return candidates, and their released gains for each row."""
+    ) -> Found:
+        """Return splits, and what is released of their gains."""
         for_choices, for_counts = divide(budget, (CHOICES, COUNTS))
         scores = SplitScores(
             nodes=nodes,
@@ -114,8 +136,13 @@ class LocalChoiceFinder:
         chosen = np.ascontiguousarray(choices.T)
         tables = SplitTables.of(nodes, chosen, rows.candidates, rows.n_classes)
         noise = ledger.accountant.noise(for_counts)
-        released = ledger.release(noise, rows.ask(tables.query), label="class counts")
+        counts = rows.ask(tables.query)
+        released = ledger.release(noise, counts, label="class counts")
         gains = split_gain(self.measure, *tables.branches(released))
         best = gains.argmax(axis=1)
         every = np.arange(len(nodes))
-        return chosen[every, best].astype(np.int32), gains[every, best]
+        return Found(
+            chosen=chosen[every, best].astype(np.int32),
+            gains=gains[every, best],
+            noise_stddev=counts.noise_stddev(noise) / tables.query.unit_value,
+        )

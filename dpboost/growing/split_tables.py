@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost.growing.released_splits import consistent_tables
 from dpboost.rows.class_queries import MOST_WORTH, GroupedCells
 from dpboost.trees.split_candidates import THRESHOLD, Candidates
 
@@ -25,10 +26,13 @@ class SplitTables:
     left : ndarray of shape (n_nodes, n_asked, n_groups), int8
         1 where a group goes to the first branch of a split, -1 to the second, 0 where it belongs
         to another feature.
+    tables : ndarray of shape (n_nodes, n_groups), int32
+        Number of the feature's histogram that a group is of; -1 where a node has fewer groups.
     """
 
     query: GroupedCells
     left: NDArray[np.int8]
+    tables: NDArray[np.int32]
 
     @classmethod
     def of(
@@ -54,13 +58,14 @@ class SplitTables:
         n_groups = 2 * n_asked
         groups = np.full((n_nodes, candidates.n_cells), -1, dtype=np.int32)
         left = np.zeros((n_nodes, n_asked, n_groups), dtype=np.int8)
+        tables = np.full((n_nodes, n_groups), -1, dtype=np.int32)
         histograms = np.empty(n_nodes, dtype=np.int64)
         feature, own_bin = candidates.features_of(chosen), candidates.split_bins(chosen)
         for node in range(n_nodes):
             used = 0
             different = np.unique(feature[node])
             histograms[node] = len(different)
-            for f in different.tolist():
+            for table, f in enumerate(different.tolist()):
                 splits = np.flatnonzero(feature[node] == f)
                 width = cells[f + 1] - cells[f]
                 bins, own = np.arange(width), own_bin[node, splits, np.newaxis]
@@ -68,6 +73,7 @@ class SplitTables:
                 told, group = np.unique(first, axis=1, return_inverse=True)
                 groups[node, cells[f] : cells[f + 1]] = used + np.ravel(group)
                 left[node, splits, used : used + told.shape[1]] = np.where(told, 1, -1)
+                tables[node, used : used + told.shape[1]] = table
                 used += told.shape[1]
         query = GroupedCells(
             nodes=nodes,
@@ -79,12 +85,12 @@ class SplitTables:
             if (histograms > 1).any()
             else np.ones_like(histograms),
         )
-        return cls(query=query, left=left)
+        return cls(query=query, left=left, tables=tables)
 
     def branches(
         self, released: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the class counts of both branches of every split, cut at zero.
+        """Return the class counts of both branches of every split, not negative.
 
         Parameters
         ----------
@@ -94,7 +100,8 @@ class SplitTables:
         -------
         left, right : ndarray of shape (n_nodes, n_asked, n_classes), float64
         """
-        counts = released / self.query.unit_value[:, np.newaxis, np.newaxis]
+        noisy = released / self.query.unit_value[:, np.newaxis, np.newaxis]
+        counts = consistent_tables(noisy, self.tables)
         left = np.einsum("nag,ngc->nac", (self.left > 0).astype(np.float64), counts)
         right = np.einsum("nag,ngc->nac", (self.left < 0).astype(np.float64), counts)
-        return np.maximum(left, 0.0), np.maximum(right, 0.0)
+        return left, right

@@ -13,6 +13,7 @@ from lightgbm.basic import LightGBMError
 
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost.data.conform import as_numbers
 from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import (
     REPORT_KEY,
@@ -148,8 +149,13 @@ class Booster(LoadedBooster):
     # The decorator would hide the class from ``super()``.
     __class__ = property(lambda self: lightgbm.Booster)
 
+    #: Of the call of ``train`` that returned it, for `dpboost.replay`; in no pickle or copy.
+    transcript: Any = None
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _without_model, (type(self),), self.__getstate__()
+        state = self.__getstate__()
+        state.pop("transcript", None)
+        return _without_model, (type(self),), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         text = state.get("_handle")
@@ -218,6 +224,67 @@ class Booster(LoadedBooster):
         """
         text: str = super().model_to_string(num_iteration, start_iteration, importance_type)
         return insert_report(without_kept(text), self._report_line)
+
+    def predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """Predict as LightGBM does.
+
+        Parameters
+        ----------
+        data : table of shape (n_rows, n_features), or path of a file
+        *args, **kwargs
+            As in LightGBM: ``start_iteration``, ``num_iteration``, ``raw_score``, ``pred_leaf``,
+            ``pred_contrib``, ``data_has_header``, ``validate_features`` and parameters.
+
+        Returns
+        -------
+        ndarray, or a sparse matrix or a list of them with ``pred_contrib`` of sparse rows
+
+        Raises
+        ------
+        InvalidParameterError
+            For columns of text, dates and objects.
+        """
+        return super().predict(as_numbers(data), *args, **kwargs)
+
+    def dump_model(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Return the model as LightGBM's dict.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As in LightGBM.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        InvalidParameterError
+            For trees that are too deep: dicts of nodes are in one another.
+        """
+        try:
+            dumped: dict[str, Any] = super().dump_model(*args, **kwargs)
+        except RecursionError as error:
+            raise _too_deep("dump_model") from error
+        return dumped
+
+    def trees_to_dataframe(self) -> Any:
+        """Return the nodes of all trees as LightGBM's DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        InvalidParameterError
+            For trees that are too deep, as `dump_model`.
+        """
+        try:
+            return super().trees_to_dataframe()
+        except RecursionError as error:
+            raise _too_deep("trees_to_dataframe") from error
 
     def to_lightgbm(self) -> lightgbm.Booster:
         """Return the model as LightGBM's own Booster, for tools that ask for its type.
@@ -322,6 +389,14 @@ def _text_of(path: Path) -> str:
         return path.read_bytes().decode("utf-8", errors="surrogateescape")
     except FileNotFoundError as error:
         raise ModelFileError(f"Could not open {path}") from error
+
+
+def _too_deep(name: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"Booster.{name} goes through a tree by a call for each level, and this model has a tree "
+        "with too many levels for Python. Use predict or model_to_string, which do not; or allow "
+        "more levels by sys.setrecursionlimit before Python 3.12."
+    )
 
 
 def _without_model(kind: type[Booster]) -> Booster:

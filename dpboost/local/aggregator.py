@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
 from dpboost.growing.split_gains import split_gains
@@ -220,8 +221,8 @@ class LPDTAggregator:
         else:
             means = shrunk_means(partition.tree, estimates, prior_mean(labels))
         objective, unit = score_grid(labels)
-        counts = np.maximum(1, np.rint(estimates.counts)).astype(np.int64)
-        scores = np.rint(raw_scores(means, labels) / unit).astype(np.int64)
+        counts = to_integer_units(estimates.counts, 1, LARGEST_UNITS)
+        scores = to_integer_units(raw_scores(means, labels) / unit, -LARGEST_UNITS, LARGEST_UNITS)
         gain = _gains(partition.tree, estimates, self._n_reports) / scores.shape[1]
         trees = tuple(
             replace(

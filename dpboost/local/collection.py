@@ -161,7 +161,7 @@ class ReportPlan:
         """Return cell and label position of every row: private, a function of that row."""
         return np.column_stack(
             [self.partition.cells(table), self.partition.labels.positions(labels)]
-        ).astype(np.int64)
+        ).astype(np.int64, casting="safe")
 
     def draw(self, records: NDArray[np.int64], entropy: Entropy) -> NDArray[np.uint8]:
         """Release a report of every record through the gate.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
 from dpboost._utils.warnings import one_warning
-from dpboost.budgeting.open_budgets import refuse_budget
+from dpboost.budgeting.open_budgets import CarryingEstimator, refuse_budget
 from dpboost.data.conform import conform
 from dpboost.data.labels import check_same_length, read_class_labels
 from dpboost.lightgbm.booster import Booster
@@ -30,7 +30,7 @@ from dpboost.training.privacy_params import warn_if_not_private, warn_of_epsilon
 _BYTES_AT_ONCE = 1 << 25
 
 
-class _LPDT(BaseEstimator):
+class _LPDT(CarryingEstimator, BaseEstimator):
     """What the two estimators share."""
 
     def _fit(self, X: Any, y: Any, X_public: Any, y_public: Any, classes: Any) -> None:
@@ -231,7 +231,7 @@ class LPDTRegressor(RegressorMixin, _LPDT):
         -------
         Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
         """
-        refuse_budget(type(self).__name__)
+        refuse_budget(type(self).__name__, carrier=self)
         self._fit(X, y, X_public, y_public, classes=None)
         return self
 
@@ -349,7 +349,7 @@ class LPDTClassifier(ClassifierMixin, _LPDT):
         -------
         Draws one report of each private row: every call of ``fit`` costs each of them epsilon.
         """
-        refuse_budget(type(self).__name__)
+        refuse_budget(type(self).__name__, carrier=self)
         classes = self.classes
         if classes is None:
             classes = Schema.coerce(self.schema).classes

@@ -133,7 +133,7 @@ class GeneralisedResponse(_Oracle):
                 entropy.bit_generator, symbols, self.n_symbols, self.other_units, answers
             )
         width = self.payload_bytes
-        return answers.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width].copy()
+        return answers.astype("<i8", casting="safe").view(np.uint8).reshape(-1, 8)[:, :width].copy()
 
     def check_payload(self, payload: NDArray[np.uint8]) -> None:
         """Raise unless every row is a symbol."""
@@ -144,7 +144,7 @@ class GeneralisedResponse(_Oracle):
         """Return the symbols that the payloads spell."""
         wide = np.zeros((len(payload), 8), dtype=np.uint8)
         wide[:, : payload.shape[1]] = payload
-        return wide.view("<i8").reshape(-1).astype(np.int64)
+        return wide.view("<i8").reshape(-1).astype(np.int64, casting="safe")
 
     def add(self, payload: NDArray[np.uint8], totals: NDArray[np.int64]) -> None:
         """Count the symbols."""

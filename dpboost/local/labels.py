@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.data.labels import encode_classes, read_class_labels, read_regression_labels
 from dpboost.losses.logistic import LogisticLoss
@@ -83,8 +84,7 @@ class NumericLabels:
         # Halves, so that the difference of two bounds cannot overflow.
         clipped = np.clip(labels, self.lower, self.upper) / 2 - self.lower / 2
         last = (self.n_levels - 1) << POSITION_BITS
-        scaled = np.rint(clipped / (self.upper / 2 - self.lower / 2) * last)
-        return np.clip(scaled.astype(np.int64), 0, last)
+        return to_integer_units(clipped / (self.upper / 2 - self.lower / 2) * last, 0, last)
 
     def targets(self, labels: NDArray[Any]) -> NDArray[np.float64]:
         """Return clipped labels scaled to [-1, 1], of shape (n_rows, 1); for public rows."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import local_reports
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.local.exact_probability import ONE, exp_below, share_above
 from dpboost.local.frequency_oracles import check_padding, unpack
 from dpboost.local.labels import POSITION_BITS, NumericLabels
@@ -121,7 +122,8 @@ class PaperReports(Randomiser):
     def label_units(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return positions as integers in -2^16..2^16."""
         last = (self.labels.n_levels - 1) << POSITION_BITS
-        return np.rint(positions / last * (2 * LABEL_UNITS)).astype(np.int64) - LABEL_UNITS
+        units = to_integer_units(positions / last * (2 * LABEL_UNITS), 0, 2 * LABEL_UNITS)
+        return units - LABEL_UNITS
 
     def draw(
         self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy
@@ -142,7 +144,9 @@ class PaperReports(Randomiser):
         noisy = self._label_noise.draw(units, _LABEL_BOUND, entropy)
         cut = np.clip(noisy, -self.largest_label, self.largest_label)
         payload[:, : self._bit_bytes] = bits
-        payload[:, self._bit_bytes :] = cut.astype("<i8").view(np.uint8).reshape(-1, _LABEL_BYTES)
+        payload[:, self._bit_bytes :] = (
+            cut.astype("<i8", casting="safe").view(np.uint8).reshape(-1, _LABEL_BYTES)
+        )
         return payload
 
     def log_probability(
@@ -162,7 +166,7 @@ class PaperReports(Randomiser):
     def _parts(self, payload: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         bits = np.ascontiguousarray(payload[:, : self._bit_bytes])
         labels = np.ascontiguousarray(payload[:, self._bit_bytes :])
-        return bits, labels.view("<i8").reshape(-1).astype(np.int64)
+        return bits, labels.view("<i8").reshape(-1).astype(np.int64, casting="safe")
 
     def check_payload(self, payload: NDArray[np.uint8]) -> None:
         """Raise `MalformedReportError` unless every row is a possible payload."""

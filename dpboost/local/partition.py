@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import predict
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
 from dpboost.data.binner import Binner
 from dpboost.data.columns import is_frame
@@ -249,7 +250,7 @@ class LPDTPartition:
             leaves,
             1,
         )
-        return leaves.astype(np.int64)
+        return leaves.astype(np.int64, casting="safe")
 
     def encode(self, x: Any, y: Any, epsilon: Any, *, mechanism: str = "signed_cell") -> bytes:
         """Return the report of one record, on the device.
@@ -334,9 +335,11 @@ class LPDTPartition:
     def from_json(cls, text: str) -> LPDTPartition:
         """Return the partition that `to_json` wrote."""
         try:
-            mapping = json.loads(text)
+            mapping = parse_json(text)
         except (TypeError, ValueError) as error:
-            raise InvalidParameterError("The text of a partition must be JSON.") from error
+            raise InvalidParameterError(
+                f"The text of a partition must be JSON: {error}."
+            ) from error
         return cls.from_dict(mapping)
 
     def __reduce__(self) -> tuple[Any, ...]:

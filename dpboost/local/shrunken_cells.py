@@ -166,7 +166,9 @@ def _levels(tree: Tree) -> list[NDArray[np.int64]]:
         inner = levels[-1][levels[-1] < tree.n_nodes]
         if not inner.size:
             return levels
-        children = np.concatenate([tree.left[inner], tree.right[inner]]).astype(np.int64)
+        children = np.concatenate([tree.left[inner], tree.right[inner]]).astype(
+            np.int64, casting="safe"
+        )
         levels.append(np.where(children < 0, tree.n_nodes + ~children, children))
 
 

@@ -196,7 +196,7 @@ class _Boxes:
     """
 
     def __init__(self, binner: Binner) -> None:
-        self._n_bins = binner.n_bins.astype(np.int64)
+        self._n_bins = binner.n_bins.astype(np.int64, casting="safe")
         self._nominal = binner.is_categorical.astype(bool)
         self._low = np.zeros((1, binner.n_features), dtype=np.int64)
         self._high = self._n_bins[np.newaxis].copy()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.squared import SquaredLoss, binary_exponent
 from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
@@ -110,7 +111,7 @@ class CustomLoss(TabulatedLoss):
         low, high = self.label_bounds or (0.0, 1.0)
         n_units = (LABEL_NODES - 1 if self.label_bounds else 1) << LABEL_BITS
         labels = np.clip(np.asarray(y, dtype=np.float64), low, high)
-        return np.rint((labels - low) / (high - low) * n_units).astype(np.int64)
+        return to_integer_units((labels - low) / (high - low) * n_units, 0, n_units)
 
     def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Zeros: where a custom loss starts does not depend on the labels."""

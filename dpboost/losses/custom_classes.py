@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import lookup_trees, newton
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses.grid import GRADIENT_ONE, HESSIAN_UNIT, PassArrays, gradient_units
 from dpboost.losses.newton_loss import NewtonLoss
@@ -214,8 +215,8 @@ class CustomClassLoss(NewtonLoss):
         for row in doubtful.tolist():
             alone = slice(row, row + 1)
             units[:, :, alone] = self._units(*self._alone(labels[alone], scores[alone]), limit)
-        whole = np.rint(units).astype(np.int64)
-        found: NDArray[np.int64] = (whole[0] << 32) + whole[1]
+        found: NDArray[np.int64] = to_integer_units(units[0], -limit, limit) << 32
+        found += to_integer_units(units[1], 0, _HESSIAN_ONE)
         return found
 
     def _said(self, labels: NDArray[np.float64], scores: NDArray[np.float64]) -> Pair:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS
 from dpboost.losses.link_table import TABLE_BITS, TABLE_RANGE, TABLE_SHIFT, logistic_table
 from dpboost.losses.tabulated import Surface, TabulatedLoss, units_of
@@ -55,7 +56,7 @@ class FractionalLabelLoss(TabulatedLoss):
     def encode_labels(self, y: ArrayLike) -> NDArray[np.int64]:
         """Clip labels to [0, 1] and round them to 2^-16."""
         labels = np.clip(np.asarray(y, dtype=np.float64), 0.0, 1.0)
-        return np.rint(labels * 2**LABEL_BITS).astype(np.int64)
+        return to_integer_units(labels * 2**LABEL_BITS, 0, 2**LABEL_BITS)
 
     def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Labels as shares."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import check_real
 
 GRADIENT_ONE = 1 << 16
@@ -53,4 +54,4 @@ def to_score_units(
     """Turn leaf values into score units, learning rate included, saturated at +-2^40."""
     values = np.asarray(value_units, dtype=np.float64)
     scaled = values * (value_unit * learning_rate * units_per_one)
-    return np.rint(np.minimum(np.maximum(scaled, -LEAF_LIMIT), LEAF_LIMIT)).astype(np.int64)
+    return to_integer_units(scaled, -LEAF_LIMIT, LEAF_LIMIT)

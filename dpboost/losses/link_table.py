@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses.grid import SCORE_BITS
 
 TABLE_SHIFT = 13  # a step of the logistic table is 2^-7
@@ -38,7 +39,7 @@ def _rounded(
     for position in np.flatnonzero(np.abs(heights - units) > 0.5 - DOUBT).tolist():
         odds = _EXACT.exp(-position * STEP)
         units[position] = int(exact(odds).to_integral_value(ROUND_HALF_EVEN))
-    return units.astype(np.int64)
+    return to_integer_units(units, 0, 1 << TABLE_BITS)
 
 
 @lru_cache(maxsize=1)

@@ -110,7 +110,7 @@ class LogisticLoss(NewtonLoss):
             raise InvalidParameterError(
                 "The 'y' parameter of LogisticLoss must hold class indices 0 and 1 only."
             )
-        return labels.astype(np.int64, copy=False)
+        return (labels == 1).astype(np.int64, casting="safe")
 
     def packed_gradients(
         self,

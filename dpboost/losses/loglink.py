@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
+from dpboost._utils.integer_units import to_integer_units
+from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost._utils.validation import refuse
 from dpboost.losses.grid import SCORE_BITS
 from dpboost.losses.link_table import TABLE_RANGE, TABLE_SHIFT
@@ -115,7 +117,7 @@ class LogLinkLoss(TabulatedLoss):
         _check_upper(upper)
         if lower <= 0:
             lower = upper * LEAST_PART
-        ratio = min(upper / lower, math.exp(12))
+        ratio = _ratio(lower, upper)
         bound = min(max(1.0, ratio ** (1 - GAMMA_WEIGHT)), LARGEST_GRADIENT)
         return cls._of("gamma", lower, upper, _gamma, bound, GAMMA_RULES)
 
@@ -123,7 +125,7 @@ class LogLinkLoss(TabulatedLoss):
     def tweedie(cls, lower: float, upper: float, power: float = 1.5) -> LogLinkLoss:
         """Return the Tweedie loss of a variance power between 1 and 2."""
         _check_upper(upper)
-        ratio = min(upper / lower, math.exp(12)) if lower > 0 else math.exp(12)
+        ratio = _ratio(lower, upper)
         bound = min(max(1.0, ratio ** (power - 1)), LARGEST_GRADIENT)
         return cls._of("tweedie", lower, upper, lambda t: _tweedie(t, power), bound, TWEEDIE_RULES)
 
@@ -147,7 +149,8 @@ class LogLinkLoss(TabulatedLoss):
         lower = min(max(lower, 0.0), upper)
         n_steps = TABLE_RANGE >> TABLE_SHIFT
         if lower > 0:
-            n_steps = min(n_steps, math.ceil(math.log(upper / lower) * 2 ** (20 - TABLE_SHIFT)))
+            ratio = min(upper / lower, math.exp(13))  # more than the table holds
+            n_steps = min(n_steps, math.ceil(math.log(ratio) * 2 ** (20 - TABLE_SHIFT)))
         n_steps = max(n_steps, 1)
         gradients, hessians = nodes(n_steps)
         top = units_of(math.log(upper), UNIT)
@@ -189,7 +192,7 @@ class LogLinkLoss(TabulatedLoss):
         ones, are clipped like any other outside the bounds: an error would tell of them.
         """
         labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
-        return np.rint(labels / self.upper * 2**LABEL_BITS).astype(np.int64)
+        return to_integer_units(labels / self.upper * 2**LABEL_BITS, 0, 2**LABEL_BITS)
 
     def scaled_labels(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Labels in units of the upper bound."""
@@ -208,8 +211,18 @@ class LogLinkLoss(TabulatedLoss):
 
 
 def _check_upper(upper: float) -> None:
-    if upper <= 0:
-        raise refuse("label_bounds", "Schema", "(lower, upper) with upper > 0 here", upper)
+    if upper < LEAST_WIDTH:
+        raise refuse(
+            "label_bounds",
+            "Schema",
+            f"(lower, upper) with upper of at least {LEAST_WIDTH:g} for a loss of positive labels",
+            upper,
+        )
+
+
+def _ratio(lower: float, upper: float) -> float:
+    """Return how far predictions go below the upper bound, within the table."""
+    return min(upper / lower, math.exp(12)) if lower > 0 else math.exp(12)
 
 
 @lru_cache(maxsize=8)

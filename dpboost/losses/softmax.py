@@ -1,4 +1,4 @@
-"""Softmax loss of three and more classes."""
+"""Softmax loss of two and more classes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import predict
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError, check_integer
 from dpboost.losses.grid import HESSIAN_UNIT, SCORE_BITS, gradient_units
 from dpboost.losses.link_table import exponential_table
@@ -128,7 +129,7 @@ class SoftmaxLoss(NewtonLoss):
                 "The 'y' parameter of SoftmaxLoss must hold class indices from 0 to one less "
                 "than the number of classes."
             )
-        return labels.astype(np.int64)
+        return to_integer_units(labels, 0, self.n_outputs - 1)
 
     def inverse_link(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         """Class probabilities from raw scores of shape (n_rows, n_outputs), as LightGBM's."""

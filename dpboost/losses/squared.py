@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpboost._kernels import gradient
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import check_real, refuse
 from dpboost.losses.grid import (
     COUNT_UNIT,
@@ -198,7 +199,8 @@ class SquaredLoss(NewtonLoss):
         A row-wise map with public bounds. NaN and infinite labels must be refused before.
         """
         labels = np.clip(np.asarray(y, dtype=np.float64), self.lower, self.upper)
-        return np.rint(labels / self.unit).astype(np.int64)
+        middle, half = self.middle_units, self.half_units
+        return to_integer_units(labels / self.unit, middle - half, middle + half)
 
     def packed_gradients(
         self,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses import grid
 from dpboost.losses.grid import HESSIAN_UNIT
 from dpboost.losses.link_table import TABLE_BITS
@@ -56,8 +57,8 @@ class Surface:
         """Return both tables in units of 2^-30, their last line and column twice."""
         whole = []
         for table in (self.gradients, self.hessians):
-            units = np.rint(np.clip(table * 2.0**TABLE_BITS, -LARGEST_NODE, LARGEST_NODE))
-            padded = np.pad(units.astype(np.int64), ((0, 1), (0, 1)), mode="edge")
+            units = to_integer_units(table * 2.0**TABLE_BITS, -LARGEST_NODE, LARGEST_NODE)
+            padded = np.pad(units, ((0, 1), (0, 1)), mode="edge")
             padded.setflags(write=False)
             whole.append(padded)
         return whole[0], whole[1]

@@ -95,6 +95,9 @@ class Accountant(Protocol):
     def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return the largest sum of slacks under which :meth:`epsilon` holds."""
 
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return the order by which a total converts to :meth:`epsilon`; None without one."""
+
 
 class _WithoutSlack:
     def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
@@ -104,6 +107,10 @@ class _WithoutSlack:
     def lattice_error_limit(self, epsilon: Epsilon) -> Fraction:
         """Return zero: this accounting is exact on the integers."""
         return ZERO
+
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return None: no order is chosen."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -141,8 +148,8 @@ class PureAccountant(_WithoutSlack):
         return float(total)
 
 
-def _epsilon_of_rho(rho: float, delta: float) -> float:
-    r"""Return the best epsilon of rho-zCDP at delta, a little rounded up.
+def _epsilon_of_rho(rho: float, delta: float) -> tuple[float, float]:
+    r"""Return the best epsilon of rho-zCDP at delta, a little rounded up, and its alpha.
 
     .. math:: \varepsilon = \inf_{\alpha > 1} \alpha \rho
         + \frac{\ln (1 / \delta) - \ln \alpha}{\alpha - 1} + \ln \left(1 - \frac1\alpha\right)
@@ -151,7 +158,7 @@ def _epsilon_of_rho(rho: float, delta: float) -> float:
     imprecise search costs accuracy, never privacy.
     """
     if rho == 0:
-        return 0.0
+        return 0.0, 2.0
 
     def at(log_excess: float) -> float:
         excess = math.exp(log_excess)
@@ -161,8 +168,8 @@ def _epsilon_of_rho(rho: float, delta: float) -> float:
     # The textbook's alpha minimises all but the last two terms: the search starts around it.
     middle = math.log(max(-math.log(delta), 1e-3) / rho) / 2
     found = minimize_scalar(at, bounds=(middle - 8, middle + 8), method="bounded")
-    best = min(float(found.fun), at(middle))
-    return max(best + _FLOAT_SLACK * (1 + abs(best)), 0.0)
+    best, order = min((float(found.fun), float(found.x)), (at(middle), middle))
+    return max(best + _FLOAT_SLACK * (1 + abs(best)), 0.0), 1 + math.exp(order)
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
@@ -218,7 +225,7 @@ class ZCDPAccountant(_WithoutSlack):
         allowance = _checked_delta(delta)
         target = float(epsilon) * (1 - _FLOAT_SLACK)
         return cost_of(
-            shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance) <= target)))
+            shorten(Fraction(_largest(lambda rho: _epsilon_of_rho(rho, allowance)[0] <= target)))
         )
 
     def epsilon(self, total: PrivacyCost, delta: Fraction) -> float:
@@ -227,7 +234,13 @@ class ZCDPAccountant(_WithoutSlack):
             return math.inf
         if total == 0:
             return 0.0
-        return _epsilon_of_rho(float(total), _checked_delta(delta))
+        return _epsilon_of_rho(float(total), _checked_delta(delta))[0]
+
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return the alpha of :meth:`epsilon`."""
+        if isinstance(total, float):
+            return None
+        return Fraction(_epsilon_of_rho(float(total), _checked_delta(delta))[1])
 
 
 def _log_delta_of_mu(mu: float, epsilon: float) -> float:
@@ -345,6 +358,10 @@ class GDPAccountant:
         left = (1 - LATTICE_EPSILON) * delta - LATTICE_DELTA
         _checked_delta(left)
         return left
+
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return None: the curve has no order."""
+        return None
 
 
 def gaussian_accountant(

@@ -1,6 +1,7 @@
 """Exact arithmetic of budgets: fractions, and integers rounded towards privacy.
 
-Why that is towards privacy: docs/proofs/mechanisms.md.
+Why that is towards privacy: docs/proofs/mechanisms.md. Machine-checked, for the root:
+docs/proofs/machine-checked.md.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost
@@ -28,6 +28,10 @@ class DerivedAccountant:
     """
 
     inner: Accountant
+
+    def terms(self) -> dict[str, Any] | None:
+        """Return how totals count, as plain data for a certificate; None where once."""
+        return None
 
     @property
     def name(self) -> str:
@@ -59,6 +63,10 @@ class DerivedAccountant:
         """Return the limit of the inner accountant."""
         return self.inner.lattice_error_limit(epsilon)
 
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return the witness of the inner accountant."""
+        return self.inner.witness(total, delta)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAccountant(DerivedAccountant):
@@ -86,6 +94,15 @@ class GroupAccountant(DerivedAccountant):
     fits: int = 1
     delta: Fraction = Fraction(0)
 
+    def terms(self) -> dict[str, Any]:
+        """Return how totals count, as plain data for a certificate."""
+        return {
+            "of": "rows of a user" if self.fits == 1 else "fits of a cross-validation",
+            "factor": str(self.factor),
+            "coordinates": self.coordinates,
+            "fits": self.fits,
+        }
+
     def capacity(self, epsilon: Epsilon, delta: Fraction) -> PrivacyCost:
         """Return a total for one row that guarantees (epsilon, delta) for all."""
         return self.inner.capacity(epsilon, self._left(delta)) / self.factor
@@ -97,6 +114,10 @@ class GroupAccountant(DerivedAccountant):
     def lattice_error(self, mechanism: Mechanism, bound: Sensitivity, size: int) -> Fraction:
         """Return what the release takes of the limit, for all entries that may differ."""
         return super().lattice_error(mechanism, bound, size) * self.coordinates
+
+    def witness(self, total: PrivacyCost, delta: Fraction) -> Fraction | None:
+        """Return the witness of a total for one row, for all at ``delta``."""
+        return self.inner.witness(total * self.factor, self._left(delta))
 
     def _left(self, delta: Fraction) -> Fraction:
         """Return what is left of delta when all fits have spent as much of it as this one."""

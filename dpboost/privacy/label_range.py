@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Noise
@@ -46,6 +47,9 @@ LEAST_VARIANCE, SURE_TAIL = 0.5, 1.5
 #: Ranges of less than this part of their magnitude are not looked into: two of their cells would
 #: be near the finest that the grid of labels can hold.
 LEAST_RANGE = 2.0**-30
+#: Nor are ranges of less than so many times the least that may be declared: none that is found is
+#: narrower than that.
+CELLS_OF_LEAST = 2 * CELL_NUMBERS[-1]
 
 
 class SeenRange(NamedTuple):
@@ -169,7 +173,8 @@ def release_label_range(
     each = budget if budget == math.inf else budget - first
     found: SeenRange | None = None
     for _ in range(MOST_LOOKS):
-        if high - low <= LEAST_RANGE * max(abs(low), abs(high)):
+        least = max(LEAST_RANGE * max(abs(low), abs(high)), CELLS_OF_LEAST * LEAST_WIDTH)
+        if high - low <= least:
             break
         n_cells = CELL_NUMBERS[-1] if closer else _n_cells(ledger, each, count)
         query = RangeCounts(low=low, high=high, units=row_units(ledger, each), n_cells=n_cells)

@@ -1,6 +1,7 @@
 """The ledger of a fit, and the one way out of a sensitive value.
 
-Proof that its totals hold: docs/proofs/composition.md.
+Proof that its totals hold: docs/proofs/composition.md. Machine-checked:
+docs/proofs/machine-checked.md.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -22,8 +24,8 @@ from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as
 from dpboost.privacy.ledger_records import (
     NO_CHARGE,
     ONE,
-    Booked,
     Charge,
+    Disjoint,
     LedgerEntry,
     Scope,
     added,
@@ -32,13 +34,14 @@ from dpboost.privacy.ledger_records import (
 from dpboost.privacy.mechanisms import Mechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy, RowCoins
+from dpboost.privacy.recording import new_outcomes
 from dpboost.privacy.remote import Release, RemoteSensitive
 from dpboost.privacy.sensitive import Sensitive, _reveal
 
 __all__ = [
-    "Booked",
     "BudgetExceededError",
     "Charge",
+    "Disjoint",
     "LedgerEntry",
     "Ledger",
     "Release",
@@ -58,15 +61,15 @@ class ScopeError(RuntimeError):
 class _OpenScope:
     """A scope while it is open; a class of its own, because a fit opens thousands."""
 
-    __slots__ = ("_ledger", "_name", "_parallel", "_scope")
+    __slots__ = ("_because", "_ledger", "_name", "_scope")
 
-    def __init__(self, ledger: Ledger, name: str, parallel: bool) -> None:
+    def __init__(self, ledger: Ledger, name: str, because: Disjoint | None) -> None:
         self._ledger = ledger
         self._name = name
-        self._parallel = parallel
+        self._because = because
 
     def __enter__(self) -> None:
-        self._scope = self._ledger._enter(self._name, self._parallel)
+        self._scope = self._ledger._enter(self._name, self._because)
 
     def __exit__(self, *error: object) -> None:
         self._ledger._leave(self._scope)
@@ -127,7 +130,7 @@ class Ledger:
         self._neighbours = Neighbours(check_choice("neighbours", "Ledger", neighbours, choices))
         self._accountant = accountant
         self._entropy = entropy
-        self._root = Scope((), parallel=False, parent=None)
+        self._root = Scope((), because=None, parent=None)
         self._scope = self._root
         self._entries: list[LedgerEntry] = []
         self._owner = threading.get_ident()
@@ -135,6 +138,7 @@ class Ledger:
         self._capacities: dict[tuple[int, int], PrivacyCost] = {}
         self._capacity_after(NO_CHARGE.delta)
         self._lattice_error_limit = accountant.lattice_error_limit(self._epsilon)
+        self._outcomes = new_outcomes(self.reasons)
 
     # -- what anybody may read -----------------------------------------------------------------
 
@@ -229,11 +233,20 @@ class Ledger:
 
     def sequential(self, name: str) -> AbstractContextManager[None]:
         """Open a scope whose releases and children add up."""
-        return self._opened(name, parallel=False)
+        return self._opened(name, None)
 
-    def parallel(self, name: str) -> AbstractContextManager[None]:
-        """Open a scope whose children use disjoint rows; nothing is released in it directly."""
-        return self._opened(name, parallel=True)
+    def parallel(
+        self, name: str, because: Disjoint = Disjoint.NOT_STATED
+    ) -> AbstractContextManager[None]:
+        """Open a scope whose children use disjoint rows; nothing is released in it directly.
+
+        Parameters
+        ----------
+        name : str
+        because : Disjoint
+            Why they do, for the certificate.
+        """
+        return self._opened(name, because)
 
     @contextmanager
     def beside(self, division: str, part: str, most: Fraction = ONE) -> Iterator[None]:
@@ -251,31 +264,33 @@ class Ledger:
         self._check_usable()
         inner, self._scope = self._scope, self._root
         try:
-            with self.parallel(division), self.sequential(part):
+            with self.parallel(division, Disjoint.HOLDOUT), self.sequential(part):
                 self._scope.most = most
                 yield
         finally:
             self._scope = inner
 
     @contextmanager
-    def branch(self, names: Sequence[str]) -> Iterator[None]:
+    def branch(self, names: Sequence[str], because: Disjoint = Disjoint.CONTENT) -> Iterator[None]:
         """Open the scopes of a part of the rows inside parts of the rows.
 
         Parameters
         ----------
         names : sequence of str
             From the outside. Parts with different names inside the same part hold disjoint rows.
+        because : Disjoint
+            Why they do.
         """
         with ExitStack() as stack:
             for name in names:
-                stack.enter_context(self.parallel("parts"))
+                stack.enter_context(self.parallel("parts", because))
                 stack.enter_context(self.sequential(name))
             yield
 
-    def _opened(self, name: str, *, parallel: bool) -> _OpenScope:
-        return _OpenScope(self, name, parallel)
+    def _opened(self, name: str, because: Disjoint | None) -> _OpenScope:
+        return _OpenScope(self, name, because)
 
-    def _enter(self, name: str, parallel: bool) -> Scope:
+    def _enter(self, name: str, because: Disjoint | None) -> Scope:
         """Make a child of the innermost scope the innermost one."""
         self._check_usable()
         if not isinstance(name, str) or not name:
@@ -283,9 +298,9 @@ class Ledger:
         outer = self._scope
         scope = outer.children.get(name)
         if scope is None:
-            scope = Scope((*outer.path, name), parallel=parallel, parent=outer)
+            scope = Scope((*outer.path, name), because=because, parent=outer)
             outer.children[name] = scope
-        elif scope.parallel != parallel:
+        elif scope.because is not because:
             raise ScopeError(f"Scope {name!r} was opened before as another kind of scope.")
         self._scope = scope
         return scope
@@ -342,8 +357,16 @@ class Ledger:
         """
         entry = self._charged(mechanism, sensitive, label, delta)
         if isinstance(sensitive, RemoteSensitive):
-            return sensitive.holder.fetch([(entry, sensitive)])[0]
-        return self._draw(entry, _reveal(sensitive))
+            remote = sensitive
+            fetched: NDArray[Any] = self._outcomes.settle(
+                entry, remote.shape, lambda: self._fetched([(entry, remote)])[0]
+            )
+            return fetched
+        value = _reveal(sensitive)
+        drawn: NDArray[Any] = self._outcomes.settle(
+            entry, value.shape, lambda: self._draw(entry, value)
+        )
+        return drawn
 
     def check(self, mechanism: Mechanism, sensitive: Sensitive, *, label: str) -> None:
         """Raise what `release` would raise, but for the budget; nothing is booked or drawn.
@@ -363,7 +386,7 @@ class Ledger:
         self._entry(mechanism, sensitive, label, NO_CHARGE.delta)
 
     def release_together(self, releases: Sequence[Release]) -> list[NDArray[Any]]:
-        """Book releases of values that lie elsewhere, then fetch their outcomes at once.
+        """Book releases of values whose parts parties hold, then fetch their outcomes at once.
 
         Parameters
         ----------
@@ -388,10 +411,27 @@ class Ledger:
             with self.branch(one.branch):
                 entry = self._charged(one.mechanism, one.value, one.label, NO_CHARGE.delta)
                 drawn.append((entry, one.value))
-        holders = {id(value.holder): value.holder for _, value in drawn}
-        if len(holders) > 1:
+        if len({id(value.holder) for _, value in drawn}) > 1:
             raise InvalidParameterError("Releases that are fetched together have one holder.")
-        return [outcome for holder in holders.values() for outcome in holder.fetch(drawn)]
+        fetched: list[NDArray[Any]] = []
+
+        def next_one() -> NDArray[Any]:
+            if not fetched:
+                fetched.extend(self._fetched(drawn))
+            return fetched.pop(0)
+
+        return [self._outcomes.settle(entry, value.shape, next_one) for entry, value in drawn]
+
+    def _fetched(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
+        """Have the holder exchange the parts of booked releases; this process draws its own."""
+
+        def draw(position: int, mechanism: Mechanism) -> NDArray[Any]:
+            entry, value = drawn[position]
+            if mechanism.parameters(entry.bound) != entry.mechanism.parameters(entry.bound):
+                raise InvalidParameterError("A part is drawn with the noise that was booked.")
+            return self._draw(replace(entry, mechanism=mechanism), _reveal(value))
+
+        return drawn[0][1].holder.fetch(drawn, draw)
 
     def _charged(
         self, mechanism: Mechanism, sensitive: Sensitive, label: str, delta: Fraction | float
@@ -431,60 +471,13 @@ class Ledger:
         return LedgerEntry(
             label=label,
             scope=self._scope.path,
+            because=self._scope.reasons,
             mechanism=mechanism,
             bound=bound,
             unit=sensitive.unit,
             charge=charge,
+            size=int(value.size),
         )
-
-    def resume(self, root: Scope) -> None:
-        """Go on with the ledger of an earlier process, which `root` returned there.
-
-        Parameters
-        ----------
-        root : Scope
-            With every charge so far; nothing is drawn again.
-
-        Raises
-        ------
-        ScopeError
-            If something was booked here already.
-        """
-        self._check_usable()
-        if self._entries or self._root.children:
-            raise ScopeError("Only a new ledger can be resumed.")
-        self._root = self._scope = root
-        waiting = [root]
-        for scope in waiting:
-            self._entries += scope.entries
-            waiting += scope.children.values()
-
-    def booked_since(self, number: int) -> tuple[Booked, ...]:
-        """Return the entries after the first ``number``, for `book_again` of another process."""
-        return tuple(Booked(entry, self._kinds(entry.scope)) for entry in self._entries[number:])
-
-    def book_again(self, booked: Sequence[Booked]) -> None:
-        """Book what an earlier process has booked and drawn; nothing is drawn again.
-
-        Parameters
-        ----------
-        booked : sequence of Booked
-            What `booked_since` returned there.
-        """
-        self._check_usable()
-        for entry, kinds in booked:
-            with ExitStack() as stack:
-                for name, parallel in zip(entry.scope, kinds, strict=True):
-                    stack.enter_context(self._opened(name, parallel=parallel))
-                self._book(entry)
-
-    def _kinds(self, path: Sequence[str]) -> tuple[bool, ...]:
-        """Return which of the scopes of a path are parallel."""
-        scope, kinds = self._root, []
-        for name in path:
-            scope = scope.children[name]
-            kinds.append(scope.parallel)
-        return tuple(kinds)
 
     def row_coins(self) -> RowCoins:
         """Return new secret coins for rows; they look at no row and cost nothing."""

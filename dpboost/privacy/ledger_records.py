@@ -1,11 +1,12 @@
 """The ledger of a fit: charges, the entries they belong to, and the scopes that add them up.
 
-Proof: docs/proofs/composition.md.
+Proof: docs/proofs/composition.md. Machine-checked: docs/proofs/machine-checked.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -71,6 +72,28 @@ def growth(old: Charge, child: Charge) -> Charge:
     return Charge(cost, delta, lattice_error)
 
 
+class Disjoint(str, Enum):
+    """Why the children of a parallel scope work on disjoint rows.
+
+    Attributes
+    ----------
+    RANDOM
+        Each row draws its child at random, independently of its content.
+    HOLDOUT
+        Each row is held out, or not, at random.
+    CONTENT
+        The content of a row decides: nodes of a tree. A replaced row may leave one child for
+        another, so that a charge for ``replace`` covers two releases for ``add_remove``.
+    NOT_STATED
+        Nobody said.
+    """
+
+    RANDOM = "random assignment"
+    HOLDOUT = "holdout"
+    CONTENT = "nodes by content"
+    NOT_STATED = "not stated"
+
+
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
     """One line of the ledger: public, and written before anything was drawn.
@@ -89,6 +112,11 @@ class LedgerEntry:
         What one unit is worth.
     charge : Charge
         What was booked.
+    because : tuple of Disjoint or None
+        Of each scope around it, from the outside, why its children work on disjoint rows; None
+        where they do not.
+    size : int
+        Entries of the released array, columns of a stability histogram: public.
     """
 
     label: str
@@ -97,20 +125,13 @@ class LedgerEntry:
     bound: Sensitivity
     unit: float
     charge: Charge
+    because: tuple[Disjoint | None, ...] = ()
+    size: int = 1
 
-
-class Booked(NamedTuple):
-    """An entry, and enough of the scopes around it to book it in another process.
-
-    Parameters
-    ----------
-    entry : LedgerEntry
-    parallel : tuple of bool
-        Of each scope around it, from the outside, whether its children work on disjoint rows.
-    """
-
-    entry: LedgerEntry
-    parallel: tuple[bool, ...]
+    @property
+    def parallel(self) -> tuple[bool, ...]:
+        """Of each scope around it, whether its children work on disjoint rows."""
+        return tuple(reason is not None for reason in self.because)
 
 
 @dataclass(eq=False)
@@ -121,8 +142,8 @@ class Scope:
     ----------
     path : tuple of str
         Names from the outside.
-    parallel : bool
-        Whether its children work on disjoint rows.
+    because : Disjoint or None
+        Why its children work on disjoint rows; None where they do not.
     parent : Scope or None
         The scope around it.
     most : Fraction, default=1
@@ -130,9 +151,19 @@ class Scope:
     """
 
     path: tuple[str, ...]
-    parallel: bool
+    because: Disjoint | None
     parent: Scope | None
     most: Fraction = ONE
     children: dict[str, Scope] = field(default_factory=dict)
     entries: list[LedgerEntry] = field(default_factory=list)
     total: Charge = NO_CHARGE
+
+    def __post_init__(self) -> None:
+        above = () if self.parent is None else self.parent.reasons
+        # Of the scopes of the path, which the root is not on.
+        self.reasons: tuple[Disjoint | None, ...] = (*above, self.because) if self.path else ()
+
+    @property
+    def parallel(self) -> bool:
+        """Whether its children work on disjoint rows."""
+        return self.because is not None

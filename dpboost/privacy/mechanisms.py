@@ -84,11 +84,6 @@ class Mechanism(Protocol):
     def draw(self, value: NDArray[np.int64], bound: Sensitivity, entropy: Entropy) -> NDArray[Any]:
         """Draw the outcome; the ledger calls this once it has booked the charge."""
 
-    def log_probability(
-        self, output: NDArray[Any], value: NDArray[np.int64], bound: Sensitivity
-    ) -> float:
-        """Return the log-probability of an outcome of :meth:`draw`."""
-
 
 class Noise(Mechanism, Protocol):
     """A mechanism that adds independent noise to every entry."""

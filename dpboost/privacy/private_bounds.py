@@ -63,11 +63,12 @@ def magnitude_cells(values: NDArray[np.floating]) -> NDArray[np.intp]:
     ndarray of shape (n_rows,), intp
         Cells in ascending order of the numbers they hold.
     """
-    exponents = np.frexp(values)[1].astype(np.intp)
+    exponents = np.frexp(values)[1].astype(np.intp, casting="safe")
     exponents[np.isinf(values)] = LARGEST_EXPONENT
     steps = np.clip(exponents, SMALLEST_EXPONENT, LARGEST_EXPONENT) - SMALLEST_EXPONENT + 1
     missing = np.isnan(values)
-    signs = np.sign(np.where(missing, 0, values)).astype(np.intp)
+    signs = (values > 0).astype(np.intp, casting="safe")
+    signs -= values < 0
     return np.where(missing, N_CELLS, _PER_SIGN + signs * steps)
 
 
@@ -130,7 +131,7 @@ class Magnitudes:
         else:
             values = rows.largest(self.columns)
         histogram = np.bincount(magnitude_cells(values), minlength=N_CELLS + 1)[:N_CELLS]
-        return histogram.astype(np.int64) * self.units
+        return histogram.astype(np.int64, casting="safe") * self.units
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell at most."""
@@ -275,7 +276,7 @@ class RangeCounts:
         labels = np.asarray(rows.labels, dtype=np.float64)
         positions = np.searchsorted(self.edges[1:-1], labels, side="right")
         histogram = np.bincount(positions, minlength=self.shape[0])
-        return histogram.astype(np.int64) * self.units
+        return histogram.astype(np.int64, casting="safe") * self.units
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
         """Return the sensitivity: a row is in one cell."""

@@ -17,14 +17,12 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
-
-#: Type, something to sort by, and the value itself.
-Key = tuple[str, str, Any]
+from dpboost.privacy.stability_histogram import Name, NameCounts, StabilityHistogram
 
 
 def release_categories(
     ledger: Ledger,
-    columns: Mapping[str, Counter[Key]],
+    columns: Mapping[str, Counter[Name]],
     *,
     budget: PrivacyCost,
     delta: Fraction | float,
@@ -89,29 +87,22 @@ def release_categories(
         )
     if not columns:
         return {}
-    tables = list(columns.values())
-    keys = [sorted(table) for table in tables]
     noise = ledger.accountant.noise(budget)
     units = SMALLEST_SIGMA if noise.needs == "l2" else 1
-    flat = [table[key] * units for table, own in zip(tables, keys, strict=True) for key in own]
     sensitive = Sensitive(
-        np.array(flat, dtype=np.int64),
+        NameCounts(columns=list(columns.values()), units=units),
         bounds=counts(ledger.neighbours, units, histograms=len(columns)),
         unit=1 / units,
     )
     threshold = units
     if not exact:
         threshold += noise.tail(sensitive.bound(noise.needs), failure / len(columns))
-    noisy = ledger.release(noise, sensitive, label=label, delta=0 if exact else failure)
-    # The length of this array is private: only the categories that pass leave this function.
-    passed = iter((noisy >= threshold).tolist())
-    return {
-        name: [key[-1] for key in own if next(passed)]
-        for name, own in zip(columns, keys, strict=True)
-    }
+    mechanism: Any = StabilityHistogram(noise=noise, threshold=threshold)
+    passed = ledger.release(mechanism, sensitive, label=label, delta=0 if exact else failure)
+    return {column: [name[-1] for name in own] for column, own in zip(columns, passed, strict=True)}
 
 
-def count_values(values: Iterable[Hashable]) -> Counter[Key]:
+def count_values(values: Iterable[Hashable]) -> Counter[Name]:
     """Count by type and value: 1, 1.0 and True are equal, and the first one seen would win.
 
     Parameters
@@ -138,7 +129,7 @@ def count_values(values: Iterable[Hashable]) -> Counter[Key]:
         ) from None
 
 
-def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Key]:
+def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Name]:
     """Count values that are given by their positions in a list, as `count_values` does.
 
     Parameters
@@ -154,14 +145,14 @@ def count_codes(codes: NDArray[np.int64], values: Sequence[Any]) -> Counter[Key]
         Private; without the values of the list that do not occur.
     """
     times = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-    total: Counter[Key] = Counter()
+    total: Counter[Name] = Counter()
     for code in np.flatnonzero(times).tolist():
         if not _missing(values[code]):
             total[_key(values[code])] += int(times[code])
     return total
 
 
-def _key(value: Hashable) -> Key:
+def _key(value: Hashable) -> Name:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

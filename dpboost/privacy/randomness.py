@@ -8,6 +8,8 @@ reaches this module. Proofs: docs/proofs/samplers.md, and docs/proofs/compositio
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -109,7 +111,7 @@ class RowCoins(_Secret):
             here = min(n_rows - done, ROWS_PER_NONCE - row % ROWS_PER_NONCE)
             self._fill(row, words[done : done + here].data.cast("B"))
             done += here
-        return words.astype(np.uint64, copy=False)
+        return words.astype(np.uint64, casting="safe", copy=False)
 
     def _fill(self, first_row: int, target: memoryview) -> None:
         block, skipped_rows = divmod(first_row, ROWS_PER_CIPHER_BLOCK)
@@ -183,13 +185,24 @@ class Entropy(_Secret):
         Where the bits come from.
     private : bool
         Whether nobody can predict them.
+    coin_key : bytes of length 32, optional
+        Secret. The keys of row coins follow from it one after the other, so that a process that
+        is started again deals rows as before. Noise never follows from a key.
     """
 
-    __slots__ = ("_bit_generator", "_private")
+    __slots__ = ("_bit_generator", "_coin_key", "_n_coins", "_private")
 
-    def __init__(self, bit_generator: np.random.BitGenerator, *, private: bool) -> None:
+    def __init__(
+        self,
+        bit_generator: np.random.BitGenerator,
+        *,
+        private: bool,
+        coin_key: bytes | None = None,
+    ) -> None:
         self._bit_generator = bit_generator
         self._private = private
+        self._coin_key = coin_key
+        self._n_coins = 0
 
     @property
     def private(self) -> bool:
@@ -202,15 +215,20 @@ class Entropy(_Secret):
         return self._bit_generator
 
     @classmethod
-    def secure(cls) -> Entropy:
+    def secure(cls, coin_key: bytes | None = None) -> Entropy:
         """Return a source that reads the random bits of the operating system.
+
+        Parameters
+        ----------
+        coin_key : bytes of length 32, optional
+            As of `Entropy`.
 
         Raises
         ------
         OSError
             If the operating system gives none.
         """
-        return cls(entropy.SystemEntropy(), private=True)
+        return cls(entropy.SystemEntropy(), private=True, coin_key=coin_key)
 
     @classmethod
     def seeded(cls, noise_seed: int) -> Entropy:
@@ -233,8 +251,12 @@ class Entropy(_Secret):
 
     def row_coins(self) -> RowCoins:
         """Return row coins under a new key, independent of all earlier ones."""
+        if self._coin_key is not None:
+            self._n_coins += 1
+            counter = self._n_coins.to_bytes(8, "big")
+            return RowCoins(hmac.digest(self._coin_key, counter, hashlib.sha256))
         words = np.asarray(self._bit_generator.random_raw(KEY_WORDS), dtype=np.uint64)
-        return RowCoins(words.astype("<u8").tobytes())
+        return RowCoins(words.astype("<u8", casting="safe").tobytes())
 
     def __repr__(self) -> str:
         return f"Entropy(private={self.private})"

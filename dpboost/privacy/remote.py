@@ -1,4 +1,4 @@
-"""A private value that nobody in this process holds, and releases that are fetched together.
+"""A private value of which each party holds a part, and releases that are fetched together.
 
 Proof: docs/proofs/noise-shares.md.
 """
@@ -6,7 +6,7 @@ Proof: docs/proofs/noise-shares.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
@@ -18,22 +18,28 @@ from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.sensitive import Sensitive, SensitiveValueError
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
+#: ``draw(position, mechanism)`` returns what a mechanism makes of this process's part of the value
+#: of a booked release. Only the gate makes one.
+Draw = Callable[[int, Mechanism], NDArray[Any]]
+
 
 class RemoteHolder(Protocol):
-    """Whoever can have the outcome of a booked release drawn where the rows are."""
+    """Whoever exchanges parts of booked releases with the other parties."""
 
-    def check(self, mechanism: Mechanism, distant: RemoteSensitive) -> None:
-        """Raise, before anything is booked, where the mechanism cannot be drawn there."""
+    def check(self, mechanism: Mechanism, remote: RemoteSensitive) -> None:
+        """Raise, before anything is booked, where the mechanism cannot be drawn by parties."""
 
-    def fetch(self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]]) -> list[NDArray[Any]]:
+    def fetch(
+        self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]], draw: Draw
+    ) -> list[NDArray[Any]]:
         """Return the outcome of each booked release, all in one exchange."""
 
 
 class RemoteSensitive(Sensitive):
-    """An integer array that nobody in this process holds.
+    """An integer array that is the sum of parts which parties hold.
 
-    Its rows lie elsewhere, with somebody who adds noise before anything is sent. The gate records
-    the release as any other and then asks the holder for the outcome.
+    The gate records its release as any other. The holder then has the gate draw this process's
+    part with a share of the noise and a mask, and returns what all parts add up to.
 
     Parameters
     ----------
@@ -42,15 +48,17 @@ class RemoteSensitive(Sensitive):
     bounds : tuple of Sensitivity
         How far one row can move it.
     holder : RemoteHolder
-        Has the outcomes drawn.
+        Exchanges the parts.
     query : object
-        Public: what the holder asks the rows.
+        Public: what the rows were asked.
     unit : float, default=1.0
         What one unit of the value is worth; public.
     noise_variance_ratio : float, default=1.0
         Variance of the noise of its release, in parts of what is charged for: shares beyond
         those that carry the charge are noise as well. The holder knows it once it is
         released (`released_with`), and expects it before.
+    own : ndarray of int64, optional
+        The part of this process; none where it has no rows.
     """
 
     __slots__ = ("holder", "query", "shape", "noise_variance_ratio")
@@ -69,8 +77,9 @@ class RemoteSensitive(Sensitive):
         query: Any,
         unit: float = 1.0,
         noise_variance_ratio: float = 1.0,
+        own: NDArray[np.int64] | None = None,
     ) -> None:
-        super().__init__(np.empty(0, dtype=np.int64), bounds, unit)
+        super().__init__(np.empty(0, dtype=np.int64) if own is None else own, bounds, unit)
         object.__setattr__(self, "shape", tuple(shape))
         object.__setattr__(self, "holder", holder)
         object.__setattr__(self, "query", query)
@@ -89,10 +98,10 @@ class RemoteSensitive(Sensitive):
         return np.broadcast_to(np.int64(0), self.shape)
 
     def map(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise: nobody can compute with a value that lies elsewhere."""
+        """Raise: nobody can compute with a value of which others hold parts."""
         raise SensitiveValueError(
-            "This value lies with the parties, who answer by sums alone: ask a question whose "
-            "answer adds up, and compute with what is released."
+            "Parties hold parts of this value, which leave as sums alone: release a query whose "
+            "result adds up, and compute with what is released."
         )
 
 

@@ -29,6 +29,7 @@ from dpboost.privacy.exact_arithmetic import (
 )
 from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.release_record import release_record
 from dpboost.reporting.certificate import certificate, certificate_document
 from dpboost.reporting.document import aligned
 from dpboost.reporting.loss_distribution import loss_distribution
@@ -114,6 +115,9 @@ class PrivacyReport:
     earlier_epsilon, earlier_delta : Fraction
         What the model that this fit continues had asked for, all its own earlier fits included;
         0 where it continues none. The guarantee holds for the sums.
+    accounting : dict or None
+        Every release with its noise, and how they add up, for the certificate; None where no
+        ledger recorded them.
 
     Examples
     --------
@@ -149,6 +153,7 @@ class PrivacyReport:
     rows_per_user: int | None = None
     earlier_epsilon: Epsilon = epsilon_of(ZERO)
     earlier_delta: Fraction = Fraction(0)
+    accounting: dict[str, Any] | None = None
 
     @classmethod
     def from_ledger(
@@ -161,6 +166,8 @@ class PrivacyReport:
         rows_per_user: int | None = None,
         continues: bool = False,
         earlier: PrivacyReport | None = None,
+        budget: Mapping[str, Any] | None = None,
+        parties: Mapping[str, int] | None = None,
     ) -> PrivacyReport:
         """Read the ledger of a fit.
 
@@ -180,6 +187,10 @@ class PrivacyReport:
             Whether the fit continues a released model: budgets add up.
         earlier : PrivacyReport, optional
             The report of that model; without one nothing is guaranteed.
+        budget : mapping, optional
+            Terms and lines of the budget that the fit belongs to, as `Claim.record` returns them.
+        parties : mapping of str to int, optional
+            Whose shares the noise consists of, as `threat_model.shares` returns it.
 
         Returns
         -------
@@ -223,6 +234,11 @@ class PrivacyReport:
             if earlier
             else epsilon_of(ZERO),
             earlier_delta=earlier.delta + earlier.earlier_delta if earlier else Fraction(0),
+            accounting=release_record(ledger)
+            | {
+                "budget": None if budget is None else dict(budget),
+                "parties": None if parties is None else dict(parties),
+            },
         )
 
     @property
@@ -304,7 +320,11 @@ class PrivacyReport:
         return document(self).markdown()
 
     def certificate(
-        self, *, model: Any = None, stated: Mapping[str, str] | None = None
+        self,
+        *,
+        model: Any = None,
+        stated: Mapping[str, str] | None = None,
+        budget: Any = None,
     ) -> dict[str, Any]:
         """Return the record to file with the model.
 
@@ -315,8 +335,12 @@ class PrivacyReport:
             ``save_model`` writes.
         stated : mapping of str to str, optional
             What only the user knows: ``public_rows``, ``earlier_models``, ``disjoint_tables``,
-            ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``noise_key``,
-            ``refits``, ``contact``, ``legal_basis``, ``data_controller``.
+            ``preprocessing``, ``hyper_parameters``, ``published_scores``, ``refits``,
+            ``contact``, ``legal_basis``, ``data_controller``.
+
+        budget : Budget, optional
+            The one that the fit belongs to: the certificate then lists all of its lines, and
+            otherwise those of the fit alone.
 
         Returns
         -------
@@ -329,7 +353,8 @@ class PrivacyReport:
         InvalidParameterError
             For a model without text, and for unknown names or values that are no text.
         """
-        return certificate(self, model=model, stated=stated)
+        record = None if budget is None else budget.record()
+        return certificate(self, model=model, stated=stated, budget=record)
 
     def certificate_to_html(
         self,
@@ -465,7 +490,8 @@ class PrivacyReport:
                 for row in plain["releases"]
             )
             exact = ("epsilon", "delta", "delta_spent", "capacity", "spent", *earlier)
-            plain = {**dict.fromkeys(earlier, "0"), **plain}
+            # Reports of earlier versions have no accounting.
+            plain = {**dict.fromkeys(earlier, "0"), "accounting": None, **plain}
             values = _fields(cls, plain) | {name: _exact(plain[name]) for name in exact}
             values["epsilon_spent"] = float(plain["epsilon_spent"])
             for name in ("reasons", "assumed_public"):

@@ -55,7 +55,7 @@ class ScoreRuns:
 
     def lengths(self) -> NDArray[np.intp]:
         """Return how many candidates each run has."""
-        stops = np.append(self.starts[1:], 0).astype(np.intp)
+        stops = np.append(self.starts[1:], 0).astype(np.intp, casting="same_kind")
         stops[self.node_start[1:] - 1] = self.n_candidates
         return stops - self.starts
 

@@ -15,6 +15,7 @@ from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.sensitivity.bound import Norm, Sensitivity
+from dpboost.privacy.stability_histogram import NameCounts
 
 
 class SensitiveValueError(TypeError):
@@ -36,7 +37,7 @@ class Sensitive:
 
     Parameters
     ----------
-    value : ndarray, int64, or ScoreRuns
+    value : ndarray of int64, ScoreRuns or NameCounts
         C-contiguous integers; not copied.
     bounds : tuple of Sensitivity
         How far one row can move ``value``; at most one of each kind.
@@ -51,18 +52,18 @@ class Sensitive:
 
     __slots__ = ("_value", "bounds", "unit")
 
-    _value: NDArray[np.int64] | ScoreRuns
+    _value: NDArray[np.int64] | ScoreRuns | NameCounts
     bounds: tuple[Sensitivity, ...]
     unit: float
 
     def __init__(
         self,
-        value: NDArray[np.int64] | ScoreRuns,
+        value: NDArray[np.int64] | ScoreRuns | NameCounts,
         bounds: tuple[Sensitivity, ...],
         unit: float = 1.0,
     ) -> None:
-        runs = isinstance(value, ScoreRuns)
-        if not runs and (not isinstance(value, np.ndarray) or value.dtype != np.int64):
+        other = isinstance(value, (ScoreRuns, NameCounts))
+        if not other and (not isinstance(value, np.ndarray) or value.dtype != np.int64):
             raise InvalidParameterError(
                 "The 'value' parameter of Sensitive must be an ndarray of int64: clip and round "
                 "the summands to a public grid before they are added."
@@ -73,7 +74,7 @@ class Sensitive:
             or (len(bounds) > 1 and len({bound.kind for bound in bounds}) < len(bounds))
         ):
             raise refuse("bounds", "Sensitive", "a tuple of bounds of different kinds", bounds)
-        object.__setattr__(self, "_value", value if runs else np.ascontiguousarray(value))
+        object.__setattr__(self, "_value", value if other else np.ascontiguousarray(value))
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "unit", float(unit))
 
@@ -132,8 +133,8 @@ class Sensitive:
         Sensitive
             The result, hidden like this one.
         """
-        if isinstance(self._value, ScoreRuns):
-            raise InvalidParameterError("Scores in runs are selected from, not computed with.")
+        if not isinstance(self._value, np.ndarray):
+            raise InvalidParameterError("Scores in runs and counts of names are released only.")
         return Sensitive(function(self._value), bounds, self.unit if unit is None else unit)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refusal

@@ -97,7 +97,7 @@ DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
     "preset": _choice(PAPER),
     "n_estimators": _rounds,
     "learning_rate": _real(0.0, 1.0, low_open=True),
-    "max_depth": _whole(0, 12),
+    "max_depth": _whole(0, 512),
     "criterion": _criterion,
     "reg_lambda": _real(1e-6, 1e12),
     "max_bin": _whole(2, 255),
@@ -106,7 +106,8 @@ DOMAINS: dict[str, Callable[[str, str, Any], Any]] = {
     "features_per_tree": _whole(1, 3),
     # Below it the grid of gradients would round most of them to nothing.
     "gradient_clip": _real(0.001, 1.0),
-    "step_prior": _real(0.0, 100.0, low_open=True),
+    # The square of a smaller one vanishes beside a gain of one.
+    "step_prior": _real(1e-6, 100.0),
     "hessian_share": _real(0.0, 0.99, low_open=True),
     "leaf_share": _real(0.001, 0.999),
     "n_splits": _whole(1, 4095),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.boosting.growth import Growth
 from dpboost.data.binner import Binner
 from dpboost.losses import Loss
@@ -54,6 +54,8 @@ class PublicFacts:
         The declared most rows.
     n_classes : int, default=0
         Of the public list; 0 in a regression.
+    weighted : bool, default=False
+        Whether rows have weights, in units of 2^-16.
     """
 
     epsilon: float
@@ -67,6 +69,7 @@ class PublicFacts:
     neighbours: Neighbours
     max_rows: int | None = None
     n_classes: int = 0
+    weighted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +182,9 @@ class Recipe:
         recipe of boosting needs exact sums.
     n_ensembles : callable, optional
         ``n_ensembles(hyper)``: ensembles in sequence, among which the budget is divided.
+    most_depth : int, default=12
+        Levels of splits that a user may ask for; a complete tree of one level more has twice as
+        many leaves.
     most_classes : int, default=2
         How many classes it can learn.
     objectives : bool, default=False
@@ -208,6 +214,7 @@ class Recipe:
     useful_budget: Callable[[Any, Loss, Neighbours], float] | None = None
     without_facts: Callable[[Given], Parameters] | None = None
     n_ensembles: Callable[[Any], int] = _one_ensemble
+    most_depth: int = 12
     most_classes: int = 2
     objectives: bool = False
     weights: bool = False
@@ -228,6 +235,8 @@ class Recipe:
                     f"The {name!r} parameter of {owner} has no meaning for recipe="
                     f"{self.name!r}. Got {value!r}; leave it at None."
                 )
+            if name == "max_depth":
+                check_integer(name, owner, value, low=0, high=self.most_depth)
             known = self.choices.get(name)
             if known is not None and value not in known:
                 must = f"one of {', '.join(map(repr, known))} for recipe={self.name!r}"

@@ -8,16 +8,17 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dpboost._utils.validation import refuse
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.version import __version__
 from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate, membership_advantage, posterior
 from dpboost.reporting.document import Answers, Block, Document, Grid, Heading
 from dpboost.reporting.plain_words import assumptions, from_whom, who
-from dpboost.reporting.proof_pages import FOLDER, pages_of
+from dpboost.reporting.proof_pages import FOLDER, MACHINE_CHECKED, pages_of
 from dpboost.reporting.terms import ReportTerms
 
 NOT_STATED = "not stated by the user"
@@ -27,12 +28,16 @@ _MOST_LISTED = 4
 STATED = {
     "conditions": ("public_rows", "earlier_models", "disjoint_tables"),
     "outside_the_guarantee": ("preprocessing", "hyper_parameters", "published_scores"),
-    "life": ("noise_key", "refits", "contact", "legal_basis", "data_controller"),
+    "life": ("refits", "contact", "legal_basis", "data_controller"),
 }
 
 
 def certificate(
-    report: ReportTerms, *, model: Any = None, stated: Mapping[str, str] | None = None
+    report: ReportTerms,
+    *,
+    model: Any = None,
+    stated: Mapping[str, str] | None = None,
+    budget: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make the record of a model.
 
@@ -43,6 +48,9 @@ def certificate(
         The model text, or what holds it: the record gets its hash.
     stated : mapping of str to str, optional
         What the user says, by the names in ``STATED``.
+    budget : mapping, optional
+        Terms and all lines of the budget, as ``Budget.record`` returns them. Otherwise the
+        lines of the fit alone are listed.
 
     Returns
     -------
@@ -55,7 +63,7 @@ def certificate(
         For a model without text, and for unknown names or values that are no text.
     """
     said = _checked(stated)
-    version, audit = _version(), audit_record.stored()
+    version, audit = __version__, audit_record.stored()
     facts = report.facts
     epsilon, delta = report.total
     mu = report.mu
@@ -63,7 +71,7 @@ def certificate(
         "identity": {
             "library": "dpboost",
             "version": version,
-            "build_sha256": _build_hash(),
+            "build_sha256": build_hash(),
             "recipe": str(facts.get("recipe", NOT_STATED)),
             "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "model_sha256": NOT_STATED if model is None else _model_hash(model),
@@ -97,6 +105,7 @@ def certificate(
                 for line in report.releases
             ],
         },
+        "accounting": _accounting(report, budget),
         "meaning": _meaning(epsilon, delta, mu) if report.private else None,
         "conditions": {
             "assumed_public": list(report.assumed_public),
@@ -109,6 +118,7 @@ def certificate(
             "exact_arithmetic": True,
             "noise_source": "; ".join(report.reasons) or "the operating system's random bits",
             "proofs": pages_of(line.label for line in report.releases),
+            "machine_checked": MACHINE_CHECKED,
             "audit": {
                 "installed_version": version,
                 "audited_version": audit["version"],
@@ -176,6 +186,8 @@ def certificate_document(report: ReportTerms, record: Mapping[str, Any]) -> Docu
                 ),
                 ("Audit", _of_audit(audit)),
                 ("Proofs", (f"Of every kind of release, in the sources: {FOLDER}.",)),
+                ("Checked by a computer", tuple(MACHINE_CHECKED["checked"])),
+                ("Assumed there", tuple(MACHINE_CHECKED["assumed"])),
                 ("Scores", (record["utility_and_bias"],)),
             )
         ),
@@ -212,9 +224,40 @@ def _first(lines: Sequence[str]) -> str:
     return f"{listed}; and {more} more, in the record" if more > 0 else listed
 
 
-def _version() -> str:
-    """Return the version of the package, which stands above this room."""
-    return str(import_module("dpboost").__version__)
+def _accounting(report: ReportTerms, budget: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return every release and how they add up, with what the continued model had asked for."""
+    if report.accounting is None:
+        return None
+    own = report.accounting["budget"]
+    if budget is not None:
+        own = _with_all_lines(own, budget)
+    earlier = {"epsilon": report.earlier_epsilon, "delta": report.earlier_delta}
+    plain = {name: "inf" if own == math.inf else str(own) for name, own in earlier.items()}
+    return {**report.accounting, "budget": own, "earlier": plain}
+
+
+def _with_all_lines(own: Mapping[str, Any] | None, budget: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a whole budget, with the lines of a fit marked as its own."""
+    terms = ("epsilon", "delta", "pure_epsilon", "conversion_delta")
+    lines = [dict(line) for line in budget["lines"]]
+    same = own is not None and all(own[name] == budget[name] for name in terms)
+    for mine in own["lines"] if own is not None else ():
+        free = (
+            line
+            for line in lines
+            if not line["own"]
+            and all(line[name] == mine[name] for name in mine if name not in ("closes", "own"))
+        )
+        found = next(free, None)
+        same &= found is not None
+        if found is not None:
+            found["own"] = True
+    if not same:
+        raise InvalidParameterError(
+            "The 'budget' of a certificate must be the one that the fit belongs to: its terms, or "
+            "lines of the fit, are not those of the report."
+        )
+    return {**budget, "lines": lines}
 
 
 def _meaning(epsilon: float, delta: float, mu: float | None) -> dict[str, float]:
@@ -259,7 +302,7 @@ def _model_hash(model: Any) -> str:
 
 
 @lru_cache(maxsize=1)
-def _build_hash() -> str:
+def build_hash() -> str:
     """Hash the names and bytes of the installed code, kernels included."""
     root = Path(__file__).resolve().parent.parent
     found = hashlib.sha256()

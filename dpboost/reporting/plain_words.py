@@ -138,11 +138,22 @@ def how_many_fits(report: ReportTerms) -> tuple[str, ...]:
     return (f"{what} Budgets of further fits on the same rows add up.",)
 
 
+COLUMN_TYPES = (
+    "The guarantee is one between tables with the same column types. Where a program guesses types "
+    "from the cells, as pandas.read_csv does without dtype, one row can change them: a cell 3.5, "
+    "or one that is missing, turns whole numbers into decimal ones, and bins with them. Give the "
+    "types when the table is read, or leave 'column_types' out of assume_public: types then count "
+    "only where they are declared."
+)
+
+
 def assumptions(report: ReportTerms) -> tuple[str, ...]:
     """Say what the guarantee takes for granted."""
     lines = []
     if report.assumed_public:
         lines.append(f"Public without being declared: {', '.join(report.assumed_public)}.")
+    if "column types" in report.assumed_public:
+        lines.append(COLUMN_TYPES)
     if "declared public" in report.facts:
         lines.append(f"Declared public by the user: {report.facts['declared public']}.")
     if "taken as public" in report.facts:

@@ -58,6 +58,14 @@ class ReportTerms(Protocol):
         """Epsilon of the fits that it continues."""
 
     @property
+    def earlier_delta(self) -> Any:
+        """Delta of the fits that it continues."""
+
+    @property
+    def accounting(self) -> dict[str, Any] | None:
+        """Every release with its noise, and how they add up."""
+
+    @property
     def capacity(self) -> Any:
         """The whole budget, in the unit of the accountant."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._kernels import lookup_trees, newton, row_assignment
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import BinnedRows, dense_columns
 from dpboost.losses import LogisticLoss, Loss, SquaredLoss
@@ -88,8 +89,9 @@ class BoostingState:
         self.scores = np.empty((len(starts), n_rows), dtype=np.int64)
         self.scores[:] = starts
         if init_scores is not None:
-            units = np.clip(init_scores / loss.unit, -INIT_LIMIT, INIT_LIMIT)
-            self.scores += np.rint(units).astype(np.int64)
+            with np.errstate(over="ignore"):  # a score that saturates must not show itself
+                units = init_scores / loss.unit
+            self.scores += to_integer_units(units, -INIT_LIMIT, INIT_LIMIT)
         self.leaves = np.zeros(n_rows, dtype=np.uint16)
         self.pending = np.zeros((len(starts), 1), dtype=np.int64)
         self._forests = tuple(Forest() for _ in starts)

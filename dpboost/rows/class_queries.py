@@ -1,7 +1,7 @@
 """What a single tree asks of rows, and what it tells them.
 
 Questions hold public numbers only, can be pickled, and have answers that add up over sites.
-Proof of their bounds: docs/proofs/counts.md.
+Proof of their bounds: docs/proofs/counts.md. Machine-checked: docs/proofs/machine-checked.md.
 """
 
 from __future__ import annotations
@@ -332,11 +332,17 @@ def weighted_histograms(
         raise InvalidParameterError(f"A row is worth at most {MOST_WORTH} units in a question.")
     rows = neighbours.rows
     # Python's integers do not wrap.
-    most = rows * max(number * unit for number, unit in zip(numbers, units, strict=True))
+    added = max(number * unit for number, unit in zip(numbers, units, strict=True))
     reason = "a row is in one node, and in one cell of each of its histograms"
     coordinates = rows * max(numbers)
-    return Sensitivity("l1", most, reason, coordinates), Sensitivity(
-        "l2", most, reason, coordinates
+    if rows == 1:
+        return (
+            Sensitivity("l1", added, reason, coordinates),
+            Sensitivity("l2", added, reason, coordinates),
+        )
+    return (
+        Sensitivity("l1", 2 * added, reason, coordinates, added),
+        Sensitivity("l2", 2 * added, reason, coordinates, added**2),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.binner import Binner
 from dpboost.data.labels import encode_classes
@@ -149,7 +150,7 @@ class SortByClass(BinRows):
         assert rows.table is not None
         return ClassRows(
             self.binner.transform(rows.table, rows.n_threads),
-            rows.indices.astype(np.uint8),
+            to_integer_units(rows.indices, 0, 255, dtype=np.uint8),
             rows.present,
             n_classes=self.n_classes,
             candidates=self.candidates,

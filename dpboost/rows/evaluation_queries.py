@@ -13,6 +13,8 @@ vectors side by side, :math:`2 q` and :math:`\sqrt{2 q}`; in the same group the 
 move by at most 1 and the label by at most 2: no more than :math:`q + 1` and :math:`\sqrt{q + 3}`.
 Charged is the larger one, as :math:`q \ge 3`. Parts are rounded to units after they were clipped,
 and the bound is a whole number of units, so that rounding adds nothing.
+
+Machine-checked: docs/proofs/machine-checked.md.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -125,7 +128,7 @@ class ScoreCells:
             positions = (
                 (np.clip(rows.scores[output], low, high) - low) / (high - low) * self.n_cells
             )
-            cells = np.minimum(positions.astype(np.intp), self.n_cells - 1)
+            cells = to_integer_units(positions, 0, self.n_cells - 1, toward_zero=True)
             found[output] = np.bincount(cells, minlength=self.n_cells)
         return found * self.units
 
@@ -189,12 +192,14 @@ class ScoreLabelCounts:
             parts.append((rows.groups, rows.labels, rows.hits))
         found = [
             np.bincount(
-                np.ravel_multi_index((groups, middle, last.astype(np.int64)), shape),
+                np.ravel_multi_index(
+                    (groups, middle, last.astype(np.int64, casting="safe")), shape
+                ),
                 minlength=math.prod(shape),
             )
             for (groups, middle, last), shape in zip(parts, self.shapes, strict=True)
         ]
-        return np.concatenate(found).astype(np.int64) * self.units
+        return np.concatenate(found).astype(np.int64, casting="safe") * self.units
 
     def split(self, answer: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the parts of an answer."""
@@ -238,7 +243,9 @@ class ErrorCells:
         """Count the rows of one site; the last cell holds all smaller errors."""
         errors = np.abs(rows.labels - rows.predictions) / self.width
         cells = np.searchsorted(-self.ends[1:], -errors, side="right")
-        return np.bincount(cells, minlength=ERROR_CELLS).astype(np.int64) * self.units
+        return (
+            np.bincount(cells, minlength=ERROR_CELLS).astype(np.int64, casting="safe") * self.units
+        )
 
     @property
     def ends(self) -> NDArray[np.float64]:
@@ -298,6 +305,8 @@ class ErrorSums:
         """Public shape of the answer."""
         return (self.n_groups, len(self.names))
 
+    # What a query of parties divides by may be tiny: errors beyond it must not show themselves.
+    @np.errstate(over="ignore")
     def evaluate(self, rows: PredictedRows) -> NDArray[np.int64]:
         """Sum over the rows of one place."""
         errors = np.clip((rows.labels - rows.predictions) / self.largest, -1.0, 1.0)
@@ -316,7 +325,7 @@ class ErrorSums:
             parts["quantile"] = loss / max(level, 1 - level)
         sums = np.zeros(self.shape, dtype=np.int64)
         for position, name in enumerate(self.names):
-            units = np.rint(np.clip(parts[name], -1.0, 1.0) * self.units).astype(np.int64)
+            units = to_integer_units(parts[name] * self.units, -self.units, self.units)
             np.add.at(sums[:, position], rows.groups, units)
         return sums
 
@@ -363,7 +372,7 @@ class BinCounts:
             np.bincount(bins, minlength=size)[:size]
             for bins, size in zip(rows, self.sizes, strict=True)
         ]
-        return np.concatenate(found).astype(np.int64) * self.units
+        return np.concatenate(found).astype(np.int64, casting="safe") * self.units
 
     def split(self, answer: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the counts of each feature."""

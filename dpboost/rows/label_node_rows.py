@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.sparse import BinnedRows
 from dpboost.losses.grid import GRADIENT_ONE
@@ -50,7 +51,10 @@ class LabelRows(SortedRows):
         self._weights = np.full(n_rows, WEIGHT_ONE, dtype=np.int32) if weights is None else weights
         # The unit of labels is that of weights.
         assert WEIGHT_ONE == GRADIENT_ONE
-        self._labels = np.trunc(np.clip(labels, -1.0, 1.0) * self._weights).astype(np.int32)
+        units = np.clip(labels, -1.0, 1.0) * self._weights
+        self._labels = to_integer_units(
+            units, -WEIGHT_ONE, WEIGHT_ONE, dtype=np.int32, toward_zero=True
+        )
         self._one_group = np.zeros(n_rows, dtype=np.uint8)
 
     def totals(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:

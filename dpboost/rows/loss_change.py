@@ -1,4 +1,7 @@
-"""Rows that were set aside, judged by two stages of a released model, and what is asked of them."""
+"""Rows that were set aside, judged by two stages of a released model, and what is asked of them.
+
+Machine-checked: docs/proofs/machine-checked.md.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.privacy.exact_arithmetic import root_up
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
@@ -60,8 +64,10 @@ class LossChange:
 
     def evaluate(self, rows: TwiceJudged) -> NDArray[np.int64]:
         """Return the sum over the rows of one site."""
-        change = np.clip((rows.before - rows.now) / self.bound, -1.0, 1.0)
-        total = np.rint(change * self.units).astype(np.int64).sum()
+        # A loss that is not finite must not show itself by a warning.
+        with np.errstate(all="ignore"):
+            change = (rows.before - rows.now) / self.bound * self.units
+        total = to_integer_units(change, -self.units, self.units).sum()
         return np.array([total], dtype=np.int64)
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.threads import Threads
 from dpboost.data.batched_table import BatchedTable
 from dpboost.data.columns import object_number
@@ -114,8 +115,10 @@ class CategoryTally:
                 if position in self.nominal:
                     table.update(count_codes(_whole_numbers(cells), CODES))
                 else:
-                    codes = np.nan_to_num(cells, nan=-1.0).astype(np.int64)
-                    table.update(count_codes(codes, list(map(_plain, part.categorical[position]))))
+                    values = list(map(_plain, part.categorical[position]))
+                    listed = np.where(np.isnan(cells), -1.0, cells)
+                    codes = to_integer_units(listed, -1, len(values) - 1)
+                    table.update(count_codes(codes, values))
         return tables
 
 
@@ -146,7 +149,7 @@ def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return numbers as LightGBM reads them in a nominal column, -1 where they are no codes."""
     whole = np.trunc(values)
     known = (whole >= 0) & (whole <= LARGEST_CODE)
-    return np.where(known, whole, -1.0).astype(np.int64)
+    return to_integer_units(np.where(known, whole, -1.0), -1, LARGEST_CODE)
 
 
 def _plain(value: Any) -> Any:

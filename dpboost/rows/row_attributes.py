@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost._utils.validation import InvalidParameterError
 
 # The largest weight in units of weights.
@@ -69,9 +70,11 @@ class RowExtras:
             return None
         weights = np.ones(len(classes)) if self.sample_weight is None else self.sample_weight
         if weighting.factors is not None:
-            weights = weights * np.array(weighting.factors)[classes]
+            with np.errstate(over="ignore"):  # a weight that is clipped must not show itself
+                weights = weights * np.array(weighting.factors)[classes]
         most = weighting.max_weight
-        return np.rint(np.clip(weights, 0.0, most) / most * WEIGHT_ONE).astype(np.int32)
+        units = np.clip(weights, 0.0, most) / most * WEIGHT_ONE
+        return to_integer_units(units, 0, WEIGHT_ONE, dtype=np.int32)
 
     def scores_for(self, n_outputs: int) -> NDArray[np.float64] | None:
         """Return the initial scores, or raise when there are not as many as outputs."""

@@ -52,7 +52,7 @@ class SortedRows:
         self.bins = bins
         self.candidates = candidates
         self.threads = threads
-        self._order = np.flatnonzero(present).astype(np.int32)
+        self._order = np.flatnonzero(present).astype(np.int32, casting="same_kind")
         self._scratch = np.empty_like(self._order)
         self._begins = np.zeros(1, dtype=np.int32)
         self._ends = np.array([len(self._order)], dtype=np.int32)
@@ -79,7 +79,7 @@ class SortedRows:
             # Rows would be in two nodes that are not above one another.
             raise InvalidParameterError("A node is split once.")
         counts = candidates.n_branches(splits.feature)
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        offsets = np.append(0, np.cumsum(counts)).astype(np.int32, casting="same_kind")
         ends = np.empty(int(offsets[-1]), dtype=np.int32)
         step = _AT_ONCE if isinstance(self.bins, SparseBins) else max(len(splits), 1)
         for first in range(0, len(splits), step):

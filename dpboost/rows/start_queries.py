@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import to_integer_units
 from dpboost.losses import MeanLoss
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
@@ -157,8 +158,9 @@ class MeanAndRows:
         """Sum over the rows of one place."""
         sums = np.zeros(self.shape, dtype=np.int64)
         for here, present, units in _pieces(rows, self.weighting):
-            scaled = np.rint(self.loss.scaled_labels(rows.targets[here][present]) * units)
-            sums[:2] += (scaled.astype(np.int64).sum(), units.sum())
+            scaled = self.loss.scaled_labels(rows.targets[here][present]) * units
+            scaled = to_integer_units(scaled, -ROW_UNITS, ROW_UNITS)
+            sums[:2] += (scaled.sum(), units.sum())
         return with_others(sums, rows) if self.others else sums
 
     def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
@@ -193,5 +195,7 @@ def _pieces(
         if weights is None:
             units = np.full(np.count_nonzero(present), ROW_UNITS, dtype=np.int64)
         else:
-            units = weights[here][present].astype(np.int64) * (ROW_UNITS // WEIGHT_ONE)
+            units = weights[here][present].astype(np.int64, casting="safe") * (
+                ROW_UNITS // WEIGHT_ONE
+            )
         yield here, present, units

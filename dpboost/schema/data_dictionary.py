@@ -13,7 +13,8 @@ from typing import Any
 
 from dpboost._utils.dates import day_number, iso_text
 from dpboost._utils.files import write_atomically
-from dpboost._utils.schema_checks import Category
+from dpboost._utils.json_text import parse_json
+from dpboost._utils.schema_checks import Category, check_text, refuse_yaml
 from dpboost._utils.validation import InvalidParameterError
 
 #: What a column may be; each with other words for it that dictionaries use.
@@ -123,6 +124,9 @@ class DataDictionary:
 
     def __post_init__(self) -> None:
         names = [entry.name for entry in self.entries]
+        for entry in self.entries:
+            for text in (entry.name, entry.description, *entry.values):
+                check_text(text, f"The data dictionary's line for the column {entry.name!r}")
         for name in names:
             if names.count(name) > 1:
                 raise InvalidParameterError(f"The data dictionary has two lines for {name!r}.")
@@ -143,6 +147,12 @@ class DataDictionary:
     def ignored(self) -> tuple[str, ...]:
         """Names of columns that take no part."""
         return tuple(entry.name for entry in self.entries if entry.role == "ignore")
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns whose lines declare a type of numbers, with or without a range."""
+        kinds = ("number", "integer", "boolean", "date")
+        return tuple(e.name for e in self.entries if e.type in kinds and not e.values)
 
     def schema_parts(self, target: str | None = None) -> dict[str, Any]:
         """Return what the lines declare, as the arguments of ``Schema``.
@@ -187,8 +197,9 @@ class DataDictionary:
                     f"The data dictionary lists no values for the category {entry.name!r}: give "
                     "them, separated by '|', leave its type open, or let it be ignored."
                 )
-            elif bounds is not None:
-                parts["bounds"][entry.name] = bounds
+            else:
+                if bounds is not None:
+                    parts["bounds"][entry.name] = bounds
                 if entry.type in ("integer", "boolean"):
                     parts["integer"].append(entry.name)
         return parts
@@ -203,28 +214,47 @@ class DataDictionary:
             For a file that cannot be read or is none of both.
         """
         shown = repr(os.fspath(path))
+        refuse_yaml(path)
         try:
             with open(path, encoding="utf-8-sig", newline="") as file:
                 text = file.read()
             if os.fspath(path).lower().endswith(".json"):
-                return cls.from_lines(json.loads(text))
+                return cls.from_lines(parse_json(text))
         except (OSError, ValueError) as error:
             if isinstance(error, InvalidParameterError):
                 raise
             raise InvalidParameterError(
                 f"The data dictionary {shown} cannot be read: {error}"
             ) from error
-        found = cls.from_csv_text(text)
+        try:
+            found = cls.from_csv_text(text)
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"In the file {shown}: {error}") from error
         if not found.entries:
             raise InvalidParameterError(f"The data dictionary {shown} has no line for a column.")
         return found
 
     @classmethod
     def from_csv_text(cls, text: str) -> DataDictionary:
-        """Read the text of a CSV file, separated by commas, semicolons or tabs."""
-        header = text.partition("\n")[0]
-        separator = max(",;\t", key=header.count)
-        return cls.from_lines(csv.DictReader(io.StringIO(text), delimiter=separator))
+        """Read the text of a CSV file, separated by commas, semicolons or tabs.
+
+        Lines end by a line feed, a carriage return or both.
+
+        Raises
+        ------
+        InvalidParameterError
+            For text that is no CSV, and as `from_lines`.
+        """
+        lines = io.StringIO(text, newline=None)
+        separator = max(",;\t", key=lines.readline().count)
+        lines.seek(0)
+        try:
+            return cls.from_lines(csv.DictReader(lines, delimiter=separator))
+        except csv.Error as error:
+            raise InvalidParameterError(
+                f'The data dictionary is no CSV text: {error}. Save it again as "CSV UTF-8", with '
+                "a line for each column."
+            ) from error
 
     @classmethod
     def from_lines(cls, lines: Iterable[Mapping[str, Any]]) -> DataDictionary:

@@ -15,6 +15,7 @@ import scipy.sparse
 
 from dpboost._utils.dates import column_in_days, is_date
 from dpboost._utils.files import write_atomically
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.schema_checks import (
     MAX_VALUE_BINS,
     Category,
@@ -25,6 +26,8 @@ from dpboost._utils.schema_checks import (
     distinct_values,
     from_pairs,
     interval,
+    label_range,
+    refuse_yaml,
 )
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
@@ -73,15 +76,17 @@ class Schema:
     classes : sequence, optional
         All labels of a classification task, at least two.
     label_bounds : (lower, upper), optional
-        Inclusive range of a regression label, ``lower < upper``; labels outside are clipped.
+        Inclusive range of a regression label, ``lower < upper`` and at least 1e-25 apart; labels
+        outside are clipped.
     max_rows : int, optional
         A public upper limit on the number of rows, at least 1.
 
     Raises
     ------
     InvalidParameterError
-        For a value that breaks these rules, for a column with two of bounds, edges and
-        categories, and for an integer column with edges or categories.
+        For a value that breaks these rules, for bounds and edges beyond 1e30 in absolute value,
+        for a column with two of bounds, edges and categories, and for an integer column with
+        edges or categories.
 
     Privacy
     -------
@@ -121,12 +126,8 @@ class Schema:
                 raise refuse("classes", "Schema", "at least two labels", list(classes))
             object.__setattr__(self, "classes", classes)
         if self.label_bounds is not None:
-            lower, upper = interval("label_bounds", self.label_bounds)
-            if lower == upper:
-                raise refuse(
-                    "label_bounds", "Schema", "(lower, upper) with lower < upper", self.label_bounds
-                )
-            object.__setattr__(self, "label_bounds", (lower, upper))
+            bounds = label_range("label_bounds", "Schema", self.label_bounds)
+            object.__setattr__(self, "label_bounds", bounds)
         if self.max_rows is not None:
             rows = check_integer("max_rows", "Schema", self.max_rows, low=1)
             object.__setattr__(self, "max_rows", rows)
@@ -206,9 +207,10 @@ class Schema:
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a JSON file."""
+        refuse_yaml(path)
         try:
             with open(path, encoding="utf-8") as file:
-                content = json.load(file)
+                content = parse_json(file.read())
         except (OSError, ValueError) as error:
             raise InvalidParameterError(
                 f"The schema file {os.fspath(path)!r} cannot be read: {error}"

@@ -91,6 +91,7 @@ def calibrated(
         rows_per_user=rows_per_user,
         continues=objective.continues,
         earlier=objective.earlier,
+        budget=(fitted.report.accounting or {}).get("budget"),
     )
     ensemble = replace(fitted.ensemble, report=report.to_dict())
     return replace(fitted, ensemble=ensemble, report=report, calibration=calibration)

@@ -83,7 +83,7 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
         loss=loss,
         binner=binner,
         facts=facts,
-        public=request.public,
+        public=np.random.default_rng(request.public_seed),
         n_threads=effective_n_threads(request.n_jobs),
         weighted=weighting is not None,
     )

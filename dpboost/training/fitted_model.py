@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,7 @@ def fitted_model(
         rows_per_user=request.privacy.rows_per_user,
         continues=objective.continues,
         earlier=objective.earlier,
+        budget=request.privacy.budget_record,
     )
     if grown.n_rows is not None:
         # Leaves count rows of the largest weight.
@@ -121,9 +123,17 @@ def fitted_model(
     )
 
 
-def with_facts(fitted: FittedModel, facts: Mapping[str, bool | int | float | str]) -> FittedModel:
-    """Return the model with more public facts in its report."""
-    report = replace(fitted.report, facts={**fitted.report.facts, **facts})
+def with_facts(
+    fitted: FittedModel,
+    facts: Mapping[str, bool | int | float | str] | None = None,
+    **accounting: Any,
+) -> FittedModel:
+    """Return the model with more public facts in its report, and more terms of its accounting."""
+    report = replace(
+        fitted.report,
+        facts={**fitted.report.facts, **(facts or {})},
+        accounting={**(fitted.report.accounting or {}), **accounting},
+    )
     ensemble = replace(fitted.ensemble, report=report.to_dict())
     return replace(fitted, ensemble=ensemble, report=report)
 

@@ -16,6 +16,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
 from dpboost.data.users import read_users
+from dpboost.privacy.recording import note
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema, lightgbm_name
@@ -132,16 +133,32 @@ def read_labels(y: Any, table: Table, task: str) -> NDArray[Any]:
     return labels
 
 
+def note_labels(labels: NDArray[Any], classes: Any) -> None:
+    """Note for a replay what is public of labels: their set, where it is, and their type."""
+    note("classes", None if classes is None else tuple(classes))
+    note("labels are text", labels.dtype.kind == "U")
+
+
 def check_labels(
     labels: NDArray[Any],
-    task: str,
+    classes: Any,
     recipe: Recipe,
     privacy: PrivacyRequest,
     objective: ObjectiveRequest,
     extras: RowExtras,
 ) -> None:
-    """Raise where labels, of which every class is there once at least, do not suit the fit."""
-    classes = known_classes(labels, task, privacy)
+    """Raise where labels do not suit the fit.
+
+    Parameters
+    ----------
+    labels : ndarray
+    classes : tuple or None
+        The set of labels, where it is declared or public by assumption.
+    recipe : Recipe
+    privacy : PrivacyRequest
+    objective : ObjectiveRequest
+    extras : RowExtras
+    """
     objective.check_labels(privacy.schema, extras, classes)
     if classes is None:
         return

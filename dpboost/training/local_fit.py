@@ -9,17 +9,16 @@ import numpy as np
 
 from dpboost._utils.threads import effective_n_threads
 from dpboost.budgeting.claim import STOPPING_SHARE
-from dpboost.privacy.ledger import Ledger
+from dpboost.budgeting.holdout import HELD, TRAINED
+from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.training.conformal import calibrated
 from dpboost.training.fit import fit
-from dpboost.training.fitted_model import FittedModel
+from dpboost.training.fitted_model import FittedModel, with_facts
 from dpboost.training.inputs import read
 from dpboost.training.local_rows import AsideRows, read_local
 from dpboost.training.private_stopping import (
     DIVISION,
-    HELD,
-    TRAINED,
     StoppingRows,
     check_stopping,
 )
@@ -62,7 +61,7 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
     if request.stopping is not None:
         return fit_until_stopped(rows, inputs, request, ledger, aside)
     assert request.conformal is not None
-    with ledger.parallel(DIVISION):
+    with ledger.parallel(DIVISION, Disjoint.HOLDOUT):
         with ledger.sequential(TRAINED):
             fitted = fit(rows, inputs, request, ledger)
         with ledger.sequential(HELD):
@@ -112,9 +111,10 @@ def fit_until_stopped(
         ledger=ledger,
         n_threads=effective_n_threads(request.n_jobs),
     )
-    with ledger.parallel(DIVISION), ledger.sequential(TRAINED):
+    with ledger.parallel(DIVISION, Disjoint.HOLDOUT), ledger.sequential(TRAINED):
         fitted = fit(rows, inputs, replace(request, monitor=stopping), ledger)
     with ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):
         sides = ledger.root.children[DIVISION].children
     claim.close(sides[TRAINED].total, sides[HELD].total, ledger.capacity)
+    fitted = with_facts(fitted, budget=claim.record())
     return replace(fitted, best_iteration=stopping.best_iteration)

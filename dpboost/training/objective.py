@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.schema_checks import LARGEST_BOUND, label_range
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
 from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
 from dpboost.data.labels import check_same_length
@@ -36,6 +36,10 @@ from dpboost.training.objective_names import SHARES, objective_name
 # Of losses whose constants are parts of the range of labels.
 LABEL_MARGINS = {"": 1.0, "regression": 1.0, "quantile": 0.25, "regression_l1": 0.25}
 
+
+# Bounds of gradients, hessians and weights are at most this, and at least its inverse: what the
+# steps of a model are multiplied by.
+LARGEST_SCALE = 1e12
 
 # Quantiles that are learned at once.
 MOST_QUANTILES = 99
@@ -143,16 +147,14 @@ class ObjectiveRequest:
                 "objective's gradient, to which it is clipped: else no row's part is bounded."
             )
         positive = check_real(
-            "scale_pos_weight", owner, scale_pos_weight, low=0.0, low_open=True, high=1e12
+            "scale_pos_weight", owner, scale_pos_weight, low=1 / LARGEST_SCALE, high=LARGEST_SCALE
         )
         if positive != 1.0 and task == "regression":
             raise refuse("scale_pos_weight", owner, "1 in a regression", scale_pos_weight)
         alphas = _alphas(alpha, name, owner)
         given = {
-            "alpha": (None if alphas else alpha, 0.9, 1.0 if name == "quantile" else math.inf),
-            "fair_c": (fair_c, 1.0, math.inf),
-            "gradient_bound": (gradient_bound, 1.0, 1e12),
-            "hessian_bound": (hessian_bound, 1.0, 1e12),
+            "alpha": (None if alphas else alpha, 0.9, 1.0 if name == "quantile" else LARGEST_BOUND),
+            "fair_c": (fair_c, 1.0, LARGEST_BOUND),
             "poisson_max_delta_step": (poisson_max_delta_step, 0.7, 10.0),
         }
         values: dict[str, Any] = {
@@ -167,6 +169,10 @@ class ObjectiveRequest:
             )
             for part, (value, usual, high) in given.items()
         }
+        scales = {"gradient_bound": gradient_bound, "hessian_bound": hessian_bound}
+        for part, value in scales.items():
+            known = 1.0 if value is None else value
+            values[part] = check_real(part, owner, known, low=1 / LARGEST_SCALE, high=LARGEST_SCALE)
         if rows.get("sample_weight") is not None and max_weight is None:
             bound = max(_max_weight(None, class_weight, owner), positive)
             warn_of_guarantee(
@@ -324,7 +330,9 @@ class ObjectiveRequest:
                     "'multiclassova', or declare two classes with Schema(classes=...)."
                 )
             return LogisticLoss(objective="cross_entropy")
-        if n_classes <= 2:
+        # Of two classes both names of several mean what they say: an output for each class.
+        several = self.name in ("multiclass", "multiclassova") and n_classes == 2
+        if n_classes <= 2 and not several:
             return LogisticLoss()
         if self.name == "multiclassova":
             return OneVsRestLoss(n_outputs=n_classes)
@@ -471,27 +479,21 @@ def _alphas(alpha: Any, name: str, owner: str) -> tuple[float, ...]:
 
 
 def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:
-    if bounds is None:
-        return None
-    try:
-        low, high = (check_real("score_bounds", owner, value) for value in bounds)
-    except (TypeError, ValueError):
-        low = high = 0.0
-    if not low < high:
-        raise refuse("score_bounds", owner, "None or (lower, upper) with lower < upper", bounds)
-    return low, high
+    return None if bounds is None else label_range("score_bounds", owner, bounds)
 
 
 def _max_weight(max_weight: Any, class_weight: Any, owner: str) -> float:
     if max_weight is not None:
-        return check_real("max_weight", owner, max_weight, low=0.0, low_open=True, high=1e12)
+        return check_real(
+            "max_weight", owner, max_weight, low=1 / LARGEST_SCALE, high=LARGEST_SCALE
+        )
     if isinstance(class_weight, Mapping):
         return max([1.0, *map(_factor, class_weight.values())])
     return 1.0
 
 
 def _factor(value: Any) -> float:
-    return check_real("class_weight", "a classifier", value, low=0.0, high=1e12)
+    return check_real("class_weight", "a classifier", value, low=0.0, high=LARGEST_SCALE)
 
 
 def _class_weight(class_weight: Any, task: str, owner: str) -> Mapping[Any, float] | str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,6 @@ from dpboost.privacy.exact_arithmetic import (
 from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.noise_key import NoiseKey
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes.recipe import Recipe
 from dpboost.schema import Schema
@@ -57,10 +56,6 @@ class PublicSizeWarning(PrivacyWarning):
     """The number of rows is not protected: neighbours are tables of one size."""
 
 
-# Keys that were used in this process, by their commitments and the public parameters.
-_used: set[tuple[str, str]] = set()
-
-
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRequest:
     """What the user asks of the guarantee, validated.
@@ -85,10 +80,6 @@ class PrivacyRequest:
         The fit is one of so many that share the budget, and may spend this share of it.
     claim : Claim, optional
         The fit is in the records of a budget; epsilon and delta are those of the whole.
-    noise_key : NoiseKey, optional
-        Where secret bits come from, instead of the operating system.
-    noise_context : str
-        All public parameters of the fit: others have other noise under the same key.
     """
 
     epsilon: float
@@ -100,8 +91,6 @@ class PrivacyRequest:
     rows_per_user: int | None = None
     part: tuple[Fraction, int] | None = None
     claim: Claim | None = None
-    noise_key: NoiseKey | None = field(default=None, repr=False)
-    noise_context: str = ""
 
     @classmethod
     def validated(
@@ -117,8 +106,6 @@ class PrivacyRequest:
         rows_per_user: Any = None,
         part: tuple[Fraction, int] | None = None,
         claim: Claim | None = None,
-        noise_key: NoiseKey | None = None,
-        noise_context: str = "",
     ) -> PrivacyRequest:
         """Check every part, or raise ``InvalidParameterError``."""
         relation = check_choice(
@@ -132,10 +119,6 @@ class PrivacyRequest:
             )
         if noise_seed is not None:
             check_integer("noise_seed", owner, noise_seed, low=0)
-        if noise_key is not None and noise_seed is not None:
-            raise refuse(
-                "noise_seed", owner, "None with a noise_key, which is secret instead", noise_seed
-            )
         if rows_per_user is not None:
             check_integer("rows_per_user", owner, rows_per_user, low=1, high=MOST_ROWS_PER_USER)
         return cls(
@@ -148,8 +131,6 @@ class PrivacyRequest:
             rows_per_user=rows_per_user,
             part=part,
             claim=claim,
-            noise_key=noise_key,
-            noise_context=noise_context,
         )
 
     def settled(self, accountant: Callable[[float, float], Accountant]) -> PrivacyRequest:
@@ -229,20 +210,17 @@ class PrivacyRequest:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Which budget the fit belongs to and what its noise is drawn from, for the report."""
-        found = {} if self.claim is None else {"budget": self.claim.fact}
-        if self.noise_key is not None:
-            found["noise key"] = (
-                f"commitment {self.noise_key.commitment}; the guarantee asks that the key stays "
-                "secret and serves no other rows"
-            )
-        return found
+        """Which budget the fit belongs to, for the report."""
+        return {} if self.claim is None else {"budget": self.claim.fact}
+
+    @property
+    def budget_record(self) -> dict[str, Any] | None:
+        """Terms and lines of the budget that the fit belongs to, for the certificate."""
+        return None if self.claim is None else self.claim.record()
 
     @property
     def entropy(self) -> Entropy:
         """Source of all secret bits of the fit."""
-        if self.noise_key is not None:
-            return self.noise_key.entropy(self.noise_context)
         return Entropy.secure() if self.noise_seed is None else Entropy.seeded(self.noise_seed)
 
     def ledger(self, accountant: Accountant) -> Ledger:
@@ -285,7 +263,6 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
     ParameterWarning
         Where the schema declares what has no effect.
     """
-    _warn_of_second_use(privacy)
     warn_of_terms(
         epsilon_of(privacy.epsilon),
         privacy.neighbours,
@@ -387,21 +364,6 @@ def warn_of_budget(
             "recipe='best' has noise that shrinks with the number of rows.",
             ParameterWarning,
         )
-
-
-def _warn_of_second_use(privacy: PrivacyRequest) -> None:
-    """Say it when a key serves again, which is right for the very same rows alone."""
-    if privacy.noise_key is None:
-        return
-    use = (privacy.noise_key.commitment, privacy.noise_context)
-    if use in _used:
-        warn_user(
-            "This noise_key was used before with the same parameters. The model is private only if "
-            "the rows are the very same: those of other rows have the same noise, and their "
-            "difference shows the rows that differ. Take a new key for other rows.",
-            ParameterWarning,
-        )
-    _used.add(use)
 
 
 def warn_if_not_private(epsilon: Epsilon, *, seeded: bool) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.boosting.growth import RoundCallback
 from dpboost.budgeting.claim import STOPPING_SHARE
+from dpboost.budgeting.holdout import HELD
 from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
 from dpboost.privacy.accounting import SMALLEST_SIGMA
@@ -30,8 +31,8 @@ from dpboost.training.request import FitRequest, TrainingCallback
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree
 
-#: Scopes of the two sides.
-DIVISION, TRAINED, HELD = "rows dealt by secret coins", "training rows", "rows held out"
+#: The scope around the two sides.
+DIVISION = "rows dealt by secret coins"
 
 #: Rounds are judged so often at the most; each time takes an equal part of the charge.
 MOST_LOOKS = 8

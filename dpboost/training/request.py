@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.boosting.growth import RoundCallback
@@ -18,13 +17,20 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
+from dpboost.privacy.recording import note
 from dpboost.recipes.parameters import Given
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.constraints import constrained
-from dpboost.training.inputs import Reading, check_labels, known_classes, nominal_columns
+from dpboost.training.inputs import (
+    Reading,
+    check_labels,
+    known_classes,
+    nominal_columns,
+    note_labels,
+)
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest, check_unit
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
@@ -61,8 +67,8 @@ class FitRequest:
         The guarantee asked for.
     objective : ObjectiveRequest
         What to learn, weights and initial scores.
-    public : numpy.random.Generator
-        Public randomness: random partitions, order of features.
+    public_seed : int
+        Seed of public randomness: random partitions, order of features.
     owner : str
         Name of the caller in error messages.
     reading : Reading, optional
@@ -79,6 +85,8 @@ class FitRequest:
     stopping : int, optional
         Rounds without an improvement after which the rows that a budget's holdout sets aside end
         training.
+    known_classes : tuple, optional
+        The public set of labels, where these rows are some of those that have it.
     """
 
     task: str
@@ -86,7 +94,7 @@ class FitRequest:
     given: Given
     privacy: PrivacyRequest
     objective: ObjectiveRequest
-    public: np.random.Generator
+    public_seed: int
     owner: str
     reading: Reading = field(default_factory=Reading)
     n_jobs: int | None = None
@@ -94,6 +102,7 @@ class FitRequest:
     monitor: TrainingCallback | None = None
     conformal: float | None = None
     stopping: int | None = None
+    known_classes: tuple[Any, ...] | None = None
 
     @property
     def n_bins(self) -> int:
@@ -188,6 +197,7 @@ class FitRequest:
             neighbours=ledger.neighbours,
             max_rows=completed.schema.max_rows,
             n_classes=len(classes),
+            weighted=self.objective.sample_weight is not None,
         )
 
     def on_columns(self, inputs: Inputs) -> FitRequest:
@@ -326,12 +336,15 @@ class Inputs:
         request : FitRequest
         """
         privacy = request.privacy
-        check_labels(labels, request.task, request.recipe, privacy, request.objective, extras)
+        classes = request.known_classes or known_classes(labels, request.task, privacy)
+        check_labels(labels, classes, request.recipe, privacy, request.objective, extras)
         reading = request.reading
+        note_labels(labels, classes)
+        note("lists are public", "categories" in privacy.assume_public)
         return cls(
             columns=columns,
             schema=privacy.schema.resolve(columns.feature_names),
-            classes=known_classes(labels, request.task, privacy),
+            classes=classes,
             lists=lists if "categories" in privacy.assume_public else {},
             nominal=nominal_columns(reading.categorical, columns, privacy.schema, request.owner),
             extras=extras,

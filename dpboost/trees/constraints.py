@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.schema import lightgbm_name
 
@@ -113,7 +113,7 @@ def _groups(value: Any, names: Sequence[str], owner: str) -> tuple[tuple[int, ..
     given = value
     if isinstance(value, str):
         try:
-            value = json.loads(f"[{value}]") if value.strip() else None
+            value = parse_json(f"[{value}]") if value.strip() else None
         except ValueError as error:
             raise refuse(parameter, owner, must, given) from error
     if value is None or (isinstance(value, (list, tuple)) and not len(value)):

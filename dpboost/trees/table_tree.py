@@ -1,4 +1,4 @@
-"""A tree that holds a table of values over the bins of one or two features."""
+"""Trees that hold a table of values over the bins of one or two features, or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.data.binner import Binner
-from dpboost.trees.tree import Tree, pack_sets
+from dpboost.trees.tree import SET_WORDS, Tree, pack_sets
 
 _BINS = 256
 # Shares of leaves are written as whole numbers of this unit.
@@ -61,6 +61,18 @@ def table_tree(
 
     writer.split((first, bool(binner.is_categorical[first])), values, below)
     return writer.tree()
+
+
+def constant_tree() -> Tree:
+    """Return a tree of one leaf, which adds nothing to any row."""
+    return Tree(
+        feature=np.empty(0, dtype=np.int32),
+        left_bins=np.empty((0, SET_WORDS), dtype=np.uint64),
+        left=np.empty(0, dtype=np.int32),
+        right=np.empty(0, dtype=np.int32),
+        leaf_value=np.zeros(1, dtype=np.int64),
+        leaf_count=np.array([_WEIGHTS], dtype=np.int64),
+    )
 
 
 class _Writer:

@@ -4,6 +4,7 @@ In earnest every hospital makes its own key, shows the public part to the others
 agreement before it starts its node.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -21,6 +22,9 @@ def main(folder: Path, noise_seed: int | None = None) -> None:
     identities = []
     for index, part in enumerate(np.split(order, [60, 200])):
         np.savez(folder / f"rows{index}.npz", X=X[part, :5], y=y[part])
+        # Only noise from a seed needs to know which rows these are of all.
+        settings = {"first_row": (0, 60, 200)[index]}
+        (folder / f"party{index}.json").write_text(json.dumps(settings), "utf-8")
         identity = Identity()
         (folder / f"identity{index}").write_bytes(identity.secret)
         identities.append(identity.public)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import copy
+import pickle
+import secrets
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, evaluate
+from dpboost import (
+    Budget,
+    DPBoostClassifier,
+    DPBoostRegressor,
+    DPTreeClassifier,
+    InvalidParameterError,
+    evaluate,
+)
 from dpboost.audit import pair_of, replay_budget
+from dpboost.budgeting import open_budgets
+from dpboost.budgeting.budget import DisjointTable
 from dpboost.budgeting.budget_records import BudgetRecords
 from dpboost.budgeting.claim import Claim
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.sensitivity.quantiles import quantile_balance
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -233,6 +245,65 @@ def test_a_clone_of_a_budget_is_found(monkeypatch) -> None:
 
     monkeypatch.setattr(Budget, "__copy__", cloned)
     assert broken(with_clone)
+
+
+def sent_elsewhere(folder):
+    """An evaluation inside of a block, and a fit where its estimator was sent to."""
+
+    def run(X, y) -> None:
+        budget = Budget(epsilon=1, delta=0)
+        budget.save(folder / secrets.token_hex(8))
+        with budget:
+            evaluate(PUBLIC, X, y, fraction=HALF)
+            content = pickle.dumps(DPTreeClassifier(schema=CLASSES, max_depth=1))
+        # As in another process, which knows nothing but the file.
+        open_budgets.KNOWN.discard(budget)
+        tree = pickle.loads(content)
+        try:
+            tree.fit(X, y)
+        except InvalidParameterError:
+            tree.fit(X, y, fraction=HALF)
+
+    return run
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_fit_that_is_sent_elsewhere_is_in_the_records(side, tmp_path) -> None:
+    run = sent_elsewhere(tmp_path)
+    audit = replay_budget(run, classes(coin=SIDES[side]), seed=1, compare_visible=False)
+    assert audit.violations == ()
+    assert audit.booked == {"pure": 1}
+    assert not broken(run, side)
+
+
+def test_a_budget_that_is_not_sent_along_is_found(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(open_budgets, "_distinct", lambda marks: ())
+    assert broken(sent_elsewhere(tmp_path))
+
+
+def by_table(X, y) -> None:
+    """A tree of each of two tables: a row that is replaced may leave one for the other."""
+    budget = Budget(epsilon=1, delta=0, neighbours="replace")
+    for name, own in (("low", X[:, 0] < 0), ("high", X[:, 0] >= 0)):
+        part = DisjointTable(budget=budget, table=name)
+        tree = DPTreeClassifier(schema=CLASSES, max_depth=1, neighbours="replace")
+        tree.fit(X[own], y[own], budget=part, fraction=HALF)
+
+
+def test_a_row_that_changes_tables_is_seen_in_both(monkeypatch) -> None:
+    pair = classes(Neighbours.REPLACE)
+    with pytest.raises(InvalidParameterError, match="two tables change"):
+        replay_budget(by_table, pair, seed=1)
+    # Were it not refused: the table that the row has left, or come to, has rows or none.
+    monkeypatch.setattr(DisjointTable, "__post_init__", lambda table: None)
+    for each in (pair, pair.swapped):
+        found = replay_budget(by_table, each, seed=1, compare_visible=False).violations
+        assert "public path" in {violation.check for violation in found}
+
+
+def test_two_tables_may_cost_more_than_a_replacement_in_one() -> None:
+    added, replaced = (quantile_balance(1, 9, relation)[0].constant for relation in Neighbours)
+    assert 2 * added > replaced
 
 
 def test_sides_that_are_not_disjoint_are_found(monkeypatch) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from dpboost.audit.fold_audit import cross_validations_of_parties
 from dpboost.audit.network_audit import CHECK
-from dpboost.federated.party import fold_book
-from dpboost.federated.party.fold_book import FoldBook
+from dpboost.federated.party import own_rows
+from dpboost.federated.party.own_rows import OwnRows
 from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from dpboost.privacy.randomness import Entropy
 
@@ -34,7 +34,7 @@ def test_folds_dealt_by_place_are_seen():
         return ((units + first_unit) % n_folds).astype(np.int32)
 
     with ExitStack() as planted:
-        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.fold_book"):
+        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.own_rows"):
             planted.enter_context(mock.patch(f"{module}.deal_folds", by_place))
         found = cross_validations_of_parties(("regression",))
     # The first row is another one: all others come to other folds.
@@ -42,34 +42,35 @@ def test_folds_dealt_by_place_are_seen():
 
 
 def test_rows_that_are_held_out_and_train_are_seen():
-    folds = FoldBook.folds
+    raw = OwnRows.raw
 
-    def none_held_out(self, agreement, units, cells):
-        dealt = folds(self, agreement, units, cells)
-        return dealt if agreement.folds.fold is None else np.full_like(dealt, -1)
+    def none_held_out(self, agreement, kept=None):
+        return raw(self, agreement)
 
-    with mock.patch.object(FoldBook, "folds", none_held_out):
+    with mock.patch.object(OwnRows, "raw", none_held_out):
         assert OTHER_MODEL in told()
 
 
-def test_folds_dealt_anew_in_each_session_are_seen():
-    def anew(self, agreement, units, cells):
-        coins = Entropy.secure().row_coins()
-        return fold_book.deal_folds(coins, agreement.folds.n_folds, units)
+def test_folds_dealt_anew_in_each_fit_are_seen():
+    raw = OwnRows.raw
 
-    with mock.patch.object(FoldBook, "folds", anew):
+    def anew(self, agreement, kept=None):
+        coins = Entropy.secure().row_coins()
+        return raw(self, agreement, own_rows.deal_folds(coins, 3, self._units)[self._all] != 0)
+
+    with mock.patch.object(OwnRows, "raw", anew):
         assert OTHER_MODEL in told()
 
 
 def test_the_charge_of_a_fold_that_is_left_out_is_seen():
-    part = AgreedFolds.part.fget
+    share = AgreedFolds.share.fget
 
     def too_much(self):
-        share, n_folds = part(self)
+        own, n_folds = share(self)
         # As if a row were in one fit less.
-        return (share if self.fold is None else Fraction(9, 10) / (n_folds - 2)), n_folds
+        return (own if self.is_evaluation else Fraction(9, 10) / (n_folds - 2)), n_folds
 
-    with mock.patch.object(AgreedFolds, "part", property(too_much)):
+    with mock.patch.object(AgreedFolds, "share", property(too_much)):
         found = told()
     assert (CHECK, "a row may cost more in all sessions than the budget") in found
     assert ("total", "all sessions of a row may spend more than the budget") in found

@@ -122,9 +122,8 @@ def random_uses(source):
 TYPES = {"BitGenerator", "Generator", "RandomState"}
 ALLOWED = {
     "privacy/randomness.py": {"PCG64", "SeedSequence"},
-    "estimators/base.py": {"default_rng"},
+    "training/fit.py": {"default_rng"},
     "audit/hill_climbing.py": {"default_rng"},
-    "federated/protocol/agreement.py": {"default_rng"},  # seed that all parties agree upon
     "local/default_sizes.py": {"default_rng"},  # halves of public rows
     "losses/custom.py": {"default_rng"},  # order of public probes
     "losses/custom_classes.py": {"default_rng"},  # public probes
@@ -140,8 +139,6 @@ ALLOWED = {
     "explain/explanation.py": {"default_rng"},
     "audit/rare_outcomes.py": {"PCG64"},
     "explain/noise_paths.py": {"default_rng"},  # what known noise does to a released model
-    "federated/training/single_tree.py": {"default_rng"},
-    "estimators/tree.py": {"default_rng"},
     "audit/random_audit.py": {"default_rng"},
     "audit/tree_audit.py": {"default_rng"},
     "audit/side_effects.py": {"get_state"},

@@ -9,13 +9,16 @@ import pytest
 
 from dpboost.audit.network_audit import (
     CHECK,
+    Listening,
     continued_fits_of_parties,
     evaluations_of_parties,
     fits_of_parties,
 )
-from dpboost.federated.party.evaluation_admission import JudgeRows
-from dpboost.federated.party.mask_phases import MaskPhases
-from dpboost.federated.party.party import Party
+from dpboost.federated.party import own_rows
+from dpboost.federated.party.own_rows import OwnRows
+from dpboost.federated.secagg.keys import PairwiseMasks
+from dpboost.federated.training.replay import Result
+from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.rows.evaluation_queries import ErrorSums, ScoreLabelCounts
 from dpboost.rows.start_queries import RowCount
 
@@ -31,41 +34,53 @@ def test_nothing_is_found_at_parties():
 
 
 def test_sums_without_masks_are_seen():
-    def none(self, nonce, position, size):
+    def none(self, nonce, size):
         return np.zeros(size, dtype=np.uint64)
 
-    with mock.patch.object(MaskPhases, "words", none):
+    with mock.patch.object(PairwiseMasks, "mask", none):
         found = told()
     assert (CHECK, "replies hold small numbers: there is no mask on them") in found
 
 
 def test_a_party_that_books_nothing_is_seen():
-    with mock.patch.object(Party, "ledger", property(lambda self: mock.Mock(spent=0))):
+    ledger = Result.ledger.fget
+    n_asked = iter(range(10**6))
+
+    def nothing(self):
+        # The parties are asked before the coordinator is.
+        return mock.Mock(spent=0) if next(n_asked) % 4 < 3 else ledger(self)
+
+    with mock.patch.object(Result, "ledger", property(nothing)):
         found = told()
     assert (CHECK, "parties have booked something else than the coordinator") in found
 
 
 def test_an_answer_that_is_not_the_sum_of_the_rows_is_seen():
-    release = Party._release
+    draw = MaskedShare.draw
 
-    def shifted(self, prepared):
-        masked = release(self, prepared)
-        words = masked.words + np.uint64(1 << 20)
-        return type(masked)(words=words)
+    def shifted(self, value, bound, entropy):
+        return draw(self, value, bound, entropy) + np.uint64(1 << 20)
 
-    with mock.patch.object(Party, "_release", shifted):
+    with mock.patch.object(MaskedShare, "draw", shifted):
         found = told()
     assert (CHECK, "another model than of the same rows in one place") in found
 
 
 def test_replies_whose_lengths_depend_on_labels_are_seen():
-    receive = Party.receive
+    post, init, labels = Listening.post, OwnRows.__init__, {}
 
-    def padded(self, message):
+    def padded(self, key, body):
         # Space after a message of JSON changes nothing but its length.
-        return receive(self, message) + b" " * int(self.held.labels[-1] > 0)
+        return post(self, key, body + b" " * int(key.kind == "words" and labels[self._own][-1] > 0))
 
-    with mock.patch.object(Party, "receive", padded):
+    def seen(self, X, y, agreement, **more):
+        init(self, X, y, agreement, **more)
+        labels[len(labels) % 3 if len(labels) < 3 else self._first_row // 4] = y
+
+    with (
+        mock.patch.object(Listening, "post", padded),
+        mock.patch.object(OwnRows, "__init__", seen),
+    ):
         found = told()
     assert (CHECK, "number or length of replies depend on a row") in found
 
@@ -78,8 +93,7 @@ def test_nothing_is_found_where_parties_continue_a_model():
 
 
 def test_a_party_whose_scores_start_elsewhere_is_seen():
-    name = "dpboost.federated.party.boosting_admission.start_scores"
-    with mock.patch(name, return_value=None):
+    with mock.patch.object(own_rows, "start_scores", return_value=None):
         found = continued_fits_of_parties(("regression",))
     told = {(one.check, one.message) for one in found}
     assert (CHECK, "another model than of the same rows in one place") in told
@@ -110,25 +124,17 @@ def test_a_row_that_counts_twice_is_seen(task, query):
 
 
 def test_a_party_that_judges_by_another_model_is_seen():
-    judge, place = JudgeRows.execute, Party.receive
-    inside = []
+    judged = OwnRows.judged
 
-    def other(self, rows):
-        judged = judge(self, rows)
-        if inside:
-            judged.predictions[:] = -judged.predictions
-        return judged
+    def other(self, agreement, folds=None):
+        # Of parties, whose rows are fewer, and once: predictions are made before they are asked.
+        asked = agreement.digest in self._predicted and self.n_rows < 11
+        found = judged(self, agreement, folds)
+        if asked:
+            found.predictions[:] = -found.predictions
+        return found
 
-    def receive(self, message):
-        inside.append(self)
-        reply = place(self, message)
-        inside.pop()
-        return reply
-
-    with (
-        mock.patch.object(JudgeRows, "execute", other),
-        mock.patch.object(Party, "receive", receive),
-    ):
+    with mock.patch.object(OwnRows, "judged", other):
         found = evaluations_of_parties(("regression",))
     told = {(one.check, one.message) for one in found}
     assert (CHECK, "other figures than of the same rows in one place") in told

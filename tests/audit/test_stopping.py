@@ -12,6 +12,7 @@ from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import STOPPING_SHARE, Claim
 from dpboost.privacy.ledger import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.rows import loss_change
 from dpboost.rows.loss_change import LossChange
 from dpboost.training import private_stopping
 
@@ -123,6 +124,23 @@ def test_half_the_constant_is_found(terms, monkeypatch) -> None:
         )
 
     monkeypatch.setattr(LossChange, "bounds", halved)
+    assert "entry cost" in found_in(terms, "held")
+
+
+def test_an_unchecked_conversion_is_found(monkeypatch) -> None:
+    def unchecked(values, low, high):
+        with np.errstate(all="ignore"):
+            return np.rint(values).astype(np.int64)
+
+    def overflowing(*arguments, **options):
+        # As squares of errors would be under label bounds that no schema takes.
+        found = loss_of_rows(*arguments, **options)
+        return np.where(found > 0.5, np.inf, found)
+
+    terms, loss_of_rows = TERMS[0], private_stopping.loss_of_rows
+    monkeypatch.setattr(private_stopping, "loss_of_rows", overflowing)
+    assert "entry cost" not in found_in(terms, "held")
+    monkeypatch.setattr(loss_change, "to_integer_units", unchecked)
     assert "entry cost" in found_in(terms, "held")
 
 

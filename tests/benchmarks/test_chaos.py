@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import lightgbm
 import numpy as np
 import pytest
@@ -31,10 +29,10 @@ def test_the_commands_train_a_model_that_lightgbm_loads(alone):
     # The noise is from a seed here.
     assert "No privacy" in alone.log("coordinator")
     log = alone.log("party0")
-    assert "party 0 listens at 127.0.0.1:" in log
-    # Numbers of messages, and nothing else.
-    rest = [line for line in log.splitlines() if "listens" not in line]
-    assert rest == [f"message {number + 1} answered" for number in range(len(rest))]
+    assert "party 0 connects to 127.0.0.1:" in log
+    # Who the coordinator is, the report, and nothing else.
+    assert "connected to 'coordinator', certificate SHA-256" in log
+    assert "party 0 is 'party0', certificate SHA-256" in alone.log("coordinator")
 
 
 @pytest.mark.parametrize("name", ["party1", "coordinator"])
@@ -59,8 +57,9 @@ def test_a_second_process_with_the_same_folder_is_refused(tmp_path):
     fit = Deployment(tmp_path / "files", n_trees=4)
     other = Deployment.start
     try:
+        fit.start("coordinator")
         fit.start("party0")
-        wait_for(lambda: "listens" in fit.log("party0"))
+        wait_for(lambda: "connects" in fit.log("party0"))
         first = fit._processes.pop("party0")
         other(fit, "party0")
         assert fit.code("party0", seconds=60) == 2
@@ -100,7 +99,6 @@ def test_a_party_that_is_lost_leaves_a_model_and_two_an_error():
 
 
 def test_books_that_show_less_are_counted(monkeypatch):
-    empty = SimpleNamespace(entries=(), root=SimpleNamespace(total=0))
-    monkeypatch.setattr(Deployment, "book", lambda fit, index: empty)
+    monkeypatch.setattr(Deployment, "book", lambda fit, index: [])
     found = numbers(measure(0, 1, n_trees=2))
     assert found["books that show less than was released", ""] >= N_PARTIES

@@ -47,6 +47,32 @@ def nodes(concept, level=1, path=()):
         yield from nodes(child, level + 1, (*path, concept.attribute))
 
 
+@pytest.mark.parametrize(
+    ("recipe", "n_features", "correlation", "epsilon", "repeats", "least"),
+    [
+        # Sums cut at zero after they were added up gave .61 and .61; the paper's tree .70 and .72.
+        ("histograms", 10, 0.9, 1.2, 60, 0.67),
+        ("histograms_saving", 25, 0.3, 3.4, 25, 0.68),
+    ],
+)
+def test_noisy_tables_split_as_well_as_the_paper_says(
+    recipe, n_features, correlation, epsilon, repeats, least
+):
+    population = Mixture(n_features=n_features, correlation=correlation)
+    schema, accuracies = population.schema(), []
+    for repeat in range(repeats):
+        random = np.random.default_rng(repeat)
+        rows = PooledRows(
+            federated_histograms.parties(*population.sample(250, random)), schema=schema
+        )
+        held_out = HeldOutRows(*population.sample(2000, random), schema=schema)
+        fitted = rows.fit(
+            recipe=recipe, epsilon=epsilon, max_depth=5, **federated_histograms.SETTINGS
+        )
+        accuracies.append(held_out.accuracy(fitted))
+    assert np.mean(accuracies) > least
+
+
 def test_nominal_attributes_are_not_repeated_on_a_path():
     random = np.random.default_rng(0)
     repeated = False
@@ -544,6 +570,6 @@ def test_noise_of_every_holder_is_more_than_that_of_one(small_table, monkeypatch
         model = {"recipe": recipe, "epsilon": 1.0, "max_depth": 1, "n_jobs": 1, "max_bin": 11}
         for _ in range(10):
             dpboost.DPTreeClassifier(schema=small_table.schema, **model).fit(*train)
-        spread[recipe.name] = np.concatenate(seen).max()
+        spread[recipe.name] = np.concatenate(seen).mean()
     first, second = spread.values()
     assert second > 1.2 * first

@@ -57,6 +57,7 @@ def test_a_source_distribution_builds_from_its_own_contents(built, tmp_path):
         names = file.getnames()
     assert [name for name in names if name.endswith((".c", ".so", ".pyd"))] == []
     assert any(name.endswith("cython_ext/gain.pyx") for name in names)
+    assert any(name.endswith("checker/check_certificate.py") for name in names)
     out = tmp_path / "wheel"
     out.mkdir()
     assert build_wheel(archive, out).read_bytes() == wheel.read_bytes()

@@ -74,7 +74,7 @@ EXAMPLES = "tests/integration/test_examples.py::test_example"
 OF_THE_PROGRAM = "tests/unit/cli/test_main.py"
 DEPLOYMENT = "tests/integration/test_deployment_page.py::test_five_hospitals_follow_the_page"
 FLOWER = (
-    "tests/unit/federated/protocol/test_flower.py"
+    "tests/integration/test_flower_example.py"
     "::test_a_network_of_processes_gives_the_model_of_one_process"
 )
 NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_one_process"
@@ -83,21 +83,28 @@ NVFLARE = "tests/integration/test_nvflare_example.py::test_its_model_is_that_of_
 ELSEWHERE = {
     r"dpboost \w+ .*stays\.csv.*|dpboost forecast --rows 12000 .*": DOCUMENTS,
     r"dpboost report model\.txt --html report\.html --certificate .*": DOCUMENTS,
+    r"dpboost report model\.txt --certificate .* --sign .*": DOCUMENTS,
+    r"dpboost (keygen|verify) .*|dpboost report model\.txt --registry .*": DOCUMENTS,
     r"dpboost schema data\.csv -o dictionary\.csv": README,
     r"dpboost fit data\.csv --target income .* -o model\.txt": README,
     r"dpboost forecast .* --like public\.csv": (
         f"{OF_THE_PROGRAM}::test_a_forecast_from_public_rows"
     ),
     r"dpboost parity --figure": f"{OF_THE_PROGRAM}::test_the_engine_without_noise_is_near_lightgbm",
-    r"openssl .*|dpboost coordinate .*|dpboost party --(new-identity identity\.key|config .*)": (
+    r"openssl .*|dpboost coordinate .*|dpboost party --(new-identity identity\.?\w*|config .*)": (
         DEPLOYMENT
     ),
     r"curl .*/health": DEPLOYMENT,
     r"cd examples/06_federated_flower|python prepare\.py work": FLOWER,
+    r"python -m hospitals\.party work \d": FLOWER,
     r"flower-su\w+ .*|flwr run \. .*": FLOWER,
     r"cd examples/06_federated_nvflare|python prepare\.py work 11": NVFLARE,
     r"python examples/\w+\.py": EXAMPLES,
     r"python -m pip install -e '\.\[docs\]'|make -C docs html": ".ci/nightly docs",
+    r"apt-get install .* coq ocaml-nox|make -C proofs|git diff proofs/tables": (
+        ".ci/nightly proofs"
+    ),
+    r"python -m pytest tests/unit/privacy/test_machine_checked\.py": ".ci/nightly proofs",
     r"python -m tests\.fuzz --minutes 10": ".ci/nightly rest",
     r"python -m dpboost\.audit|python -u -m dpboost\.audit .*": ".ci/nightly audit",
     r"python -m dpboost\.audit --minutes 10": (
@@ -105,6 +112,9 @@ ELSEWHERE = {
     ),
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
+    ),
+    r"python -m tests\.oracles( .*)?": (
+        "tests/oracles/test_oracles.py::test_a_recipe_is_not_worse_than_the_literal_algorithm"
     ),
     r"python -m tests\.audit\.bug_hunt": ("tests/audit/test_planted_bugs.py::test_the_bug_is_seen"),
     r"python -m tests\.tools": ".ci/nightly tools",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import lightgbm
@@ -41,23 +43,75 @@ def run(command, folder, **options):
 
 
 def certificates(folder, command, name):
-    """Follow the second and third command for one side, as at 127.0.0.1."""
+    """Follow the second and third command for one side; the coordinator is at 127.0.0.1."""
     key, signing = command
-    own = key.replace("DNS:a.example", "IP:127.0.0.1").replace("hospital0", name)
+    own = key.replace("hospital0", name)
+    if name == "coordinator":
+        own = own.replace("DNS:coordinator.example", "DNS:coordinator.example,IP:127.0.0.1")
     for text in (own, signing):
         for word in ("party.key", "party.csr", "party.pem"):
             text = text.replace(word, word.replace("party", name))
         run(text, folder)
 
 
+def sockets_of(pid):
+    """Return the states of the TCP sockets of a process, and its UDP sockets (Linux)."""
+    names = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            target = os.readlink(entry)
+            if target.startswith("socket:"):
+                names.add(target[8:-1])
+    found = []
+    for kind in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[9] in names:
+                found.append((kind, words[3]))
+    return found
+
+
+LISTENS = "0A"
+
+
+def configured(folder, change, party_config, coordinator_config, port):
+    for index, name in enumerate(NAMES):
+        own = {**party_config, "party": index, "coordinator": f"127.0.0.1:{port}", **change}
+        (folder / name / "party.json").write_text(json.dumps(own))
+    own = {**coordinator_config, "listen": f"127.0.0.1:{port}", **change}
+    own |= {"record": f"{change.get('agreement', 'first')}.log"}
+    (folder / "coordinator.json").write_text(json.dumps(own))
+
+
+def session(folder, serve, coordinate):
+    """Start all six; return what the coordinator and the hospitals say."""
+    first = run(coordinate.strip(), folder, goes_on=True)
+    processes = [run(serve.strip(), folder / name, goes_on=True) for name in NAMES]
+    seen = []
+    try:
+        while first.poll() is None:
+            for process in processes:
+                if process.poll() is None:
+                    with contextlib.suppress(OSError):
+                        seen += sockets_of(process.pid)
+            time.sleep(0.2)
+        said = [process.communicate(timeout=120)[0].decode() for process in (first, *processes)]
+        assert [process.returncode for process in (first, *processes)] == [0] * 6, said
+    finally:
+        for process in (first, *processes):
+            process.kill()
+    return said, seen
+
+
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="the program 'openssl' is missing")
 def test_five_hospitals_follow_the_page(tmp_path):
-    ports = dict(zip(NAMES, free_ports(5), strict=True))
+    (port,) = free_ports(1)
     (identity,) = blocks("console")
     (python,), (judging,) = blocks("python"), blocks("py")
-    party_config, coordinator_config = (json.loads(text) for text in blocks("json"))
-    openssl, serve, coordinate = blocks("sh")
+    coordinator_config, party_config = (json.loads(text) for text in blocks("json"))
+    openssl, coordinate, serve = blocks("sh")
     authority, *signed = [line for line in openssl.replace("\\\n", "").splitlines() if line]
+    signed = [text.replace("hospital0.example", "coordinator.example") for text in signed]
 
     run(authority, tmp_path)
     rng = np.random.default_rng(0)
@@ -81,62 +135,50 @@ def test_five_hospitals_follow_the_page(tmp_path):
         os.chdir(previous)
 
     for name in (*NAMES, "coordinator"):
-        certificates(tmp_path, signed, name)
-    processes = []
-    try:
-        for index, name in enumerate(NAMES):
-            folder = tmp_path / name
-            shutil.copy(tmp_path / "agreement.json", folder)
-            shutil.copy(tmp_path / "authority.pem", folder)
-            for ending in ("pem", "key"):
-                shutil.copy(tmp_path / f"{name}.{ending}", folder / f"party.{ending}")
-            own = {**party_config, "party": index, "listen": f"127.0.0.1:{ports[name]}"}
-            (folder / "party.json").write_text(json.dumps(own))
-            processes.append(run(serve.strip(), folder, goes_on=True))
-        addresses = [f"127.0.0.1:{ports[each[0]]}" for each in coordinator_config["parties"]]
-        config = {**coordinator_config, "parties": addresses}
-        (tmp_path / "coordinator.json").write_text(json.dumps(config))
-        said = run(coordinate.strip(), tmp_path)
-        if shutil.which("curl"):
-            (health,) = re.findall(r"`(curl [^`]*)`", PAGE.read_text("utf-8"))
-            answer = run(health.replace("a.example:8443", addresses[0]), tmp_path)
-            assert json.loads(answer)["messages"] > 0
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
-    assert said.startswith("Privacy: epsilon = 2, delta = 1e-07")
-    _judge(tmp_path, judging, names, serve, coordinate)
+        texts = signed
+        if name != "coordinator":
+            texts = [text.replace("coordinator.example", f"{name}.example") for text in signed]
+        certificates(tmp_path, texts, name)
+    for name in NAMES:
+        folder = tmp_path / name
+        shutil.copy(tmp_path / "agreement.json", folder)
+        shutil.copy(tmp_path / "authority.pem", folder)
+        for ending in ("pem", "key"):
+            shutil.copy(tmp_path / f"{name}.{ending}", folder / f"party.{ending}")
+    configured(tmp_path, {}, party_config, coordinator_config, port)
+    said, sockets = session(tmp_path, serve, coordinate)
+    assert "Privacy: epsilon = 2, delta = 1e-07" in said[0]
+    # No party opens a port: all of their sockets are connections to the coordinator.
+    if sys.platform.startswith("linux"):
+        assert sockets
+        assert {kind for kind, _ in sockets} <= {"tcp", "tcp6"}
+        assert LISTENS not in {state for _, state in sockets}
+    texts = {(tmp_path / name / "model.txt").read_text() for name in (*NAMES, ".")}
+    assert len(texts) == 1
+    for name, own in zip(NAMES, said[1:], strict=True):
+        assert "connected to 'coordinator'" in own
+        (charges,) = (tmp_path / name / "records").glob("*/charges.txt")
+        assert "leaf sums" in charges.read_text()
     model = lightgbm.Booster(model_file=str(tmp_path / "model.txt"))
     young, old = model.predict(np.array([[25.0, 5.0], [100.0, 30.0]]))
     assert young < old
 
-
-def _judge(folder, program, names, serve, coordinate):
-    """The same processes with another agreement, new folders and a new journal."""
+    # The same processes with another agreement.
     previous = Path.cwd()
-    os.chdir(folder)
+    os.chdir(tmp_path)
     try:
-        exec(compile(program, str(PAGE), "exec"), names)
+        exec(compile(judging, str(PAGE), "exec"), names)
     finally:
         os.chdir(previous)
-    changes = {"agreement": "evaluation.json", "folder": "evaluation", "journal": "new.journal"}
-    configs = [folder / name / "party.json" for name in NAMES] + [folder / "coordinator.json"]
-    for path in configs:
-        config = json.loads(path.read_text())
-        config |= {name: value for name, value in changes.items() if name in config}
-        path.write_text(json.dumps(config))
-    processes = []
-    try:
-        for name in NAMES:
-            shutil.copy(folder / "evaluation.json", folder / name)
-            processes.append(run(serve.strip(), folder / name, goes_on=True))
-        said = run(coordinate.strip().replace("model.txt", "figures.txt"), folder)
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
-    assert said.startswith("Privacy: epsilon = 1")
-    figures = (folder / "figures.txt").read_text()
-    auc = float(re.search(r"auc +([0-9.]+) \[", figures).group(1))
-    assert 0.8 < auc <= 1
+    for name in NAMES:
+        shutil.copy(tmp_path / "evaluation.json", tmp_path / name)
+    change = {"agreement": "evaluation.json"}
+    configured(tmp_path, change, party_config, coordinator_config, port)
+    figures = [command.replace("model.txt", "figures.txt") for command in (serve, coordinate)]
+    said, _ = session(tmp_path, *figures)
+    assert "Privacy: epsilon = 1" in said[0]
+    texts = {(tmp_path / name / "figures.txt").read_text() for name in (*NAMES, ".")}
+    assert len(texts) == 1
+    assert "auc" in texts.pop()
+    health = re.findall(r"`(curl [^`]*)`", PAGE.read_text("utf-8"))
+    assert "https://coordinator.example:8443/health" in health[0]

@@ -39,7 +39,6 @@ def without(absent, statement):
     [
         (("dask", "distributed"), "import dpboost.dask", "dask"),
         (("dask",), "import dpboost; dpboost.DaskLGBMRegressor", "dask"),
-        (("flwr",), "import dpboost.federated.protocol.flower", "federated"),
         (
             ("pandas",),
             "import dpboost.data.containers as c; c._pandas('pyarrow')",

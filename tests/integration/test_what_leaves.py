@@ -42,8 +42,9 @@ def forced(monkeypatch):
         if entry.label == "leaf values":
             return np.arange(value.size, dtype=np.int64) * 12345 - 60000
         if entry.label in ("categories", "class labels"):
-            # The array is as long as the private list of values: it passes the frequent ones.
-            return np.where(value * entry.unit >= ENOUGH, int(10**6 / entry.unit), 0)
+            # The list of values is private: the frequent ones pass.
+            counts = value.flat() * entry.unit
+            return value.passing(np.where(counts >= ENOUGH, 1, 0), 1)
         if entry.label == "start value":
             return np.array([100 << 20, 1000 << 20, 0])[: value.size]
         if entry.label in ("leaf sums", "fine histograms"):

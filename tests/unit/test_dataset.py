@@ -1,5 +1,7 @@
 """A Dataset keeps rows and never bins them."""
 
+from pathlib import Path
+
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -39,6 +41,51 @@ def test_a_subset_has_its_own_labels_and_ids(wrap):
     assert part.user_ids.tolist() == [3, 5]
     assert part.num_data() == 2
     assert part.num_feature() == 3
+
+
+@pytest.mark.parametrize("library", [lightgbm, dpboost])
+def test_a_subset_is_sorted(library):
+    labels = np.arange(100.0)
+    data = library.Dataset(X, labels, weight=labels + 1, init_score=-labels, free_raw_data=False)
+    part = data.construct().subset([9, 3, 5]).construct()
+    np.testing.assert_array_equal(part.get_label(), [3, 5, 9])
+    np.testing.assert_array_equal(part.get_weight(), [4, 6, 10])
+    np.testing.assert_array_equal(part.get_init_score(), [-3, -5, -9])
+    np.testing.assert_array_equal(part.get_data(), X[[3, 5, 9]])
+
+
+@pytest.mark.parametrize("path", ["rows.csv", b"rows.csv", Path("rows.csv")])
+def test_a_path_is_refused_by_name(path):
+    with pytest.raises(InvalidParameterError, match=r"rows\.csv.*read_csv"):
+        Dataset(path, Y)
+    with pytest.raises(InvalidParameterError, match=r"rows\.csv.*read_csv"):
+        Dataset(X, Y).create_valid(path)
+
+
+@pytest.mark.parametrize("table", [None, 3, 3.5, {}, ["rows.csv"], [Path("rows.csv")], np.zeros(3)])
+def test_what_is_no_table_is_refused(table):
+    for call in (lambda: Dataset(table).construct(), lambda: Dataset(table).num_feature()):
+        with pytest.raises(InvalidParameterError, match="2D array"):
+            call()
+
+
+@pytest.mark.parametrize("library", [lightgbm, dpboost])
+@pytest.mark.parametrize(
+    ("wrap", "shape"),
+    [
+        (list, (100,)),
+        (pd.Series, (100,)),
+        (lambda y: y[:, np.newaxis], (100,)),
+        (lambda y: pd.DataFrame({"score": y}), (100,)),
+        (lambda y: pd.DataFrame({"a": y, "b": -y}), (100, 2)),
+    ],
+)
+def test_initial_scores_are_an_array_when_constructed(library, wrap, shape):
+    data = library.Dataset(X, Y, init_score=wrap(Y)).construct()
+    for found in (data.init_score, data.get_init_score()):
+        assert isinstance(found, np.ndarray)
+        assert found.shape == shape
+        np.testing.assert_array_equal(found.reshape(100, -1)[:, 0], Y)
 
 
 def test_a_set_for_evaluation_refers_to_it():

@@ -53,6 +53,27 @@ def test_several_classes_are_counted_by_a_parameter():
 
 
 @pytest.mark.filterwarnings("ignore::dpboost.UndeclaredWarning")
+@pytest.mark.parametrize("objective", ["multiclass", "softmax", "multiclassova"])
+def test_two_classes_of_several_have_an_output_each(objective):
+    labels = (Y > 0).astype(int)
+    params = {"objective": objective, "num_class": 2, "metric": ["multi_logloss", "auc_mu"]}
+    found = {}
+    for library, more in ((lightgbm, {"verbosity": -1}), (dpboost, FAST)):
+        log = {}
+        train = library.Dataset(X, labels)
+        valid = library.Dataset(X.copy(), labels.copy(), reference=train)
+        booster = library.train(
+            {**params, **more}, train, 4, [valid], callbacks=[lightgbm.record_evaluation(log)]
+        )
+        assert booster.num_trees() == 8
+        assert booster.num_model_per_iteration() == 2
+        found[library.__name__] = (booster.predict(X).shape, list(log["valid_0"]))
+    assert found["dpboost"] == found["lightgbm"] == ((len(X), 2), ["multi_logloss", "auc_mu"])
+    params = {**params, **FAST, "metric": "multi_logloss", "epsilon": 20.0}
+    scores = dpboost.cv(params, dpboost.Dataset(X, labels), 4)
+    assert any("multi_logloss" in name for name in scores)
+
+
 @pytest.mark.parametrize("name", ["num_iterations", "n_iter", "num_trees", "n_estimators"])
 def test_parameters_decide_the_number_of_rounds(name):
     assert train({name: 5}, n_rounds=3).num_trees() == 5

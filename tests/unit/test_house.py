@@ -20,7 +20,7 @@ RAW = {
     # Exact sums over all rows: wrapped as `Sensitive` at once, or a score computed from them.
     "exact": {
         "dpboost.privacy.queries",
-        "dpboost.federated.training.pooled_rows",
+        "dpboost.audit.pooled_rows",
         "dpboost.rows.gradient_statistics",
         "dpboost.rows.tree_statistics",
     },
@@ -30,8 +30,8 @@ RAW = {
     "evaluate": {
         "dpboost.privacy.queries",
         "dpboost.dask.worker_state",
-        "dpboost.federated.party.party",
-        "dpboost.federated.training.pooled_rows",
+        "dpboost.federated.training.party_row_store",
+        "dpboost.audit.pooled_rows",
         # Metrics of rows that are public: another method of this name.
         "dpboost.lightgbm.evaluation",
         "dpboost.lightgbm.kept_booster",
@@ -117,3 +117,83 @@ def test_tests_mirror_modules():
         and folder not in rooms
     }
     assert strays == set()
+
+
+# Where private floats are: the one conversion to integers is `to_integer_units`. Integers that
+# change their width say casting="safe" or "same_kind", with which numpy refuses floats.
+CONVERTING_ROOMS = ("data", "dask", "evaluating", "local", "losses", "privacy", "rows", "training")
+INTEGER_TYPES = {f"{sign}int{size}" for sign in ("", "u") for size in ("", 8, 16, 32, 64, "p")}
+INTEGER_TYPES |= {"int_", "uint_", "integer", "intc", "longlong"}
+MAKES_ARRAYS = {"array", "asarray", "ascontiguousarray", "asfortranarray", "fromiter", "require"}
+CASTS = {"safe", "same_kind"}
+# Modules that make integers in another way, and why no float of a row comes there.
+OTHER_INTEGERS = {
+    "dpboost.data.binner": "public lists of codes",
+    "dpboost.data.feature_bins": "public tables of bins",
+    "dpboost.data.labels": "whole numbers below 2^63 that name classes",
+    "dpboost.data.thresholds": "public positions of features",
+    "dpboost.data.users": "numbers of users, given out by Python",
+    "dpboost.local.partition": "a public tree from JSON",
+    "dpboost.local.tree_growth": "a public tree",
+    "dpboost.privacy.mechanisms": "released integers, for the audit",
+    "dpboost.privacy.stability_histogram": "counts by Python",
+    "dpboost.privacy.randomness": "random words",
+    "dpboost.rows.boosting_state": "the public start of a loss, Python's integers",
+    "dpboost.training.fitted_model": "the public start of a loss, Python's integers",
+    "dpboost.training.private_bins": "public positions of features",
+    "dpboost.training.private_stopping": "the public start of a loss, Python's integers",
+}
+
+
+def is_integer_type(node: ast.expr | None) -> bool:
+    """Return whether an expression names a type of integers."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.lstrip("<>=|")[:1] in ("i", "u", "b")
+    return getattr(node, "attr", getattr(node, "id", "")) in INTEGER_TYPES
+
+
+def integers_made(source: str) -> list[str]:
+    """Return the calls of a source that may turn floats into integers, unchecked."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        words = {word.arg: word.value for word in node.keywords}
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        first = node.args[0] if node.args else None
+        casting = words.get("casting")
+        cast = isinstance(casting, ast.Constant) and casting.value in CASTS
+        literal = isinstance(first, (ast.List, ast.Tuple, ast.ListComp))
+        if (
+            (name == "astype" and is_integer_type(words.get("dtype", first)) and not cast)
+            or (name in MAKES_ARRAYS and is_integer_type(words.get("dtype")) and not literal)
+            or (isinstance(casting, ast.Constant) and casting.value == "unsafe")
+        ):
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_floats_become_integers_in_one_way():
+    rooms = {
+        name: path
+        for name, path in MODULES.items()
+        if name.split(".")[1:2] and name.split(".")[1] in CONVERTING_ROOMS
+    }
+    found = {name for name, path in rooms.items() if integers_made(path.read_text())}
+    assert found == set(OTHER_INTEGERS)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "np.rint(change * units).astype(np.int64)",
+        "values.astype(dtype='<i8')",
+        "values.astype(int, copy=False)",
+        "np.asarray(np.rint(values), dtype=np.int32)",
+        "np.add(values, 0, dtype=np.int64, casting='unsafe')",
+    ],
+)
+def test_a_planted_conversion_is_found(planted):
+    assert integers_made(f"def evaluate(values):\n    return {planted}\n") != []
+    allowed = "counts.astype(np.int64, casting='safe') + to_integer_units(values, 0, 1)"
+    assert integers_made(allowed) == []

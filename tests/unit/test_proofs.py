@@ -27,11 +27,10 @@ HANDED_ON = {
     "_release": "histograms that save budget name theirs",
     "ClassStatistics.each": "whoever asks the sites names it",
     "ClassStatistics.release_parts": "whoever asks about parts names it",
-    "Coordinator.release": "as the class statistics",
+    "PartyRowStore.release": "as the class statistics",
     "_Counts.release": "the schema names it, by way of release_label_range",
     "Gate.release": "the figures of an evaluation name theirs",
     "_Gate.release": "the figures of an evaluation name theirs",
-    "Party._release": "the coordinator has named it, and it was checked",
 }
 # A question that asks another one, whose bounds it returns.
 PASSED_ON = "Meant"

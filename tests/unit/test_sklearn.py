@@ -8,6 +8,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -370,6 +371,9 @@ def test_the_common_base_and_rankers_say_what_to_use():
         dpboost.LGBMModel(objective="binary")
     with pytest.raises(dpboost.InvalidParameterError, match=r"LGBMRanker .*mix .*Rank pointwise"):
         dpboost.LGBMRanker(n_estimators=5)
+    for method in (dpboost.LGBMRanker.fit, dpboost.LGBMRanker.predict):
+        with pytest.raises(dpboost.InvalidParameterError, match="Rank pointwise"):
+            method(object.__new__(dpboost.LGBMRanker), [[1.0]])
 
 
 @pytest.mark.parametrize("library", [lightgbm, dpboost])
@@ -499,3 +503,72 @@ def test_lightgbms_own_estimator_predicts_the_same_doubles(n_classes):
 def test_what_is_not_fitted_has_no_model():
     with pytest.raises(NotFittedError):
         DPBoostRegressor().to_lightgbm()
+
+
+def sparse_rows():
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 4))
+    X[np.abs(X) < 0.5] = 0.0
+    return X, X[:, 0] + X[:, 1]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+@pytest.mark.parametrize("cuts", [None, [0.0], [-0.5, 0.5]])
+def test_contributions_of_sparse_rows_are_lightgbms(layout, method, cuts):
+    X, y = sparse_rows()
+    kinds = ("LGBMRegressor", dpboost.DPTreeRegressor)
+    declared = {"bounds": dict.fromkeys(range(4), (-1, 1)), "label_bounds": (-2, 2)}
+    if cuts is not None:
+        y, kinds = np.digitize(y, cuts), ("LGBMClassifier", dpboost.DPTreeClassifier)
+        declared = {**declared, "classes": range(len(cuts) + 1), "label_bounds": None}
+    elif method == "predict_proba":
+        return
+    stock = getattr(lightgbm, kinds[0])(n_estimators=5, verbosity=-1).fit(X, y)
+    own = getattr(dpboost, kinds[0])(n_estimators=5, verbosity=-1, schema=declared).fit(X, y)
+    tree = kinds[1](schema=declared, max_depth=2).fit(X, y)
+    rows = scipy.sparse.csr_matrix(X).asformat(layout)
+    theirs = getattr(stock, method)(rows, pred_contrib=True)
+    for model in (own, tree):
+        found = getattr(model, method)(rows, pred_contrib=True)
+        dense = getattr(model, method)(X, pred_contrib=True)
+        assert type(found) is type(theirs)
+        listed = found if isinstance(found, list) else [found]
+        assert len(listed) == (len(theirs) if isinstance(theirs, list) else 1)
+        assert {each.format for each in listed} == {layout}
+        np.testing.assert_array_equal(np.hstack([each.toarray() for each in listed]), dense)
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_two_classes_may_have_an_output_each(objective):
+    X, y = sparse_rows()
+    labels = np.where(y > 0, "yes", "no")
+    declared = {"bounds": dict.fromkeys(range(4), (-1, 1)), "classes": ["no", "yes"]}
+    given = {"objective": objective, "n_estimators": 20, "epsilon": 20.0, "verbosity": -1}
+    model = DPBoostClassifier(**given, schema=declared).fit(X, labels)
+    assert model.booster_.num_trees() == 40
+    raw = model.predict(X, raw_score=True)
+    assert raw.shape == (200, 2)
+    proba = model.predict_proba(X)
+    np.testing.assert_array_equal(proba, model.booster_.predict(X))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
+    np.testing.assert_array_equal(model.decision_function(X), raw[:, 1] - raw[:, 0])
+    assert np.mean(model.predict(X) == labels) > 0.7
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), proba)
+    large = np.tile(X, (2000, 1))
+    np.testing.assert_array_equal(model.predict_proba(large)[:200], proba)
+    np.testing.assert_array_equal(model.to_lightgbm().predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 5, 30])
+@pytest.mark.parametrize("direction", [[1, 0, 0, 0], [1, -1, 0, 0]])
+def test_directions_leave_the_number_of_trees(n_rounds, direction):
+    X, y = sparse_rows()
+    declared = {"bounds": dict.fromkeys(range(4), (-1, 1)), "label_bounds": (-2, 2)}
+    given = {"n_estimators": n_rounds, "monotone_constraints": direction, "verbosity": -1}
+    model = DPBoostRegressor(**given, schema=declared).fit(X, y)
+    assert model.booster_.num_trees() == model.n_estimators_ == n_rounds
+    assert model.predict(X, pred_leaf=True).shape == (200, n_rounds)
+    stock = lightgbm.Booster(model_str=model.booster_.model_to_string())
+    np.testing.assert_array_equal(stock.predict(X), model.predict(X))
+    assert model.booster_.trees_to_dataframe()["tree_index"].nunique() == n_rounds

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpboost.growing.released_splits import branch_counts, split_gain
+from dpboost.growing.split_finders import Found
 from dpboost.privacy.sensitivity import constants
 from dpboost.recipes.single_tree.noisy_counts import (
     NOISY_COUNTS,
@@ -82,8 +83,8 @@ class TableFinder(HistogramFinder):
         *,
         budget: PrivacyCost,
         ledger: Ledger,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return candidates, and their released gains for each row."""
+    ) -> Found:
+        """Return splits, and what is released of their gains; noise stops none, as printed."""
         question = SplitCounts(
             nodes=nodes, n_candidates=rows.candidates.n_candidates, n_classes=rows.n_classes
         )
@@ -97,7 +98,7 @@ class TableFinder(HistogramFinder):
         inside = np.maximum(released + (noise if np.isfinite(epsilon) else 0.0), 0.0)
         gains = split_gain(self.measure, inside[:, :, 0], inside[:, :, 1])
         chosen = gains.argmax(axis=1).astype(np.int32)
-        return chosen, gains[np.arange(len(nodes)), chosen]
+        return Found(chosen=chosen, gains=gains[np.arange(len(nodes)), chosen], noise_stddev=0.0)
 
 
 def _build_by_split(n_holders: int, setting: Setting) -> SingleTree:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,28 +12,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.labels import read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.privacy.randomness import RowCoins
-from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import lightgbm_name
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HeldRows(RawRows):
-    """The first state of a party's rows, before any order.
-
-    Parameters
-    ----------
-    agreement : Agreement
-        The public terms.
-    draw_coins : callable
-        Returns new secret coins of this party.
-    folds : ndarray of shape (n_rows,), int32, optional
-        Whose model judges each row, in the evaluation of a cross-validation.
-    """
-
-    agreement: Agreement
-    draw_coins: Callable[[], RowCoins]
-    folds: NDArray[np.int32] | None = None
 
 
 class _NoRows(Table):

@@ -140,3 +140,15 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append a line of text that only its owner can read; it is on disk when this returns."""
+    new = not path.exists()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    if new:
+        sync_folder(path.parent)

@@ -10,24 +10,17 @@ from dpboost.federated.party.party_rows import model_cells
 from dpboost.federated.protocol.agreement import Agreement
 
 
-def start_scores(table: Table, agreement: Agreement, n_outputs: int) -> NDArray[np.float64] | None:
+def start_scores(table: Table, agreement: Agreement) -> NDArray[np.float64] | None:
     """Predict the rows of a party by the agreed text; None where nothing is continued.
 
     Parameters
     ----------
     table : Table
     agreement : Agreement
-    n_outputs : int
-        Scores of a row.
 
     Returns
     -------
     ndarray of shape (n_outputs, n_rows) or None
-
-    Raises
-    ------
-    ValueError
-        If the model has another number of outputs, whatever the rows are.
 
     Privacy
     -------
@@ -37,8 +30,7 @@ def start_scores(table: Table, agreement: Agreement, n_outputs: int) -> NDArray[
     earlier = agreement.continued
     if earlier is None:
         return None
-    if earlier.booster.num_model_per_iteration() != n_outputs:
-        raise ValueError("The continued model has another number of outputs.")
+    n_outputs = earlier.booster.num_model_per_iteration()
     if not table.n_rows:
         return np.empty((n_outputs, 0))
     scores = earlier.predict(model_cells(table)).reshape(table.n_rows, n_outputs)

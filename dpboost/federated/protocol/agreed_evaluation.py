@@ -64,6 +64,8 @@ class AgreedEvaluation:
         """
         if agreement.recipe != EVALUATION:
             raise refuse("recipe", _OWNER, repr(EVALUATION), agreement.recipe)
+        if agreement.folds is not None and not agreement.folds.is_evaluation:
+            raise refuse("folds", _OWNER, "those of an evaluation", agreement.folds)
         if set(agreement.hyper) != set(_TERMS):
             must = f"a dict of {', '.join(_TERMS)}"
             raise refuse("hyper", _OWNER, must, sorted(agreement.hyper))
@@ -121,8 +123,6 @@ def _texts(text: Any, folds: AgreedFolds | None) -> tuple[str, ...]:
         if not isinstance(text, str):
             raise refuse("model", _OWNER, "a model text", type(text).__name__)
         return (text,)
-    if folds.fold is not None:
-        raise refuse("folds", _OWNER, "those of an evaluation: without the number of a fold", folds)
     listed = tuple(text) if isinstance(text, (tuple, list)) else ()
     if len(listed) != folds.n_folds or not all(isinstance(each, str) for each in listed):
         raise refuse("model", _OWNER, "a model text for each fold", type(text).__name__)

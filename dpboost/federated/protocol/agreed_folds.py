@@ -1,4 +1,4 @@
-"""Which session of a cross-validation an agreement is on: the fit of a fold, or the evaluation."""
+"""What an agreement says of a cross-validation: one session, of a fit for each fold and metrics."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from dpboost.cross_validation import METRIC_SHARE
 from dpboost.federated.protocol import wire
 
 MOST_FOLDS = 100
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgreedFolds:
-    """One session of a cross-validation, which has a fit for each fold and one evaluation.
+    """A cross-validation, which has a fit for each fold and one evaluation.
 
-    Each party deals its rows to folds once, by coins of its own, for all sessions of one name. A
-    row takes part in all fits but that of its fold, and is judged by the model of that one: what
-    it may cost in all sessions is the budget of the agreement, of which each session has a part.
+    Each party deals its rows to folds once, by secret coins of its own. A row takes part in all
+    fits but that of its fold, and is judged by the model of that one: what it may cost in all of
+    them is the budget of the agreement, of which each has a part.
 
     Parameters
     ----------
-    name : str
-        Of the cross-validation: the same in all of its sessions, and in no other one.
     n_folds : int
         2 to 100.
-    fold : int or None
-        Whose rows take no part in the fit; None in the evaluation.
+    metrics : tuple of str
+        Names of the metrics, as of ``dpboost.cv``; ``()`` for that of the task.
+    part : int, optional
+        What the terms of a part are about: the fit without the rows of this fold, or with
+        ``n_folds`` the evaluation. None in the agreement, which is on all of them.
 
     Raises
     ------
@@ -36,28 +36,34 @@ class AgreedFolds:
         For a value outside its domain.
     """
 
-    name: str
     n_folds: int
-    fold: int | None
+    metrics: tuple[str, ...]
+    part: int | None = None
 
     def __post_init__(self) -> None:
         owner = "AgreedFolds"
-        if type(self.name) is not str or not 0 < len(self.name) <= _LONGEST_NAME:
-            raise refuse("name", owner, f"text of 1 to {_LONGEST_NAME} characters", self.name)
         check_integer("n_folds", owner, self.n_folds, low=2, high=MOST_FOLDS)
-        if self.fold is not None:
-            check_integer("fold", owner, self.fold, low=0, high=self.n_folds - 1)
+        if self.part is not None:
+            check_integer("part", owner, self.part, low=0, high=self.n_folds)
+        metrics = self.metrics
+        if not isinstance(metrics, tuple) or not all(type(name) is str for name in metrics):
+            raise refuse("metrics", owner, "a tuple of names", metrics)
 
     @property
-    def session(self) -> str:
-        """Name of the session, also that of a folder."""
-        return "evaluation" if self.fold is None else f"fold-{self.fold}"
+    def is_evaluation(self) -> bool:
+        """Whether terms are those of the evaluation."""
+        return self.part == self.n_folds
 
     @property
-    def part(self) -> tuple[Fraction, int]:
-        """Part of the budget that the session may spend, and the number of the fits."""
-        share = (1 - METRIC_SHARE) / (self.n_folds - 1)
-        return METRIC_SHARE if self.fold is None else share, self.n_folds
+    def name_of_part(self) -> str:
+        """What the terms are about."""
+        return "all parts" if self.part is None else f"part {self.part}"
+
+    @property
+    def share(self) -> tuple[Fraction, int]:
+        """Part of the budget that the part may spend, and the number of the fits."""
+        share = METRIC_SHARE if self.is_evaluation else (1 - METRIC_SHARE) / (self.n_folds - 1)
+        return share, self.n_folds
 
 
 wire.known("folds", AgreedFolds)

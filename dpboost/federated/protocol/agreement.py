@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import math
+import secrets
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from dpboost._utils.validation import (
     InvalidParameterError,
@@ -42,6 +42,10 @@ ACCOUNTANTS: dict[str, type[Accountant]] = {
     "GDP": GDPAccountant,
 }
 MOST_PARTIES = 10_000
+SEED_BITS = 128
+LONGEST_TEXT = 100
+#: Before the fingerprint of a certificate.
+FINGERPRINT = "sha256:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,37 +85,48 @@ class Agreement:
     neighbours : {"add_remove", "replace"}
         The relation, of the rows of one party.
     colluding : int
-        How many parties, ``0 <= colluding < n_parties``, may show the coordinator, or one
+        How many parties, ``1 <= colluding < n_parties``, may show the coordinator, or one
         another, all that they know without harm to the guarantee of the rest. Each adds a share
-        of the noise such that ``n_parties - colluding`` shares already carry all of it. With 0
-        a party that subtracts its own share sees less noise than was charged for.
+        of the noise such that ``n_parties - colluding`` shares already carry all of it. All
+        parties see all sums: 1 is a party that subtracts its own share.
     dropouts : int
         Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
-        the rest is still all of it. With 0 a missing party aborts the release. More cost each
-        release another exchange, or two where the agreement lists identities
-        (`federated.secagg.release_masks`). A lost party is asked again at the next release.
+        the rest is still all of it. With 0 a missing party ends the fit. More cost each
+        release three exchanges (`federated.secagg.release_masks`). A lost party takes part again
+        from the next release on, once it has taken in the sums that it has missed.
+    rolled_back : int
+        With ``dropouts`` and ``identities``: so many parties may be started again from an older
+        copy of their records without harm to the masks of the others.
     threshold : int, optional
         With ``dropouts``: as many parties as take the masks off a sum, of those that have
         answered; the others may be lost meanwhile. ``colluding < threshold <= n_parties -
-        dropouts``, and with ``identities`` more than half of ``n_parties + colluding``, so that
-        no coordinator gets two different sums. By default the least number above that half, or
-        ``n_parties - dropouts`` if this is less.
+        dropouts``, and with ``identities`` more than half of ``n_parties + colluding +
+        rolled_back``, so that no coordinator gets two different sums. By default the least number
+        above that half, or ``n_parties - dropouts`` if this is less.
     hyper : dict
         Public parameters of the recipe, by name.
     init_model : str, optional
         Text of a released model that the fit continues: each party finds the scores of its own
         rows by it, the trees go before the new ones, and the budgets add up.
     folds : AgreedFolds, optional
-        Which session of a cross-validation this is. The budget is then that of all sessions.
+        Of a cross-validation: one session of a fit for each fold and metrics, which share the
+        budget.
     public_seed : int
-        Seed of public randomness, such as random partitions.
+        Seed of public randomness, such as random partitions; 128 fresh bits by default.
     identities : tuple of str
         Public Ed25519 keys of the parties in hexadecimal, by their numbers; ``()`` without any.
         The keys of the masks are then relayed unsigned, and the guarantee against the
         coordinator holds only where it follows the protocol (honest but curious).
+    coordinator : str
+        Whom parties on a network connect to and nobody else: the name in the coordinator's
+        certificate, or ``"sha256:"`` and the SHA-256 of the certificate.
     noise_seed : int, optional
         For tests and benchmarks: the shares of the noise add up to what one process would draw
         from this seed. Nothing is private then.
+    nonce : str
+        Makes each agreement another one, so that one is for one session; fresh by default.
+    date : str
+        Of the agreement; today by default.
 
     Raises
     ------
@@ -127,7 +142,7 @@ class Agreement:
     >>> from dpboost import Schema
     >>> schema = Schema(bounds={"age": (0, 100)}, classes=[0, 1])
     >>> terms = Agreement(
-    ...     n_parties=2, features=("age",), schema=schema.to_dict(), recipe="noisy_histograms"
+    ...     n_parties=2, features=("age",), schema=schema.to_dict(), recipe="noisy_counts"
     ... )
     >>> terms.colluding, terms.dropouts
     (1, 0)
@@ -151,20 +166,32 @@ class Agreement:
     neighbours: str = "add_remove"
     colluding: int = 1
     dropouts: int = 0
+    rolled_back: int = 0
     threshold: int | None = None
     hyper: dict[str, Any] = field(default_factory=dict)
     init_model: str | None = None
     folds: AgreedFolds | None = None
-    public_seed: int = 0
+    public_seed: int = field(default_factory=lambda: secrets.randbits(SEED_BITS))
     identities: tuple[str, ...] = ()
+    coordinator: str = ""
     noise_seed: int | None = None
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
     def __post_init__(self) -> None:
         owner = "Agreement"
         check_integer("n_parties", owner, self.n_parties, low=2, high=MOST_PARTIES)
-        check_integer("colluding", owner, self.colluding, low=0, high=self.n_parties - 1)
+        check_integer("colluding", owner, self.colluding, low=1, high=self.n_parties - 1)
         most = self.n_parties - 1 - self.colluding
         check_integer("dropouts", owner, self.dropouts, low=0, high=most)
+        high = self.n_parties if self.dropouts and self.identities else 0
+        check_integer("rolled_back", owner, self.rolled_back, low=0, high=high)
+        for name in ("nonce", "date"):
+            text = getattr(self, name)
+            if type(text) is not str or not 0 < len(text) <= LONGEST_TEXT:
+                raise refuse(name, owner, f"text of 1 to {LONGEST_TEXT} characters", text)
+        if type(self.coordinator) is not str:
+            raise refuse("coordinator", owner, "a name, or 'sha256:...'", self.coordinator)
         object.__setattr__(self, "threshold", self._checked_threshold(owner))
         check_integer("public_seed", owner, self.public_seed, low=0)
         check_choice("task", owner, self.task, ("classification", "regression"))
@@ -202,13 +229,13 @@ class Agreement:
             if self.threshold is not None:
                 raise refuse("threshold", owner, "None without 'dropouts'", self.threshold)
             return None
-        safe = (self.n_parties + self.colluding) // 2 + 1
+        safe = (self.n_parties + self.colluding + self.rolled_back) // 2 + 1
         least = safe if self.identities else self.colluding + 1
         most = self.n_parties - self.dropouts
         if most < least:
             must = (
                 f"at most {max(self.n_parties - least, 0)} where 'identities' are listed, so that "
-                "those that remain are more than half of n_parties + colluding"
+                "those that remain are more than half of n_parties + colluding + rolled_back"
             )
             raise refuse("dropouts", owner, must, self.dropouts)
         if self.threshold is None:
@@ -310,11 +337,7 @@ class Agreement:
         accountant = ACCOUNTANTS[self.accountant]()
         if self.folds is None:
             return accountant
-        return for_part(accountant, *self.folds.part, self.delta)
-
-    def public(self) -> np.random.Generator:
-        """Return the public randomness of the fit."""
-        return np.random.default_rng(self.public_seed)
+        return for_part(accountant, *self.folds.share, self.delta)
 
     def to_json(self) -> str:
         """Return the terms as text, for the data holders to read and keep."""

@@ -6,26 +6,17 @@ import base64
 import binascii
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dpboost.privacy.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    ExponentialMechanism,
-    PermuteAndFlip,
-)
-from dpboost.privacy.neighbours import Neighbours
-
 #: Of the format; a message of another version is refused.
-VERSION = 1
-#: Bytes of the longest message, unless a party or a coordinator is told another number.
-MOST_BYTES = 64 * 2**20
-#: Bytes that a party or a coordinator must take at least.
-LEAST_BYTES = 2**16
+VERSION = 2
+#: Bytes of the longest message.
+MOST_BYTES = 256 * 2**20
 #: A message of this many bytes has at most one value in each of so many of them: what is read
 #: takes a few times the memory of what was sent, and no more.
 BYTES_PER_VALUE = 16
@@ -76,12 +67,6 @@ def known(name: str, kind: type[T]) -> type[T]:
     return kind
 
 
-known("discrete Laplace", DiscreteLaplace)
-known("discrete Gaussian", DiscreteGaussian)
-known("exponential mechanism", ExponentialMechanism)
-known("permute-and-flip", PermuteAndFlip)
-
-
 def encode(message: Any) -> bytes:
     """Return a known object as bytes, the same ones every time.
 
@@ -105,8 +90,8 @@ def decode(
     ----------
     content : bytes
     expected : type or tuple of type
-        Kinds of the object.
-    most_bytes : int, default=64 MiB
+        Kinds of the object. Of a tuple, no other kinds are made, inside of it either.
+    most_bytes : int, default=256 MiB
         A longer message is refused before it is read, and so is one of this length with more
         than a value in every 16 bytes.
 
@@ -121,7 +106,10 @@ def decode(
             raise MalformedMessageError("not a message")
         if plain["version"] != VERSION:
             raise MalformedMessageError("another version")
-        value = _value(plain["message"])
+        kinds = _KINDS
+        if isinstance(expected, tuple):
+            kinds = {name: kind for name, kind in _KINDS.items() if kind in expected}
+        value = _value(plain["message"], kinds)
     except MalformedMessageError:
         raise
     except Exception as error:
@@ -167,7 +155,7 @@ def _constant(text: str) -> None:
 def _plain(value: Any) -> Any:
     """Return a value as JSON; every value that JSON lacks is an object with one key."""
     if value is None or isinstance(value, (bool, str)):
-        return value if not isinstance(value, Neighbours) else {"neighbours": value.value}
+        return value
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -197,17 +185,17 @@ def _plain_array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"array": little.dtype.str, "shape": list(value.shape), "base64": content}
 
 
-def _value(plain: Any, depth: int = _MOST_DEPTH) -> Any:
+def _value(plain: Any, kinds: Mapping[str, type], depth: int = _MOST_DEPTH) -> Any:
     """Return what :func:`_plain` was given; at most ``depth`` values lie inside one another."""
     if plain is None or isinstance(plain, (bool, int, float, str)):
         return plain
     if depth == 0:
         raise MalformedMessageError("too deep")
     if isinstance(plain, list):
-        return tuple([_value(part, depth - 1) for part in plain])
+        return tuple([_value(part, kinds, depth - 1) for part in plain])
     (head, *_) = plain
     if "kind" in plain:
-        return _known_object(plain, depth)
+        return _known_object(plain, kinds, depth)
     if "array" in plain:
         return _array(plain)
     if len(plain) != 1:
@@ -217,12 +205,10 @@ def _value(plain: Any, depth: int = _MOST_DEPTH) -> Any:
         return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
     if head == "fraction":
         return _fraction(content)
-    if head == "neighbours":
-        return Neighbours(content)
     if head == "bytes":
         return _decoded(content)
     if head == "dict":
-        return _dict(content, depth)
+        return _dict(content, kinds, depth)
     raise MalformedMessageError("not a value")
 
 
@@ -237,7 +223,7 @@ def _fraction(content: Any) -> Fraction:
     return value
 
 
-def _dict(content: Any, depth: int) -> dict[Any, Any]:
+def _dict(content: Any, kinds: Mapping[str, type], depth: int) -> dict[Any, Any]:
     if not isinstance(content, list):
         raise MalformedMessageError("not a dict")
     found = {}
@@ -245,21 +231,21 @@ def _dict(content: Any, depth: int) -> dict[Any, Any]:
         small = type(key) is int and abs(key) < _LARGEST_KEY
         if not small and not isinstance(key, str):
             raise MalformedMessageError("not a key")
-        found[key] = _value(part, depth - 1)
+        found[key] = _value(part, kinds, depth - 1)
     if len(found) != len(content):
         raise MalformedMessageError("a key came twice")
     return found
 
 
-def _known_object(plain: dict[str, Any], depth: int) -> Any:
-    if set(plain) != {"kind", "fields"} or plain["kind"] not in _KINDS:
+def _known_object(plain: dict[str, Any], kinds: Mapping[str, type], depth: int) -> Any:
+    if set(plain) != {"kind", "fields"} or plain["kind"] not in kinds:
         raise MalformedMessageError("not a known kind")
-    kind = _KINDS[plain["kind"]]
+    kind = kinds[plain["kind"]]
     parts = plain["fields"]
     own = fields(kind)
     if set(parts) != {part.name for part in own}:
         raise MalformedMessageError("other fields")
-    return kind(**{part.name: _value(parts[part.name], depth - 1) for part in own})
+    return kind(**{part.name: _value(parts[part.name], kinds, depth - 1) for part in own})
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.federated.secagg.dropout_messages import Deposit, Unlocked
+from dpboost.federated.protocol.messages import Deposit, Unlocked
 from dpboost.federated.secagg.keys import pair_words
 from dpboost.federated.secagg.release_masks import SealError, array_seed, own_words, unseal
 from dpboost.federated.secagg.secret_shares import (
@@ -26,7 +26,7 @@ from dpboost.federated.secagg.secret_shares import (
 
 @dataclass(frozen=True, kw_only=True)
 class OpenedMasks:
-    """Keys of masks of one message: all of them that the sum over those present still has.
+    """Keys of masks of one step: all of them that the sum over those present still has.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class OpenedMasks:
         Of the own mask of each party that is present.
     pairs : dict of (int, int) to bytes
         Of what a party that is present has in common with one that is missing, in this order.
-    nonce : bytes
-        What the masks are bound to.
+    digest : bytes
+        Of the step, by which masks are keyed.
     """
 
     own: dict[int, bytes]
     pairs: dict[tuple[int, int], bytes]
-    nonce: bytes
+    digest: bytes
 
     def left(self, position: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
         """Return what is left of the masks in the sum over those that are present.
@@ -48,16 +48,16 @@ class OpenedMasks:
         Parameters
         ----------
         position : int
-            Array of the message.
+            Array of the step.
         shape : tuple of int
             Its shape.
         """
         size = int(np.prod(shape, dtype=np.int64))
         total = np.zeros(size, dtype=np.uint64)
         for key in self.own.values():
-            total += own_words(key, position, size)
+            total += own_words(key, self.digest, position, size)
         for (index, other), key in self.pairs.items():
-            total += pair_words(index, other, array_seed(key, self.nonce, position), size)
+            total += pair_words(index, other, array_seed(key, self.digest, position), size)
         return total.reshape(shape)
 
 
@@ -66,9 +66,9 @@ def check_deposit(deposit: Deposit, n_parties: int) -> bool:
     return {len(deposit.own), len(deposit.pairs)} == {n_parties * ELEMENT_BYTES}
 
 
-def check_unlocked(unlocked: Unlocked, n_asked: int) -> bool:
-    """Return whether a share of every party that was asked is unlocked."""
-    return len(unlocked.pads) == n_asked * ELEMENT_BYTES
+def check_unlocked(unlocked: Unlocked, n_deposits: int) -> bool:
+    """Return whether a share of every party of the roster is unlocked."""
+    return len(unlocked.pads) == n_deposits * ELEMENT_BYTES
 
 
 def open_masks(
@@ -77,21 +77,21 @@ def open_masks(
     present: tuple[int, ...],
     *,
     threshold: int,
-    nonce: bytes,
+    digest: bytes,
 ) -> OpenedMasks:
     """Put the keys together that are needed for the sum over those that are present.
 
     Parameters
     ----------
     deposits : mapping of int to Deposit
-        Of every party that was asked.
+        Of every party of the roster.
     unlocked : mapping of int to Unlocked
         Of at least ``threshold`` parties.
     present : tuple of int
-        Those that have answered.
+        Those whose words have arrived.
     threshold : int
-    nonce : bytes
-        What the masks are bound to.
+    digest : bytes
+        Of the step, by which masks are keyed.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def open_masks(
         if not set(present) <= set(seeds):
             raise SealError("A key is missing from what was sealed.")
         pairs |= {(other, index): seeds[other] for other in present}
-    return OpenedMasks(own=own, pairs=pairs, nonce=nonce)
+    return OpenedMasks(own=own, pairs=pairs, digest=digest)
 
 
 def seeds_of(index: int, opened: bytes) -> dict[int, bytes]:

@@ -75,40 +75,24 @@ class Identity:
 
 
 class SessionKey:
-    """A party's key for one session (X25519), and what it says about itself.
+    """A party's key for one session (X25519).
 
     Parameters
     ----------
     index : int
         The party.
     terms : bytes
-        Digest of the agreement together with the session.
-    identity : Identity, optional
-        Signs the public key; unsigned without it.
-    secret : bytes of length 32, optional
-        A new one without it.
+        Digest of the agreement.
+    secret : bytes of length 32
     """
 
-    __slots__ = ("_index", "_key", "_terms", "public", "signature")
+    __slots__ = ("_index", "_key", "_terms", "public")
 
-    def __init__(
-        self, index: int, terms: bytes, identity: Identity | None, secret: bytes | None = None
-    ) -> None:
+    def __init__(self, index: int, terms: bytes, secret: bytes) -> None:
         self._index = index
         self._terms = terms
-        self._key = (
-            X25519PrivateKey.generate()
-            if secret is None
-            else X25519PrivateKey.from_private_bytes(secret)
-        )
+        self._key = X25519PrivateKey.from_private_bytes(secret)
         self.public = self._key.public_key().public_bytes_raw()
-        content = signed_content(terms, index, self.public)
-        self.signature = b"" if identity is None else identity.sign(content)
-
-    @property
-    def secret(self) -> bytes:
-        """The secret key, for the party's own disk."""
-        return self._key.private_bytes_raw()
 
     def pair(self, publics: Sequence[bytes]) -> PairwiseMasks:
         """Return what this party shares with every other one.
@@ -123,18 +107,16 @@ class SessionKey:
             if other == self._index:
                 continue
             low, high = sorted((self._index, other))
-            shared = self._key.exchange(X25519PublicKey.from_public_bytes(public))
+            try:
+                shared = self._key.exchange(X25519PublicKey.from_public_bytes(public))
+            except ValueError as error:
+                raise UntrustedKeyError(f"The key of party {other} is none.") from error
             between = publics[low] + publics[high] + bytes(f"{low} {high}", "ascii")
             derivation = HKDF(
                 algorithm=hashes.SHA256(), length=32, salt=self._terms, info=_CONTEXT + between
             )
             secrets[other] = derivation.derive(shared)
         return PairwiseMasks(self._index, secrets)
-
-
-def signed_content(terms: bytes, index: int, public: bytes) -> bytes:
-    """Return the bytes that a party signs: its key for this agreement and session."""
-    return _CONTEXT + terms + index.to_bytes(4, "big") + public
 
 
 def check_signature(identity: str, content: bytes, signature: bytes) -> None:

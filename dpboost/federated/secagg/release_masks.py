@@ -1,26 +1,24 @@
-"""A party's masks for one release, of which others hold shares.
+"""A party's masks for one step, of which others hold shares.
 
 Beside the masks that it has in common with each other party, a party adds one of its own. Before
-it is asked, it deposits shares of two keys: that of its own mask, and one that opens the keys of
-the masks in common, for this release alone. Once it is known who has answered, every party that is
-there unlocks, for each party that was asked, a share of one of the two: of the first for one that
-has answered, of the second for one that is missing. ``threshold`` parties are enough for that, so
-that nobody need be waited for.
+its words leave, it deposits shares of two keys: that of its own mask, and one that opens the keys
+of the masks in common, for this step alone. Once it is known whose words have arrived, every party
+that is present unlocks, for each party that has deposited, a share of one of the two: of the first
+for one that is present, of the second for one that is missing. ``threshold`` parties are enough.
 
 Bonawitz et al., Practical Secure Aggregation for Privacy-Preserving Machine Learning, CCS 2017,
-with keys of one release in the place of a key of the session, and with locks in the place of
+with keys of one step in the place of a key of the session, and with locks in the place of
 messages: a share is hidden by a number that the two parties derive from what they have in common,
-so that no share has to be delivered. Where identities are agreed, every party first signs who has
-answered, and unlocks nothing before it has seen that ``threshold`` parties have signed the same
-(section 6 of the paper): else a coordinator could tell some that a party is there and others that
-it is missing. Proof: docs/proofs/secret-shares.md.
+so that no share has to be delivered. Where identities are agreed, every party first signs who is
+present, and unlocks nothing before it has seen that ``threshold`` parties have signed the same
+(section 6 of the paper): else a coordinator could name a party present to some and missing to
+others. Proof: docs/proofs/secret-shares.md.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,22 +26,20 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from numpy.typing import NDArray
 
-from dpboost.federated.protocol.messages import Step
-from dpboost.federated.protocol.wire import encode
-from dpboost.federated.secagg.dropout_messages import Deposit, Present
+from dpboost.federated.protocol.messages import Deposit
 from dpboost.federated.secagg.keys import PairwiseMasks, pair_words, part_nonce, stream
 from dpboost.federated.secagg.secret_shares import (
-    ELEMENT_BYTES,
     PRIME,
-    split,
     to_bytes,
     uniform,
+    values,
 )
 
-_LOCK = b"dpboost share 1"
-_SEED = b"dpboost release 1"
-_SEAL = b"dpboost seal 1"
-_PRESENT = b"dpboost present 1"
+_LOCK = b"dpboost share 2"
+_SEED = b"dpboost step 2"
+_SEAL = b"dpboost seal 2"
+_PRESENT = b"dpboost present 2"
+_ROSTER = b"dpboost roster 2"
 OWN, PAIRS = b"own", b"pairs"
 
 
@@ -52,12 +48,12 @@ class SealError(ValueError):
 
 
 class ReleaseMasks:
-    """The masks of a party for one message, and what it tells of them.
+    """The masks of a party for one step, and what it tells of them.
 
     Parameters
     ----------
-    turn : Step
-        Of the message.
+    name : bytes
+        Of the step: of this session, and different for each of its steps.
     index : int
         The party.
     pairs : PairwiseMasks
@@ -65,52 +61,65 @@ class ReleaseMasks:
     n_parties : int
     threshold : int
         So many parties open a key.
+    seed : bytes of length 32
+        Fresh secret bytes; on the party's disk before the deposit leaves.
 
     Attributes
     ----------
     deposit : Deposit
-        What it sends before it is asked.
+        What it sends before its words.
 
     Privacy
     -------
-    Both keys are random and for this message alone; so are, to whoever lacks the secrets of two
-    parties, the numbers that are derived from them. One of the two keys of another party is
-    unlocked, for one set of parties, and never the other one.
+    Both keys follow from the seed, which is random and for this step alone; so are, to whoever
+    lacks the secrets of two parties, the numbers that are derived from them. One of the two keys
+    of another party is unlocked, for one set of parties, and never the other one.
     """
 
     def __init__(
-        self, turn: Step, index: int, pairs: PairwiseMasks, *, n_parties: int, threshold: int
+        self,
+        name: bytes,
+        index: int,
+        pairs: PairwiseMasks,
+        *,
+        n_parties: int,
+        threshold: int,
+        seed: bytes,
     ) -> None:
-        self.turn = turn
         self._index = index
         self._pairs = pairs
-        self._name = hashlib.sha256(encode(turn)).digest()
-        self._alone = secrets.token_bytes(ELEMENT_BYTES)
-        own, opening = secrets.randbelow(PRIME), secrets.randbelow(PRIME)
-        self._own = to_bytes(own)
+        self._name = name
+        self._secret = seed
         self._roster: tuple[int, ...] | None = None
-        self._nonce = b""
-        self._agreed: tuple[int, ...] | None = None
-        shares = (split(secret, threshold, n_parties) for secret in (own, opening))
-        locked = [self._lock(kind, each) for kind, each in zip((OWN, PAIRS), shares, strict=True)]
+        self._digest = b""
+        self._present: tuple[int, ...] | None = None
+        # Each key is the value at 0 of a polynomial with uniform coefficients.
+        polynomials = {
+            kind: [self._drawn(kind + bytes([power])) for power in range(threshold)]
+            for kind in (OWN, PAIRS)
+        }
+        self._own = to_bytes(polynomials[OWN][0])
+        locked = {
+            kind: self._lock(kind, values(coefficients, n_parties))
+            for kind, coefficients in polynomials.items()
+        }
         seeds = (self._seed(other) for other in range(n_parties) if other != index)
         self.deposit = Deposit(
             party=index,
-            turn=turn,
-            own=locked[0],
-            pairs=locked[1],
-            sealed=seal(to_bytes(opening), b"".join(seeds)),
+            own=locked[OWN],
+            pairs=locked[PAIRS],
+            sealed=seal(to_bytes(polynomials[PAIRS][0]), b"".join(seeds)),
         )
 
-    def bind(self, roster: tuple[int, ...], nonce: bytes) -> None:
-        """Take the masks for one message to some parties, once.
+    def bind(self, roster: tuple[int, ...], digest: bytes) -> None:
+        """Take the masks for one step among some parties, once.
 
         Parameters
         ----------
         roster : tuple of int
-            Who is asked.
-        nonce : bytes
-            What was asked, and all that was told before.
+            Who has deposited.
+        digest : bytes
+            Of the step.
 
         Raises
         ------
@@ -118,55 +127,49 @@ class ReleaseMasks:
             If they were taken.
         """
         if self._roster is not None:
-            raise RuntimeError("Masks hide one message and no more.")
-        self._roster, self._nonce = roster, nonce
-
-    @property
-    def bound(self) -> bool:
-        """Whether they were taken for a message."""
-        return self._roster is not None
+            raise RuntimeError("Masks hide one step and no more.")
+        self._roster, self._digest = roster, among(digest, roster)
 
     def words(self, position: int, size: int) -> NDArray[np.uint64]:
-        """Return the mask of an array of the message."""
+        """Return the mask of an array of the step."""
         assert self._roster is not None
-        total = own_words(self._own, position, size)
+        total = own_words(self._own, self._digest, position, size)
         for other in self._roster:
             if other != self._index:
-                seed = array_seed(self._seed(other), self._nonce, position)
+                seed = array_seed(self._seed(other), self._digest, position)
                 total += pair_words(self._index, other, seed, size)
         return total
 
-    def settle(self, present: Present, least: int) -> None:
-        """Take note of who has answered, once for a message.
+    def settle(self, present: tuple[int, ...], least: int) -> None:
+        """Take note of who is present, once for a step.
 
         Raises
         ------
         ValueError
-            If it is another message, or the party is not among them, or they are too few, or
-            some of them were not asked, or others were named before.
+            If the party is not among them, or they are too few, or some of them have not
+            deposited, or others were named before.
         """
-        there = present.parties
-        if self._roster is None or present.turn != self.turn or self._index not in there:
+        if self._roster is None or self._index not in present:
             raise ValueError("present")
-        if len(there) < least or not set(there) <= set(self._roster):
+        if len(present) < least or not set(present) <= set(self._roster):
             raise ValueError("present")
-        if self._agreed not in (None, there):
+        if self._present not in (None, present):
             raise ValueError("present")
-        self._agreed = there
-
-    def statement(self, present: Present) -> bytes:
-        """Return what is signed: who has answered what was asked, in this session."""
-        return _PRESENT + self._nonce + encode(present)
+        self._present = present
 
     def unlock(self) -> bytes:
-        """Return what opens this party's share of one key of every party that was asked."""
+        """Return what opens this party's share of one key of every party of the roster."""
         assert self._roster is not None
-        assert self._agreed is not None
-        kinds = ((other, OWN if other in self._agreed else PAIRS) for other in self._roster)
+        assert self._present is not None
+        kinds = ((other, OWN if other in self._present else PAIRS) for other in self._roster)
         return b"".join(to_bytes(self._pad(other, self._index, kind)) for other, kind in kinds)
 
+    def _drawn(self, what: bytes) -> int:
+        """Return an element of the field that only the seed tells."""
+        return uniform(hmac.digest(self._secret, what, hashlib.sha512))
+
     def _seed(self, other: int) -> bytes:
-        """Return the key of all masks in common with another party, for this message."""
+        """Return the key of all masks in common with another party, for this step."""
         return self._pairs.seed(other, _SEED + self._name)
 
     def _lock(self, kind: bytes, shares: Sequence[int]) -> bytes:
@@ -181,18 +184,29 @@ class ReleaseMasks:
         content = _LOCK + self._name + kind + depositor.to_bytes(4, "big")
         other = holder if depositor == self._index else depositor
         if other == self._index:
-            return uniform(hmac.digest(self._alone, content, hashlib.sha512))
+            return self._drawn(content)
         return uniform(self._pairs.pad(other, content))
 
 
-def own_words(seed: bytes, position: int, size: int) -> NDArray[np.uint64]:
-    """Return a party's own mask of an array of a message."""
-    return stream(hmac.digest(seed, position.to_bytes(8, "big"), hashlib.sha256), size)
+def among(digest: bytes, roster: Sequence[int]) -> bytes:
+    """Return what masks are keyed by: a step, and the parties that have deposited for it."""
+    numbers = b"".join(index.to_bytes(4, "big") for index in roster)
+    return hashlib.sha256(_ROSTER + digest + numbers).digest()
 
 
-def array_seed(seed: bytes, nonce: bytes, position: int) -> bytes:
-    """Return the key of the mask that two parties have in common for an array of a message."""
-    return hmac.digest(seed, part_nonce(nonce, position), hashlib.sha256)
+def statement(digest: bytes, present: Sequence[int]) -> bytes:
+    """Return what is signed: who is present in a step of this session."""
+    return _PRESENT + digest + b"".join(index.to_bytes(4, "big") for index in present)
+
+
+def own_words(key: bytes, digest: bytes, position: int, size: int) -> NDArray[np.uint64]:
+    """Return a party's own mask of an array of a step."""
+    return stream(hmac.digest(key, part_nonce(digest, position), hashlib.sha256), size)
+
+
+def array_seed(seed: bytes, digest: bytes, position: int) -> bytes:
+    """Return the key of the mask that two parties have in common for an array of a step."""
+    return hmac.digest(seed, part_nonce(digest, position), hashlib.sha256)
 
 
 def seal(key: bytes, content: bytes) -> bytes:

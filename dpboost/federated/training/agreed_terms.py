@@ -30,5 +30,5 @@ def agreed_privacy(agreement: Agreement) -> PrivacyRequest:
         assume_public=(),
         noise_seed=agreement.noise_seed,
         rows_per_user=agreement.rows_of_user,
-        part=None if agreement.folds is None else agreement.folds.part,
+        part=None if agreement.folds is None else agreement.folds.share,
     )

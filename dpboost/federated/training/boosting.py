@@ -13,11 +13,11 @@ from dpboost.boosting.growth import Growth
 from dpboost.boosting.loop import BoostingLoop
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator import Coordinator
+from dpboost.federated.protocol.session import Session
 from dpboost.federated.training.agreed_terms import agreed_inputs, agreed_privacy
 from dpboost.federated.training.histogram_learner import HistogramLearner
 from dpboost.federated.training.party_row_store import PartyRowStore
-from dpboost.federated.training.threat_model import facts
+from dpboost.federated.training.threat_model import facts, shares
 from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.exact_arithmetic import number_of
@@ -42,41 +42,45 @@ DEVIATION = "splits are read off noisy histograms of all features, leaves are no
 OWNER = "federated boosting"
 
 
-def boost(coordinator: Coordinator, *, show_progress: bool = False) -> FittedModel:
-    """Train a private ensemble on the rows of parties.
+def boost(
+    session: Session, agreement: Agreement, rows: Any, *, show_progress: bool = False
+) -> FittedModel:
+    """Train a private ensemble on the rows of all parties of a session.
 
     Parameters
     ----------
-    coordinator : Coordinator
-        With a session under an agreement that names the recipe.
+    session : Session
+        One side of it, which has joined.
+    agreement : Agreement
+        On this fit.
+    rows : RawRows or None
+        Those of this party; None at the coordinator.
     show_progress : bool, default=False
         Whether a long fit draws a progress bar.
 
     Returns
     -------
     FittedModel
+        The same on all sides.
 
     Raises
     ------
     InvalidParameterError
         If the agreement does not fit the recipe; nothing is drawn or charged.
     PartyLostError, RefusedError
-        If a party drops out or refuses. What was charged stays charged.
+        If a party is lost or differs. What was charged stays charged.
 
     Privacy
     -------
-    Everything in the result is public, declared or released by ``coordinator.ledger``, and was
-    charged by every party as well.
+    Everything in the result is public, declared or released by the ledger of this side.
     """
-    agreement = coordinator.agreement
-    fitted = train_agreed(
-        PartyRowStore(coordinator), agreement, coordinator.ledger, show_progress=show_progress
-    )
-    coordinator.finish()
-    more: dict[str, Any] = facts(agreement, coordinator.ledger) | coordinator.losses
+    ledger = session.open_ledger(agreement)
+    store = PartyRowStore(session, rows, ledger)
+    fitted = train_agreed(store, agreement, ledger, show_progress=show_progress)
+    more: dict[str, Any] = facts(agreement, ledger) | session.losses
     if fitted.recipe.needs_exact_sums:
         more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
-    return with_facts(fitted, more)
+    return with_facts(fitted, more, parties=shares(agreement))
 
 
 def train_agreed(
@@ -107,7 +111,7 @@ def train_agreed(
         given=given,
         privacy=agreed_privacy(agreement),
         objective=agreement.learns,
-        public=agreement.public(),
+        public_seed=agreement.public_seed,
         owner=OWNER,
         n_jobs=1,
         show_progress=show_progress,
@@ -168,9 +172,7 @@ def check_agreement(agreement: Agreement) -> tuple[Recipe, Given]:
         least = max(least, _least_of_histograms(recipe, given, agreement))
     least *= agreement.rows_of_user or 1
     if agreement.folds is not None:
-        if agreement.folds.fold is None:
-            raise refuse("folds", OWNER, "those of a fit: with the number of a fold", None)
-        least /= float(agreement.folds.part[0])
+        least /= float(agreement.folds.share[0])
     if number_of(agreement.epsilon) < least:
         raise refuse(
             "epsilon",

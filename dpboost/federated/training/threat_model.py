@@ -59,6 +59,16 @@ def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:
     return found
 
 
+def shares(agreement: Agreement) -> dict[str, int]:
+    """Return whose shares the noise consists of, for the certificate."""
+    return {
+        "parties": agreement.n_parties,
+        "honest": agreement.honest,
+        "colluding": agreement.colluding,
+        "losses": agreement.dropouts,
+    }
+
+
 def _surplus(agreement: Agreement) -> str:
     """Return how much more noise than charged there is, by how many parties remain."""
     of_all, of_least = (
@@ -95,6 +105,7 @@ def party_report(agreement: Agreement, ledger: Ledger) -> PrivacyReport:
         rows_per_user=agreement.rows_of_user,
         continues=earlier is not None,
         earlier=None if earlier is None else earlier.report,
+        parties=shares(agreement),
     )
 
 

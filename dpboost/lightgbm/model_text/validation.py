@@ -7,11 +7,11 @@ here is complete, consistent and safe to load; what does not raises an ordinary 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import dataclass
 
+from dpboost._utils.json_text import parse_json
 from dpboost.lightgbm.model_text.footer import (
     KEPT_KEY,
     PANDAS_KEY,
@@ -351,6 +351,6 @@ def _json(lines: _Lines, text: str, key: str) -> object:
     if len(text) > _LONGEST_JSON:
         raise lines.error(f"{key!r} is longer than {_LONGEST_JSON} characters")
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         raise lines.error(f"{key!r} is not followed by JSON") from error

@@ -1,4 +1,7 @@
-"""How far one row moves the histograms of all features over a level of a tree."""
+"""How far one row moves the histograms of all features over a level of a tree.
+
+Machine-checked: docs/proofs/machine-checked.md.
+"""
 
 from __future__ import annotations
 

@@ -136,6 +136,7 @@ def split_score(neighbours: Neighbours) -> Sensitivity:
         "range",
         neighbours.rows * (UNITS_PER_ROW + 2),
         "an added row lowers each score by at most its range",
+        added=UNITS_PER_ROW + 2 if neighbours is Neighbours.REPLACE else None,
     )
 
 
@@ -165,6 +166,7 @@ def split_gain(neighbours: Neighbours) -> Sensitivity:
         neighbours.rows * (UNITS_PER_ROW + 2),
         "an added row moves one gain by at most its range",
         neighbours.rows,
+        UNITS_PER_ROW + 2 if neighbours is Neighbours.REPLACE else None,
     )
 
 

@@ -1,4 +1,7 @@
-"""What one row changes in the balance of rows below and above a threshold."""
+"""What one row changes in the balance of rows below and above a threshold.
+
+Machine-checked: docs/proofs/machine-checked.md.
+"""
 
 from __future__ import annotations
 

@@ -10,10 +10,18 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
 * information gain is clipped by the released size of the node, in the place of a bound on the
   size of the table, which would have to be true;
 * numeric features have the cells of a public grid of at most 255 equal bins, over which the
-  exponential mechanism of DiffPC4.5 draws as over their ranges; by default one draw serves all
-  features, for which the paper pays n + 1 times;
+  exponential mechanism of DiffPC4.5 draws. The paper draws from the ranges between the values of
+  the rows, by their widths, and any point of the range: with cells of one width the two differ by
+  the grid alone. By default one draw serves all features, for which the paper pays n + 1 times
+  (``threshold_draws="per_feature"``);
 * missing values are a branch of their own;
 * under the replace relation every constant is doubled.
+
+SuLQ-ID3 chooses by the information gain of its noisy counts, as Algorithm 1 prints it; DiffPID3
+by "max", which the paper's experiments favour. A node stays a leaf by the rule
+``N / (t |C|) < sqrt(2) / epsilon``, whose ``t`` is the largest number of branches of the attributes
+that remain. Without noise a node of one class is a leaf, and an empty branch takes the class of its
+parent: both are ID3, and DiffPC4.5 is C4.5 with the information gain.
 
 What the user of DiffPC4.5 leaves open: splits by the Gini impurity and no pruning. The values of
 the paper's experiments, which ``preset="paper"`` brings back, count the rows outside the largest
@@ -61,7 +69,7 @@ class SulqParameters(Parameters):
     """What SuLQ-ID3 works with."""
 
     max_depth: int = 5
-    criterion: str = "max"
+    criterion: str = "entropy"
     max_bin: int = 10
     prune: bool = False
 
@@ -70,6 +78,7 @@ class SulqParameters(Parameters):
 class ID3Parameters(SulqParameters):
     """What DiffPID3 works with."""
 
+    criterion: str = "max"
     selection: str = "exponential"
 
 
@@ -150,9 +159,11 @@ class TopDownInduction:
         offered = ~(above & (candidates.kinds == MULTIWAY))
         arity = np.where(
             candidates.kinds == MULTIWAY, candidates.n_bins, np.minimum(candidates.n_bins, 2)
-        ).max()
-        # Deviation of the noise is sqrt(2) / epsilon: the rule N / (t |C|) < sqrt(2) / epsilon.
-        least = max(noise_stddev * float(arity) * rows.n_classes, 1.0)
+        )
+        # Deviation of the noise is sqrt(2) / epsilon: the rule N / (t |C|) < sqrt(2) / epsilon,
+        # where t is the largest number of branches of the attributes that remain.
+        most = np.where(offered, arity, 1).max(axis=1)
+        least = np.maximum(noise_stddev * most * rows.n_classes, 1.0)
         go = (sizes >= least) & offered.any(axis=1)
         if not go.any():
             return Splits.none()

@@ -18,6 +18,8 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
   borders;
 * the noise of a sum is drawn once, in shares, where the sites can add up in secret; the paper
   adds it at every site, which the number of colluding sites asks for only in the worst case;
+* a split is made unless its released gain is below the least one by two deviations of the noise of
+  a count, over the size of the node;
 * a depth is appraised at once and the best-first order is taken afterwards: what a node releases
   does not depend on when it is asked, and a depth takes one exchange of messages;
 * the number of rows is the released size of the root;
@@ -52,6 +54,7 @@ from dpboost.recipes.parameters import CRITERIA, Given
 from dpboost.recipes.recipe import PublicFacts, Setting
 from dpboost.recipes.single_tree.dp_topdown import (
     DP_TOPDOWN,
+    GAIN_MARGIN,
     ChosenTopDownParameters,
     TopDownParameters,
     counted_tree,
@@ -140,22 +143,25 @@ class SummedTopDown:
         large = large_nodes(own, sizes[0][0], self.target_error / self.n_splits)
         if not large.any():
             return replace(Splits.none(), priority=np.empty(0))
-        chosen, gains = self.finder.find(
+        found = self.finder.find(
             rows,
             nodes[large],
             row_limits(own[large], noise_stddev, self.max_rows),
             budget=for_split,
             ledger=ledger,
         )
-        good = gains > self.least_gain
-        feature = rows.candidates.features_of(chosen[good])
+        # A count that is wrong by a row moves a gain by about a row of the node.
+        margin = GAIN_MARGIN * found.noise_stddev / own[large]
+        good = found.gains > self.least_gain - margin
+        chosen = found.chosen[good]
+        feature = rows.candidates.features_of(chosen)
         return Splits(
             node=nodes[large][good],
             feature=feature,
-            split_bin=rows.candidates.split_bins(chosen[good]),
+            split_bin=rows.candidates.split_bins(chosen),
             n_branches=rows.candidates.n_branches(feature),
             # w J of the paper, times the number of rows.
-            priority=(gains * own[large])[good],
+            priority=(found.gains * own[large])[good],
         )
 
 
@@ -229,6 +235,8 @@ NOISY_COUNTS = replace(
     defaults=counted_defaults,
     build=build_noisy_counts,
     least_epsilon=least_of_parts(noisy_counts_parts),
+    # A depth is looked at as a whole, before the order of the splits is known.
+    most_depth=12,
     needs_exact_sums=False,
 )
 

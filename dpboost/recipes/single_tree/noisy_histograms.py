@@ -15,8 +15,9 @@ Deviations, each of which makes the stated guarantee true or its noise smaller:
   what Theorem 7 compares; impurity times the rows of another feature's histogram is not;
 * with saving, a node stays a leaf only when the histograms of all features say so: those of the
   few that were visited are easily outvoted by noise;
-* counts that noise makes negative are cut at zero after they are added up, and a feature in whose
-  histogram no row is left does not split;
+* the tables of a node are made to agree before cells are added up: no cell below zero, and one
+  total (``growing.released_splits.consistent_tables``). Printed are sums of the noisy cells, of
+  which a class with a negative sum makes a branch look pure;
 * what a leaf's path has not spent is added to its class counts (with saving);
 * missing values have a bin of their own, and categories are split one against the rest.
 """

@@ -1,6 +1,6 @@
 """Messages of dpboost as tasks of NVFlare, which carries their bytes and reads nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nvflare.apis.controller_spec import ClientTask, Task
 from nvflare.apis.fl_constant import ReturnCode
@@ -13,8 +13,8 @@ TASK = "dpboost"
 MESSAGE = "message"
 
 
-class TaskChannel:
-    """Sends each message as a task to the sites of some parties.
+class Tasks:
+    """Brings each party some bytes as a task of its site, and returns their replies.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class TaskChannel:
     sites : sequence of str
         Names of the parties' sites, by their numbers.
     timeout : int, default=600
-        Seconds to wait for the replies to a message.
+        Seconds to wait for a reply.
     """
 
     def __init__(
@@ -42,14 +42,9 @@ class TaskChannel:
         self._sites = tuple(sites)
         self._timeout = timeout
 
-    @property
-    def n_parties(self) -> int:
-        """How many parties there are."""
-        return len(self._sites)
-
-    def exchange(self, message: bytes, to: Sequence[int]) -> dict[int, bytes]:
-        """Send a message to some parties and wait for their replies."""
-        replies = {}
+    def __call__(self, tasks: Mapping[int, bytes]) -> Mapping[int, bytes]:
+        """Send the tasks: sites that get the same bytes get them together."""
+        replies: dict[int, bytes] = {}
 
         def keep(client_task: ClientTask, fl_ctx: FLContext) -> None:
             reply = bytes_of(client_task.result)
@@ -58,18 +53,20 @@ class TaskChannel:
                 replies[self._sites.index(client_task.client.name)] = reply
             client_task.result = None
 
-        self._controller.broadcast_and_wait(
-            Task(
-                name=TASK,
-                data=Shareable({MESSAGE: message}),
-                timeout=self._timeout,
-                result_received_cb=keep,
-            ),
-            self._context,
-            targets=[self._sites[index] for index in to],
-            min_responses=len(to),
-            abort_signal=self._stop,
-        )
+        for content in dict.fromkeys(tasks.values()):
+            targets = [self._sites[index] for index in tasks if tasks[index] == content]
+            self._controller.broadcast_and_wait(
+                Task(
+                    name=TASK,
+                    data=Shareable({MESSAGE: content}),
+                    timeout=self._timeout,
+                    result_received_cb=keep,
+                ),
+                self._context,
+                targets=targets,
+                min_responses=len(targets),
+                abort_signal=self._stop,
+            )
         return replies
 
 

@@ -1,4 +1,4 @@
-"""The controller of the coordinator: it asks for noisy sums and keeps the model."""
+"""The controller of the coordinator: it adds what the hospitals send, and keeps the model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +7,9 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.signal import Signal
 
-from dpboost.federated import Agreement, FederatedBoostingClassifier
-from hospitals.channel import TaskChannel
+from dpboost.federated import Agreement
+from dpboost.federated.carried import coordinate_carried
+from hospitals.channel import Tasks
 
 
 class HospitalsController(Controller):
@@ -20,10 +21,13 @@ class HospitalsController(Controller):
         Names of the parties' sites, by their numbers.
     folder : str
         With the agreement; the model is written there.
+    timeout : float, default=600.0
+        Seconds to wait for the hospitals at each step.
     """
 
-    def __init__(self, sites: Sequence[str], folder: str) -> None:
+    def __init__(self, sites: Sequence[str], folder: str, timeout: float = 600.0) -> None:
         super().__init__()
+        self._timeout = timeout
         self._sites = list(sites)
         self._folder = folder
 
@@ -34,10 +38,9 @@ class HospitalsController(Controller):
         """Train; an error ends the run, and the charges stay."""
         folder = Path(self._folder)
         agreement = Agreement.from_json((folder / "agreement.json").read_text("utf-8"))
-        channel = TaskChannel(self, fl_ctx, abort_signal, self._sites)
-        model = FederatedBoostingClassifier(schema=agreement.schema, verbosity=0)
+        tasks = Tasks(self, fl_ctx, abort_signal, self._sites)
         try:
-            model.fit_channel(channel, agreement)
+            model = coordinate_carried(agreement, tasks, timeout=self._timeout)
         except Exception as error:
             self.system_panic(f"{type(error).__name__}: {error}", fl_ctx)
             return

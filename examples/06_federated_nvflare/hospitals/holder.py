@@ -1,8 +1,8 @@
 """The executor of a data holder: one for each hospital, at its own site."""
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 from nvflare.apis.event_type import EventType
@@ -12,42 +12,42 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
 
-from dpboost.federated import Agreement, Identity, Party
-from dpboost.federated.party.party_store import PartyStore
+from dpboost.federated import Agreement, Identity, Party, outcome_of
+from dpboost.federated.carried import Mailbox
 from hospitals.channel import MESSAGE, TASK, bytes_of
 
 
 class HospitalExecutor(Executor):
-    """Answers messages for the rows of one hospital.
+    """Takes part with the rows of one hospital; tasks bring sums, and take its messages back.
 
     Parameters
     ----------
     folder : str
-        With the hospital's agreement, key and rows; it becomes the party there.
+        With the hospital's agreement, key and rows; records and model are written there.
     """
 
     def __init__(self, folder: str) -> None:
         super().__init__()
         self._folder = folder
-        self._open = ExitStack()
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Become the party when the run starts, and let its folder go at the end."""
+        """Become the party when the run starts."""
         if event_type == EventType.START_RUN:
-            folder = Path(self._folder)
-            store = PartyStore(folder / "party")
-            # Whatever leaves is booked on this disk before, and a site that restarts goes on.
-            self._answer = self._open.enter_context(store.attached(party_of(folder)))
-        elif event_type == EventType.END_RUN:
-            self._open.close()
+            self._mailbox = Mailbox()
+            party = party_of(Path(self._folder))
+            Thread(target=self._take_part, args=(party,), daemon=True).start()
 
     def execute(
         self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
     ) -> Shareable:
-        """Take in a message and return the reply."""
+        """Take in a sum and return the next message."""
         if task_name != TASK:
             return make_reply(ReturnCode.TASK_UNKNOWN)
-        return Shareable({MESSAGE: self._answer(bytes_of(shareable))})
+        return Shareable({MESSAGE: self._mailbox.exchange(bytes_of(shareable))})
+
+    def _take_part(self, party: Party) -> None:
+        model = outcome_of(party.run(self._mailbox))
+        model.booster_.save_model(str(Path(self._folder) / "model.txt"))
 
 
 def party_of(folder: Path) -> Party:
@@ -62,4 +62,6 @@ def party_of(folder: Path) -> Party:
         identity=Identity((folder / "identity").read_bytes()),
         # Only noise from a seed needs to know which rows these are of all.
         first_row=settings["first_row"],
+        # Whatever leaves is on this disk before, and a site that is started again goes on.
+        folder=folder / "records",
     )

@@ -26,6 +26,7 @@ from dpboost import (
     DPTreeClassifier,
     InvalidParameterError,
 )
+from dpboost.budgeting.budget import DisjointTable
 from dpboost.budgeting.budget_records import BudgetLine, check_closing, spent
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.ledger import Ledger
@@ -574,7 +575,7 @@ def test_without_its_file_a_budget_pays_nothing(tmp_path) -> None:
     budget.save(path)
     budget.book("fit", "mu squared", FIFTH)
     path.rename(tmp_path / "gone")
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(InvalidParameterError, match="is not there: it was deleted or moved"):
         budget.book("fit", "mu squared", FIFTH)
     gaussian().save(path)
     with pytest.raises(InvalidParameterError, match="has lost lines"):
@@ -711,6 +712,18 @@ def test_disjoint_tables_share_a_budget(rows, tmp_path) -> None:
     assert again.left == budget.left == {"Gaussian": 0}
     with pytest.raises(InvalidParameterError, match="'table'"):
         budget.disjoint("")
+
+
+def test_a_replaced_row_may_change_tables(tmp_path) -> None:
+    budget = Budget(epsilon=1, delta=1e-5, neighbours="replace")
+    for divide in (budget.disjoint, lambda name: DisjointTable(budget=budget, table=name)):
+        with pytest.raises(InvalidParameterError, match="neighbours='add_remove'.*two tables"):
+            divide("north")
+    # Lines of tables under this relation would count less than they cost.
+    budget.save(tmp_path / "budget")
+    budget.book("fit", "mu squared", FIFTH, (("tables", "north"),))
+    with pytest.raises(InvalidParameterError, match="'path' parameter of Budget.load.*two tables"):
+        Budget.load(tmp_path / "budget")
 
 
 def test_train_takes_its_part(rows) -> None:

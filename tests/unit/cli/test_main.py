@@ -15,10 +15,18 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import dpboost
 from dpboost import DPBoostClassifier
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli import fit_command
 from dpboost.cli.main import COMMANDS, help_of, main
+from dpboost.cli.table_files import (
+    label_column,
+    read_file,
+    read_schema,
+    split_columns,
+    typed_features,
+)
 from dpboost.lightgbm.parity import page
 
 DICTIONARY = """name,type,lower,upper,values,role
@@ -217,8 +225,43 @@ def test_undeclared_columns_are_named(folder, capsys):
     table = pd.read_csv(folder / "data.csv")[["age", "smoker", "outcome"]]
     table.to_csv(folder / "open.csv", index=False)
     arguments = ["--target", "outcome", "--schema", str(schema), "--epsilon", "8", "--trees", "5"]
-    main(["fit", str(folder / "open.csv"), *arguments, "-o", str(folder / "open.txt")])
-    assert "says nothing of smoker" in capsys.readouterr().err
+    fit_open = ["fit", str(folder / "open.csv"), *arguments, "-o", str(folder / "open.txt")]
+    assert main(fit_open) == 2
+    said = capsys.readouterr().err
+    assert "declares no type of smoker" in said
+    assert "--assume-types" in said
+    assert not (folder / "open.txt").exists()
+    assert main([*fit_open, "--assume-types"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "The guarantee is one between tables with the same column types." in words
+    assert (
+        "column types" in dpboost.Booster(model_file=folder / "open.txt").privacy_report.guarantee
+    )
+
+
+def test_declared_types_are_no_condition(folder, capsys):
+    code, model = fit(folder)
+    assert code == 0
+    assert "column types" not in " ".join(capsys.readouterr().out.split())
+    assert dpboost.Booster(model_file=model).privacy_report.assumed_public == ()
+
+
+@pytest.mark.parametrize("cell", ["3", "3.5", "", "x"])
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_no_cell_changes_a_declared_type(cell, kind, tmp_path):
+    (tmp_path / "dictionary.csv").write_text(
+        f"name,type,role\nvisits,{kind},\ncost,number,target\n"
+    )
+    (tmp_path / "data.csv").write_text("visits,cost\n" + "1,2\n2,4\n" * 40 + f"{cell},3\n")
+    schema, dictionary = read_schema(str(tmp_path / "dictionary.csv"), None)
+    X, y, _ = split_columns(read_file(str(tmp_path / "data.csv")), "cost", dictionary, None)
+    X = typed_features(X, schema, dictionary, assume_types=False)
+    assert X["visits"].dtype == float
+    model = dpboost.DPBoostRegressor(
+        schema=schema, n_estimators=2, noise_seed=1, assume_public=("classes",)
+    )
+    model.fit(X, label_column(y, schema, "regression"))
+    assert model.schema_.integer == ({0} if kind == "integer" else set())
 
 
 def test_files_that_are_none_are_refused_without_their_content(folder, capsys):
@@ -398,7 +441,7 @@ def test_a_party_reads_weights_and_persons_from_columns_of_its_file(tmp_path):
         "data": str(tmp_path / "rows.csv"),
         "target": "ill",
     }
-    held = party_of({**settings, "weight": "weight", "user": "patient"}).held
+    held = party_of({**settings, "weight": "weight", "user": "patient"})._rows.raw(terms)
     assert held.column(0).tolist() == [30, 60, 31]
     assert held.labels.tolist() == [0, 1, 0]
     assert held.extras.sample_weight.tolist() == [1, 2.5, 1.5]

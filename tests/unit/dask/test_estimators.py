@@ -308,6 +308,39 @@ def test_without_dask_the_extra_is_named(monkeypatch):
 def test_the_ranker_refuses():
     with pytest.raises(dpboost.InvalidParameterError, match="DaskLGBMRanker .*pointwise"):
         dpboost.DaskLGBMRanker()
+    assert callable(dpboost.DaskLGBMRanker.fit)
+    assert callable(dpboost.DaskLGBMRanker.predict)
+
+
+@pytest.mark.parametrize("cuts", [None, [0.0], [0.0, 2.0]])
+@pytest.mark.parametrize("kind", ["boosted", "tree"])
+def test_contributions_of_sparse_partitions_are_sparse(client, cuts, kind):
+    names = ("DaskDPBoostRegressor", "DaskDPTreeRegressor")
+    declared, y = DECLARED, Y
+    if cuts is not None:
+        names, y = ("DaskDPBoostClassifier", "DaskDPTreeClassifier"), np.digitize(Y, cuts)
+        declared = {"bounds": DECLARED["bounds"], "classes": range(len(cuts) + 1)}
+    given = GIVEN if kind == "boosted" else {"noise_seed": 1, "max_depth": 2}
+    model = getattr(dpboost.dask, names[kind == "tree"])(schema=declared, **given)
+    model.fit(chunked(X, 2), chunked(y, 2))
+    rows = scipy.sparse.csr_matrix(np.where(np.abs(X) < 1, 0.0, X))
+    parts = [dask.delayed(rows[a:b]) for a, b in ((0, 100), (100, N))]
+    lengths = (100, N - 100)
+    collection = da.concatenate(
+        [
+            da.from_delayed(part, shape=(n, 3), meta=scipy.sparse.csr_matrix((0, 3)))
+            for part, n in zip(parts, lengths, strict=True)
+        ]
+    )
+    local = model.to_local().predict(rows, pred_contrib=True)
+    found = model.predict(collection, pred_contrib=True)
+    assert isinstance(found, list) == isinstance(local, list)
+    pairs = zip(found, local, strict=True) if isinstance(found, list) else [(found, local)]
+    for own, theirs in pairs:
+        assert own.shape == theirs.shape
+        computed = own.compute()
+        assert scipy.sparse.issparse(computed)
+        np.testing.assert_array_equal(computed.toarray(), theirs.toarray())
 
 
 def test_the_client_is_a_parameter_that_is_not_stored(client):

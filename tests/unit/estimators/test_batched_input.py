@@ -175,8 +175,8 @@ def test_a_dataset_of_batches_counts_and_divides_its_rows():
     data = Dataset(Again(X, Y))
     assert (data.num_data(), data.num_feature()) == (300, 3)
     part = data.subset([70, 3])
-    np.testing.assert_array_equal(part.data, X[[70, 3]])
-    np.testing.assert_array_equal(part.label, Y[[70, 3]])
+    np.testing.assert_array_equal(part.data, X[[3, 70]])
+    np.testing.assert_array_equal(part.label, Y[[3, 70]])
 
 
 @pytest.mark.parametrize(

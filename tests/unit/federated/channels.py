@@ -1,11 +1,17 @@
-"""Channels and parties for the tests."""
+"""Agreements, rows, and sessions of parties in threads, for the tests."""
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 
-from dpboost.federated import Agreement, LocalChannel, Party
-from dpboost.federated.party.party_store import PartyStore
+from dpboost.federated import Agreement, Hub, LocalLink, Party, PartyLostError
+from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.coordinator_session import CoordinatorSession
+from dpboost.federated.protocol.messages import KINDS
+from dpboost.federated.simulation import run_together
 
 FEATURES = ("age", "dose")
 SCHEMA = {"bounds": {"age": (-3, 3), "dose": (-3, 3)}, "classes": [0, 1, 2]}
@@ -21,64 +27,111 @@ def tables(sizes, n_classes=3, seed=0):
     return [(rng.normal(size=(n, 2)), rng.integers(0, n_classes, n)) for n in sizes]
 
 
-def parties_of(terms, given):
-    return [Party(index, X, y, agreement=terms) for index, (X, y) in enumerate(given)]
+def parties_of(terms, given, identities=None, folder=None, **more):
+    firsts = np.cumsum([0, *(len(y) for _, y in given)]).tolist()
+    return [
+        Party(
+            index,
+            *rows,
+            agreement=terms,
+            first_row=firsts[index],
+            identity=None if identities is None else identities[index],
+            folder=None if folder is None else folder / str(index),
+            **{name: values[index] for name, values in more.items()},
+        )
+        for index, rows in enumerate(given)
+    ]
 
 
-class Recorder(LocalChannel):
-    """Remembers everything a coordinator sends and sees."""
-
-    def __init__(self, parties):
-        super().__init__(parties)
-        self.sent, self.seen = [], []
-
-    def exchange(self, message, to):
-        self.sent.append(message)
-        replies = super().exchange(message, to)
-        self.seen.append(replies)
-        return replies
+def run(terms, parties, links=None, *, hub=None, timeout=30.0):
+    """Run a session; ``links`` has, by party, what makes its link of the hub and its number."""
+    hub = Hub() if hub is None else hub
+    session = CoordinatorSession(terms, hub, timeout=timeout)
+    own = [(links or {}).get(party.index, LocalLink)(hub, party.index) for party in parties]
+    return run_together(parties, session, hub, links=own)
 
 
-class Lossy(LocalChannel):
-    """Loses replies, or messages, of a party.
-
-    ``lost`` has, by the number of the exchange, "reply", "message", or bytes to reply instead.
-    """
-
-    def __init__(self, parties, lost, party=1):
-        super().__init__(parties)
-        self.lost, self.party, self.count = lost, party, 0
-
-    def exchange(self, message, to):
-        what = self.lost.get(self.count)
-        self.count += 1
-        if self.party not in to or what is None:
-            return super().exchange(message, to)
-        reached = [index for index in to if what != "message" or index != self.party]
-        replies = super().exchange(message, reached)
-        replies.pop(self.party, None)
-        if isinstance(what, bytes):
-            replies[self.party] = what
-        return replies
+def read(body):
+    return wire.decode(body, KINDS)
 
 
-class Processes:
-    """A new party from its holder's disk for every message, as Flower has it."""
+class Recorder(LocalLink):
+    """Remembers everything a party sends and sees; one list for all of them."""
 
-    def __init__(self, terms, given, folder):
-        self.terms, self.given, self.folder = terms, given, folder
-        self.first_rows = np.cumsum([0, *(len(y) for _, y in given)]).tolist()
+    def __init__(self, hub, party, seen):
+        super().__init__(hub, party)
+        self.party, self.seen = party, seen
 
-    @property
-    def n_parties(self):
-        return len(self.given)
+    def post(self, key, body):
+        reply = super().post(key, body)
+        self.seen.append((key, self.party, body, reply))
+        return reply
 
-    def exchange(self, message, to):
-        return {index: self.store(index).answer(self.party(index), message) for index in to}
 
-    def store(self, index):
-        return PartyStore(self.folder / str(index))
+def recorded(terms, parties):
+    """Run a session and return all messages: key, party, body and reply, in the order of steps."""
+    seen = []
+    links = {party.index: lambda hub, index: Recorder(hub, index, seen) for party in parties}
+    found = run(terms, parties, links)
+    order = ["hello", "deposit", "words", "endorsed", "unlocked", "outcomes", "done"]
+    return found, sorted(seen, key=lambda one: (one[0].step, order.index(one[0].kind), one[1]))
 
-    def party(self, index):
-        X, y = self.given[index]
-        return Party(index, X, y, agreement=self.terms, first_row=self.first_rows[index])
+
+class Losing(LocalLink):
+    """A party that is lost at a message, which is not sent, or whose reply it does not get."""
+
+    def __init__(self, hub, party, at, *, reply=False, told=True):
+        super().__init__(hub, party)
+        self.at, self.reply, self.told = at, reply, told
+
+    def post(self, key, body):
+        if (key.kind, key.step) != self.at:
+            return super().post(key, body)
+        if self.reply:
+            super().post(key, body)
+        raise PartyLostError("The line is dead.")
+
+    def fail(self):
+        if self.told:
+            super().fail()
+
+
+class Late(LocalLink):
+    """A party whose message at one step comes when the coordinator has gone on."""
+
+    def __init__(self, hub, party, at, until):
+        super().__init__(hub, party)
+        self.at, self.until, self.hub = at, until, hub
+
+    def post(self, key, body):
+        if (key.kind, key.step) == self.at:
+            while self.hub.reply(self.until) is None and self.hub._ended is None:
+                time.sleep(0.005)
+        return super().post(key, body)
+
+
+class Changing(LocalLink):
+    """A coordinator, or a line, that changes what it sends to one party."""
+
+    def __init__(self, hub, party, change):
+        super().__init__(hub, party)
+        self.change = change
+
+    def post(self, key, body):
+        return self.change(key, super().post(key, body))
+
+
+def in_thread(function, *arguments):
+    """Return what a function returns, or raises, in a thread of its own."""
+    found = []
+
+    def call():
+        try:
+            found.append(function(*arguments))
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join(60)
+    return found[0]

@@ -8,7 +8,7 @@ from dpboost.audit.replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.federated import simulate
 from dpboost.federated.training.agreed_terms import agreed_privacy
-from dpboost.federated.training.boosting import boost, train_agreed
+from dpboost.federated.training.boosting import train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
@@ -43,8 +43,7 @@ def text_of(ensemble):
 def test_shares_that_add_up_to_the_central_draw_give_the_central_model(recipe):
     given = [(np.abs(X), y * 2.0 - 1) for X, y in tables((70, 0, 1, 50), n_classes=2)]
     agreed = terms(4, recipe=recipe, noise_seed=9)
-    coordinator, _ = simulate(agreed, given)
-    fitted = boost(coordinator)
+    fitted = simulate(agreed, given).coordinator.fitted
     X, y = (np.concatenate(parts) for parts in zip(*given, strict=True))
     central = trained_in_one_place(agreed, X, y)
     assert text_of(fitted.ensemble) == text_of(central.ensemble)

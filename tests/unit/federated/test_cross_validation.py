@@ -11,25 +11,15 @@ import dpboost
 from dpboost import Budget, Dataset, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.federated import (
-    Coordinator,
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
     FederatedTreeClassifier,
-    FoldBook,
-    LocalChannel,
-    Party,
     cv,
-    cv_agreements,
-    cv_evaluation_agreement,
-    evaluate_channel,
+    cv_agreement,
+    outcome_of,
+    simulate,
 )
-from dpboost.federated.party.party_store import PartyStore
-from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
-from dpboost.federated.protocol.journal import JournalChannel
-from dpboost.federated.training.boosting import boost
-from tests.unit.federated.channels import Processes, Recorder
-from tests.unit.federated.protocol.test_mask_phases import Losing
+from tests.unit.federated.channels import Losing, parties_of, run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BOUNDS = {0: (-1, 1), 1: (-1, 1)}
@@ -145,12 +135,12 @@ def test_what_a_row_may_cost_adds_up_to_the_budget(delta, persons):
 
 @pytest.mark.parametrize("persons", [False, True])
 def test_more_colluders_than_agreed_are_told_of_the_whole(persons):
-    options, given = {"delta": 0.0, "colluding": 0}, {}
+    options, given = {"delta": 0.0, "colluding": 1}, {}
     if persons:
         options |= {"rows_per_user": 2}
         given = {"user_ids": cut(np.arange(300) // 2)}
     found = cv(model_of("two classes", **options), tables_of("two classes"), 3, **given)
-    said = found.privacy_report.facts["against 1 other party"]
+    said = found.privacy_report.facts["against 2 others"]
     assert float(said.split("= ")[1].split(",")[0]) > 8
 
 
@@ -207,7 +197,7 @@ def test_a_part_of_the_budget_must_be_enough_for_a_fit():
         except InvalidParameterError:
             least *= 1.1
     with pytest.raises(InvalidParameterError, match="epsilon"):
-        cv_agreements(model_of("two classes", epsilon=least, **terms), 4, FEATURES)
+        cv_agreement(model_of("two classes", epsilon=least, **terms), 4, FEATURES)
 
 
 @pytest.mark.parametrize("model", [FederatedTreeClassifier(), DPBoostRegressor(), None])
@@ -231,123 +221,60 @@ def test_the_model_that_is_given_is_not_fitted():
         model.predict(X)
 
 
-# -- between institutions -------------------------------------------------------------------------
+# -- one session ----------------------------------------------------------------------------------
 
 
-class KeptSession(Processes):
-    """Parties that start anew for every message of a session."""
-
-    def party(self, index):
-        book = FoldBook(self.folder / f"book{index}", first_row=self.first_rows[index])
-        return Party(index, *self.given[index], agreement=self.terms, folds=book)
-
-    def store(self, index):
-        return PartyStore(self.folder / self.terms.folds.session / str(index))
-
-
-def test_sessions_over_channels_end_as_the_simulation_does(tmp_path):
+def test_a_session_ends_as_the_simulation_does():
     given = tables_of("two classes")
     model = model_of("two classes", noise_seed=5)
     expected = cv(model, given, 2, ["auc"], return_cvbooster=True)
-    fits = cv_agreements(model, 4, FEATURES, nfold=2)
-    models = []
-    for terms in fits:
-        channel = JournalChannel(
-            KeptSession(terms, given, tmp_path), terms, tmp_path / f"{terms.folds.session}.journal"
-        )
-        models.append(model_of("two classes").fit_channel(channel, terms).booster_)
-    assert [text_of(one) for one in models] == [
-        text_of(one) for one in expected["cvbooster"].boosters
-    ]
-    judging = cv_evaluation_agreement(fits, models, ["auc"])
-    found = evaluate_channel(KeptSession(judging, given, tmp_path), judging)
-    values = [own["auc"].value for own in found.groups.values()]
-    assert list(found.groups) == [0, 1]
-    assert expected["valid auc-mean"] == [float(np.mean(values))]
+    terms = cv_agreement(model, 4, FEATURES, nfold=2, metrics=["auc"])
+    found = run(terms, parties_of(terms, given))
+    for one in (found.coordinator, *found.parties):
+        boosters = [fitted.ensemble for fitted in one.fits]
+        assert len(boosters) == 2
+        values = [own["auc"].value for own in one.evaluation.groups.values()]
+        assert list(one.evaluation.groups) == [0, 1]
+        assert expected["valid auc-mean"] == [float(np.mean(values))]
+    results = outcome_of(found.coordinator)
+    assert results["valid auc-mean"] == expected["valid auc-mean"]
+    assert results.privacy_report.spent == expected.privacy_report.spent
 
 
-def sessions_of(books, n_folds=3):
-    """Return the agreements of the fits, and parties of each session."""
-    given = tables_of("two classes")
-    fits = cv_agreements(model_of("two classes"), 4, FEATURES, nfold=n_folds)
-    held = [
-        [
-            Party(index, *rows, agreement=terms, folds=book)
-            for index, (rows, book) in enumerate(zip(given, books, strict=True))
-        ]
-        for terms in fits
-    ]
-    return fits, held
+def test_parties_may_be_lost_in_each_part():
+    terms = replace(cv_agreement(model_of("two classes"), 4, FEATURES, nfold=2), dropouts=1)
+    for step in (2, 7):
+        links = {0: lambda hub, index, at=step: Losing(hub, index, ("words", at))}
+        parties = parties_of(terms, tables_of("two classes"))
+        found = run(terms, parties, links).coordinator
+        assert found.evaluation.report.facts["fewest parties in a release"] == "3 of 4"
 
 
-def test_a_coordinator_can_neither_mix_folds_nor_run_one_twice():
-    fits, held = sessions_of([FoldBook() for _ in SIZES])
-    channel = Recorder(held[0])
-    boost(Coordinator(fits[0], channel))
-    spent = {party.ledger.spent for party in held[0]}
-    for party, other in zip(held[0], held[1], strict=True):
-        for message in channel.sent:
-            # Another session is of other terms, whatever fold a message names.
-            reply = wire.decode(other.receive(message), object)
-            assert isinstance(reply, m.Refused)
-            assert reply.code in (m.OTHER_TERMS, m.OTHER_SESSION)
-        # The same fold once more.
-        again = m.Invite(session=bytes(16), terms=fits[0].digest)
-        assert wire.decode(party.receive(wire.encode(again)), m.Refused).code == m.OTHER_SESSION
-        assert other.ledger.spent == 0
-    assert {party.ledger.spent for party in held[0]} == spent
-    # Terms with another fold, number of folds, or seed are no session of these parties.
-    rows = tables_of("two classes")[0]
-    book = FoldBook()
-    Party(0, *rows, agreement=fits[0], folds=book)
-    folds = fits[0].folds
-    for change in (
-        {"public_seed": 99},
-        {"epsilon": 9},
-        {"folds": replace(folds, n_folds=5)},
-        {"folds": replace(folds, name="another")},
-    ):
-        with pytest.raises(InvalidParameterError, match="cross-validation"):
-            Party(0, *rows, agreement=replace(fits[0], **change), folds=book)
+def test_each_row_is_in_all_fits_but_that_of_its_fold(monkeypatch):
+    from dpboost.federated.party.own_rows import OwnRows
+
+    kept, judged = [], []
+    raw, judge = OwnRows.raw, OwnRows.judged
+    monkeypatch.setattr(
+        OwnRows,
+        "raw",
+        lambda own, terms, rows=None: kept.append((own, rows)) or raw(own, terms, rows),
+    )
+    monkeypatch.setattr(
+        OwnRows,
+        "judged",
+        lambda own, terms, folds=None: judged.append((own, folds)) or judge(own, terms, folds),
+    )
+    terms = cv_agreement(model_of("numbers"), 4, FEATURES, nfold=3)
+    simulate(terms, tables_of("numbers"))
+    assert len(judged) == 4
+    for own, folds in judged:
+        fits = [rows for party, rows in kept if party is own]
+        assert [fit.tolist() for fit in fits] == [(folds != fold).tolist() for fold in range(3)]
 
 
-def test_parties_may_be_lost_in_each_session():
-    given = tables_of("two classes")
-    books = [FoldBook() for _ in SIZES]
-    fits = [
-        replace(terms, dropouts=1)
-        for terms in cv_agreements(model_of("two classes"), 4, FEATURES, nfold=2)
-    ]
-    models = []
-    for lost, terms in enumerate(fits):
-        parties = [
-            Party(index, *rows, agreement=terms, folds=books[index])
-            for index, rows in enumerate(given)
-        ]
-        channel = Losing(parties, {(m.Ask, 1, lost)}, for_good=True)
-        models.append(model_of("two classes").fit_channel(channel, terms))
-    judging = cv_evaluation_agreement(fits, models)
-    parties = [
-        Party(index, *rows, agreement=judging, folds=books[index])
-        for index, rows in enumerate(given)
-    ]
-    found = evaluate_channel(LocalChannel(parties), judging)
-    assert found.report.facts["fewest parties in a release"] == "4 of 4"
-    assert judging.dropouts == 1
-
-
-def test_the_evaluation_is_of_all_fits_of_one_cross_validation():
-    first, second = (cv_agreements(model_of("numbers"), 4, FEATURES, nfold=2) for _ in range(2))
-    model = model_of("numbers").fit(tables_of("numbers"))
-    assert cv_evaluation_agreement(first, [model, model.booster_]).folds.fold is None
-    for fits, models in [
-        ((), ()),
-        (first[::-1], [model] * 2),
-        ((first[0], second[1]), [model] * 2),
-        (first, [model]),
-        ([model_of("numbers").agreement(4, FEATURES)] * 2, [model] * 2),
-    ]:
-        with pytest.raises(InvalidParameterError, match="cv_evaluation_agreement"):
-            cv_evaluation_agreement(fits, models)
-    with pytest.raises(InvalidParameterError, match="metrics"):
-        cv_evaluation_agreement(first, [model] * 2, ["auc"])
+def test_an_agreement_names_its_metrics():
+    terms = cv_agreement(model_of("numbers"), 4, FEATURES, nfold=2, metrics="l1,rmse")
+    assert terms.folds.metrics == ("l1", "rmse")
+    with pytest.raises((InvalidParameterError, RefusedError), match="auc"):
+        cv_agreement(model_of("numbers"), 4, FEATURES, nfold=2, metrics=["auc"])

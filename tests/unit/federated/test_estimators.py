@@ -12,13 +12,9 @@ from dpboost.federated import (
     FederatedBoostingRegressor,
     FederatedTreeClassifier,
     Identity,
-    LocalChannel,
-    Party,
+    outcome_of,
 )
-from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol.journal import JournalChannel
-from tests.unit.federated.channels import Processes, tables
-from tests.unit.federated.protocol.test_mask_phases import Losing
+from tests.unit.federated.channels import Losing, parties_of, run, tables
 
 BOUNDS = {0: (-3, 3), 1: (-3, 3)}
 QUIET = {"verbosity": 0, "n_estimators": 3, "max_depth": 2, "epsilon": 3.0}
@@ -59,24 +55,22 @@ def test_parameters_are_those_of_the_signature():
     assert model.get_params()["class_weight"] is None
 
 
-def test_over_a_channel_the_agreement_decides():
+def test_in_a_session_the_agreement_decides():
     identities = [Identity() for _ in range(3)]
-    model = classifier(noise_seed=4)
-    terms = model.agreement(3, ["a", "b"], [identity.public for identity in identities])
-    parties = [
-        Party(index, X, y, agreement=terms, identity=identity, first_row=50 * bool(index))
-        for index, ((X, y), identity) in enumerate(zip(GIVEN, identities, strict=True))
-    ]
-    with pytest.warns(dpboost.NotPrivateWarning):
-        model.fit_channel(LocalChannel(parties), terms)
-    assert model.agreement_ == terms
-    assert model.feature_name_ == ["a", "b"]
-    with pytest.warns(dpboost.NotPrivateWarning):
-        simulated = classifier(noise_seed=4).fit(GIVEN)
-    assert np.array_equal(model.predict_proba(GIVEN[0][0]), simulated.predict_proba(GIVEN[0][0]))
-    facts = model.privacy_report_.facts
-    assert "unsigned" not in facts["against coordinator"]
-    assert "unsigned" in simulated.privacy_report_.facts["against coordinator"]
+    terms = classifier(noise_seed=4).agreement(3, ["a", "b"], [own.public for own in identities])
+    found = run(terms, parties_of(terms, GIVEN, identities))
+    for one in (found.coordinator, *found.parties):
+        model = outcome_of(one)
+        assert isinstance(model, FederatedBoostingClassifier)
+        assert model.agreement_ == terms
+        assert model.feature_name_ == ["a", "b"]
+        with pytest.warns(dpboost.NotPrivateWarning):
+            simulated = classifier(noise_seed=4).fit(GIVEN)
+        X = GIVEN[0][0]
+        assert np.array_equal(model.predict_proba(X), simulated.predict_proba(X))
+        facts = model.privacy_report_.facts
+        assert "unsigned" not in facts["against coordinator"]
+        assert "unsigned" in simulated.privacy_report_.facts["against coordinator"]
 
 
 def test_a_table_with_names_and_categories():
@@ -174,24 +168,14 @@ def test_weights_without_a_bound_are_refused():
         classifier().fit(GIVEN, sample_weight=[np.ones(50), np.ones(0), np.ones(30)])
 
 
-def test_refuses_an_agreement_for_another_task():
-    terms = classifier().agreement(3, ["a", "b"])
-    model = FederatedBoostingRegressor(schema={"label_bounds": (0, 1)}, **QUIET)
-    with pytest.raises(InvalidParameterError, match="agreement"):
-        model.fit_channel(LocalChannel([]), terms)
-
-
 @pytest.mark.parametrize("kind", [FederatedBoostingRegressor, FederatedTreeClassifier])
 def test_a_budget_has_no_records_at_parties(kind):
     message = f"{kind.__name__} records nothing in a dpboost.Budget"
     budget = Budget(epsilon=1, delta=0)
     with pytest.raises(InvalidParameterError, match=message):
         kind().fit([], budget=budget, fraction=0.5)
-    with budget:
-        with pytest.raises(InvalidParameterError, match=message):
-            kind().fit([])
-        with pytest.raises(InvalidParameterError, match=message):
-            kind().fit_channel(None, None)
+    with budget, pytest.raises(InvalidParameterError, match=message):
+        kind().fit([])
 
 
 CONTROLS = {
@@ -289,27 +273,18 @@ def test_a_model_that_does_not_fit_is_refused_before_anything_happens(parameters
         classifier(**parameters).agreement(3, ["Column_0", "Column_1"], init_model=first)
 
 
-def test_the_agreement_alone_continues_a_model_and_parties_may_be_lost(first, tmp_path):
+def test_the_agreement_alone_continues_a_model_and_parties_may_be_lost(first):
     model = classifier(noise_seed=4)
     with pytest.warns(dpboost.NotPrivateWarning):
         expected = classifier(noise_seed=4).fit(GIVEN, init_model=first)
     terms = model.agreement(3, ["Column_0", "Column_1"], init_model=first)
-    processes = Processes(terms, GIVEN, tmp_path)
-    with pytest.warns(dpboost.NotPrivateWarning):
-        model.fit_channel(JournalChannel(processes, terms, tmp_path / "journal"), terms)
-    assert text_of(model) == text_of(expected)
-    # Another process has the journal alone.
-    again = classifier()
-    with pytest.warns(dpboost.NotPrivateWarning):
-        again.fit_channel(
-            JournalChannel(LocalChannel([None] * 3), terms, tmp_path / "journal"), terms
-        )
-    assert text_of(again) == text_of(expected)
+    found = run(terms, parties_of(terms, GIVEN))
+    for one in (found.coordinator, *found.parties):
+        assert text_of(outcome_of(one)) == text_of(expected)
     # A party that is lost on the way leaves a fit of the others.
     terms = replace(terms, dropouts=1, noise_seed=None)
-    parties = [Party(index, X, y, agreement=terms) for index, (X, y) in enumerate(GIVEN)]
-    lossy = Losing(parties, {(m.Ask, 1, 1)}, for_good=True)
-    model.fit_channel(lossy, terms)
+    links = {1: lambda hub, index: Losing(hub, index, ("words", 2))}
+    model = outcome_of(run(terms, parties_of(terms, GIVEN), links).coordinator)
     assert model.booster_.num_trees() == 6
     assert model.privacy_report_.facts["fewest parties in a release"] == "2 of 3"
 

@@ -13,15 +13,11 @@ import pytest
 from sklearn.base import clone
 
 from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning
-from dpboost.federated import FederatedTreeClassifier, LocalChannel, Party, RefusedError, simulate
-from dpboost.federated.protocol import wire
-from dpboost.federated.protocol.messages import Masked, Released
-from dpboost.federated.training.single_tree import FEDERATED_RECIPES, PlantTree
+from dpboost.federated import FederatedTreeClassifier, Party, outcome_of
+from dpboost.federated.protocol.messages import Done, Hello, Outcomes, Words
+from dpboost.federated.training.single_tree import FEDERATED_RECIPES
 from dpboost.lightgbm.model_text.validation import check_model_text
-from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.rows.class_queries import ClassCounts, NodeSizes, SplitRows
-from dpboost.trees.growing_tree import Splits
-from tests.unit.federated.channels import Processes, Recorder
+from tests.unit.federated.channels import parties_of, read, recorded, run
 from tests.unit.federated.evaluated import model_of
 
 SCHEMA = {"bounds": dict.fromkeys(range(4), (-3.0, 3.0)), "classes": [0, 1]}
@@ -179,18 +175,18 @@ def test_parameters_of_scikit_learn():
     assert (fitted.n_splits_, fitted.least_rows_) == (5, None)
 
 
-def test_terms_travel_and_a_channel_carries_them():
-    tables = parties(3)
+def test_terms_travel_and_a_session_keeps_to_them():
     terms = FederatedTreeClassifier(
         epsilon=5.0, recipe="histograms", max_depth=2, schema=SCHEMA
     ).agreement(3, [f"Column_{position}" for position in range(4)])
     again = type(terms).from_json(terms.to_json())
     assert again.digest == terms.digest
-    holders = [Party(i, X, y, agreement=again) for i, (X, y) in enumerate(tables)]
-    model = FederatedTreeClassifier().fit_channel(LocalChannel(holders), again)
+    found = run(again, parties_of(again, parties(3)))
+    model = outcome_of(found.coordinator)
     assert model.max_depth_ == 2
     assert model.privacy_report_.spent == 5
-    assert {holder.ledger.spent for holder in holders} == {Fraction(5)}
+    assert {one.ledger.spent for one in found.parties} == {Fraction(5)}
+    assert {outcome_of(one).export_text() for one in found.parties} == {model.export_text()}
 
 
 @pytest.mark.parametrize(
@@ -237,86 +233,16 @@ def test_labels_come_with_the_rows():
         FederatedTreeClassifier(schema=SCHEMA).fit(*table())
 
 
-# -- a coordinator that does not follow the protocol ------------------------------------------
-
-
-def planted(n_splits=0):
-    """A coordinator and its parties, whose rows stand at the root of a tree."""
-    terms = FederatedTreeClassifier(epsilon=5.0, schema=SCHEMA).agreement(
-        2, [f"Column_{position}" for position in range(4)]
-    )
-    coordinator, holders = simulate(terms, parties(2))
-    coordinator.apply(PlantTree())
-    one = np.zeros(1, dtype=np.int32)
-    order = SplitRows(splits=Splits(node=one, feature=one, split_bin=one + 4, n_branches=one + 2))
-    for _ in range(n_splits):
-        coordinator.apply(order)
-    return coordinator, holders, order
-
-
-def ask(coordinator, query):
-    mechanism = DiscreteLaplace(epsilon=Fraction(1, 10))
-    return coordinator.ledger.release(mechanism, coordinator.sensitive(query), label="test")
-
-
-def test_rows_are_planted_once_and_nodes_split_once():
-    root = NodeSizes(nodes=np.zeros(1, dtype=np.int32))
-    coordinator, _, order = planted()
-    coordinator.apply(PlantTree())
-    with pytest.raises(RefusedError):
-        ask(coordinator, root)
-    coordinator, _, order = planted(1)
-    coordinator.apply(order)
-    with pytest.raises(RefusedError):
-        ask(coordinator, root)
-
-
-def test_nodes_that_share_rows_are_refused():
-    coordinator, holders, _ = planted(1)
-    with pytest.raises(RefusedError):
-        ask(coordinator, NodeSizes(nodes=np.array([0, 1], dtype=np.int32)))
-    assert {holder.ledger.spent for holder in holders} == {0}
-
-
-@pytest.mark.parametrize("branch", [("1",), ("7",), ("x",)])
-def test_parts_that_are_not_paths_are_refused(branch):
-    """Two names for the same rows would be charged as if they were different rows."""
-    coordinator, holders, _ = planted(1)
-    root = ClassCounts(nodes=np.zeros(1, dtype=np.int32), n_classes=2, branch=branch)
-    with pytest.raises(RefusedError):
-        ask(coordinator, root)
-    assert {holder.ledger.spent for holder in holders} == {0}
-
-
-@pytest.mark.parametrize("recipe", ["local_rnm", "histograms_saving"])
-def test_parties_that_start_anew_for_every_message_give_the_same_tree(recipe, tmp_path):
-    """As on a network: the rows and the ledger of each party wait on its holder's disk."""
-    model = FederatedTreeClassifier(
-        epsilon=5.0, recipe=recipe, max_depth=2, schema=SCHEMA, noise_seed=3
-    )
-    tables = parties(2, 200)
-    terms = model.agreement(2, [f"Column_{position}" for position in range(4)])
-    with pytest.warns(NotPrivateWarning):
-        model.fit_channel(Processes(terms, tables, tmp_path), terms)
-    here = fit(tables, recipe=recipe, epsilon=5.0, max_depth=2, noise_seed=3)
-    assert model.export_text() == here.export_text()
-    assert model.booster_.model_to_string() == here.booster_.model_to_string()
-
-
-def test_what_the_coordinator_sees_is_masked_or_released():
+def test_what_a_party_sends_is_masked_or_released():
     model = FederatedTreeClassifier(epsilon=5.0, recipe="local_rnm", max_depth=2, schema=SCHEMA)
     terms = model.agreement(3, [f"Column_{position}" for position in range(4)])
-    channel = Recorder([Party(i, X, y, agreement=terms) for i, (X, y) in enumerate(parties(3))])
-    model.fit_channel(channel, terms)
-    kinds = set()
-    for replies in channel.seen:
-        for reply in replies.values():
-            for part in getattr(wire.decode(reply, object), "parts", ()):
-                kinds.add(type(part))
-                if isinstance(part, Masked):
-                    # Counts are small and words are not: of 2^64 values a mask takes any.
-                    assert (part.words.astype(np.float64) > 2.0**40).mean() > 0.9
-    assert kinds == {Masked, Released}
+    _, seen = recorded(terms, parties_of(terms, parties(3)))
+    sent = [read(body) for _, _, body, _ in seen]
+    assert {type(message) for message in sent} == {Hello, Words, Outcomes, Done}
+    for message in sent:
+        for words in getattr(message, "words", ()):
+            # Counts are small and words are not: of 2^64 values a mask takes any.
+            assert (words.astype(np.float64) > 2.0**40).mean() > 0.9
 
 
 def test_a_tree_continues_no_model():
@@ -324,4 +250,4 @@ def test_a_tree_continues_no_model():
     schema = {"bounds": {"age": (-3, 3), "dose": (-3, 3)}, "classes": [0, 1]}
     terms = FederatedTreeClassifier(epsilon=5.0, schema=schema).agreement(2, ["age", "dose"])
     with pytest.raises(InvalidParameterError, match="init_model"):
-        FederatedTreeClassifier().fit_channel(None, replace(terms, init_model=text))
+        Party(0, *table(), agreement=replace(terms, init_model=text))

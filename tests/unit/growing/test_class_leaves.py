@@ -38,11 +38,20 @@ def test_counts_add_up_along_the_tree(tree):
 
 
 def test_counted_shares_follow_the_largest_count(tree):
-    share = CountedProbability().of(tree([[10, 30], [-4, -2], [7, -9], [0, 0]]))
+    share = CountedProbability().of(tree([[10, 30], [4, 2], [7, -9], [2, 2]]))
     assert share[0] == pytest.approx([10.5 / 41, 30.5 / 41])
-    assert share[1] == pytest.approx([0.5, 0.5])
+    assert share[1] == pytest.approx([4.5 / 7, 2.5 / 7])
     assert share[2] == pytest.approx([7.5 / 8, 0.5 / 8])
     assert np.allclose(share.sum(axis=1), 1)
+
+
+def test_an_empty_leaf_takes_the_shares_of_the_nearest_node_that_is_not(tree):
+    share = CountedProbability().of(tree([[0, 0], [1, 6], [-4, -2], [8, -3]]))
+    # Leaves 1 and 3 hang on the root, leaves 4 and 5 on node 2.
+    whole, above = [5.5 / 7, 1.5 / 7], [4.5 / 5, 0.5 / 5]
+    assert share[0] == pytest.approx(whole)
+    assert share[2] == pytest.approx(above)
+    assert CountedProbability().of(tree([[0, 0]] * 4)).tolist() == [[0.5, 0.5]] * 4
 
 
 def test_a_leaf_of_noise_says_what_the_node_above_it_says(tree):

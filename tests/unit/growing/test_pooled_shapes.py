@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,7 +96,7 @@ def test_a_rising_sum_keeps_its_values():
         own.leaf_value[:] = [100 * position for position in lowest]
         trees.append(own)
     found = pooled((1, 0, 0, 0)).rewrite(tuple(trees), (), 1)
-    assert len(found) == 1
+    assert [each.n_leaves for each in found[1:]] == [1] * 5  # one holds the sum
     np.testing.assert_array_equal(scores(found)[:-1], scores(trees)[:-1])
 
 
@@ -141,6 +143,27 @@ def test_each_output_has_its_own_sums():
     found = pooled((-1, 0, 0, 0)).rewrite(tuple(rounds), (), 2)
     assert len(found) % 2 == 0
     assert in_order(found, (-1, 0, 0, 0))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("pairs", [[[0, 1]], [[1, 0], [0, 2]], [[0, 2], [1], [2, 3], [1, 2]]])
+def test_there_are_as_many_trees_as_were_released(pairs, n_outputs):
+    rng = np.random.default_rng(9)
+    trees = []
+    for pair in pairs * 3:
+        first = tree(rng, pair)
+        values = [rng.integers(-900, 900, first.n_leaves) for _ in range(n_outputs)]
+        trees += [replace(first, leaf_value=own) for own in values]
+    order = pooled((1, 0, -1, 0))
+    for n_rounds in (1, len(pairs), 3 * len(pairs)):
+        some = tuple(trees[: n_rounds * n_outputs])
+        made = order.corrections(some, (), n_outputs)
+        found = order.rewrite(some, (), n_outputs)
+        assert len(found) == len(some)
+        assert in_order(found, (1, 0, -1, 0))
+        for output in range(n_outputs):
+            added = [*some[output::n_outputs], *(own[output] for own in made)]
+            np.testing.assert_array_equal(scores(found[output::n_outputs]), scores(added))
 
 
 def test_without_constrained_trees_nothing_changes():

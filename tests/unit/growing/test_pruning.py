@@ -9,6 +9,7 @@ from dpboost.growing.pruning import (
     calibrated_sizes,
     pessimistic_errors,
     prune,
+    stop_at_pure_nodes,
 )
 from dpboost.trees.growing_tree import GrowingTree
 
@@ -91,3 +92,17 @@ def test_everything_may_be_cut(growing):
     assert pruned.growing.n_nodes == 1
     assert pruned.counts.shape == (1, 2)
     assert pruned.counts.sum() == pytest.approx(141)
+
+
+@pytest.mark.parametrize("noise_stddev", [0.0, 1.0])
+def test_without_noise_a_node_of_one_class_is_a_leaf(growing, noise_stddev):
+    counts = np.array([[4.0, 1.0], [0.0, 0.0], [0.0, 3.0], [0.0, 2.0]])
+    sizes = np.array([10.0, 5, 5, 0, 3, 2])
+    tree = GrownTree(growing=growing, counts=counts, noise_stddev=noise_stddev, sizes=sizes)
+    stopped = stop_at_pure_nodes(tree)
+    if noise_stddev:
+        assert stopped is tree
+        return
+    assert stopped.growing.n_nodes == 4
+    assert stopped.counts.tolist() == [[4, 1], [0, 5], [0, 0]]
+    assert stopped.sizes.tolist() == [10, 5, 5, 0]

@@ -9,6 +9,7 @@ from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import (
     best_candidates,
     branch_counts,
+    consistent_tables,
     impurity_of,
     keep_best,
     split_gain,
@@ -35,16 +36,75 @@ def test_impurities_are_those_of_the_kernel(measure):
 
 
 def test_branches_of_thresholds_and_categories_with_missing_values_last():
-    counts = np.array([[5, 0], [0, 3], [-2, 1], [1, 1]])
+    counts = np.array([[5.0, 0], [0, 3], [2, 1], [1, 1]])
     left, right = branch_counts(counts, THRESHOLD)
-    assert left.tolist() == [[5, 0], [5, 3], [3, 4]]
-    assert right.tolist() == [[0, 5], [0, 2], [1, 1]]
+    assert left.tolist() == [[5, 0], [5, 3], [7, 4]]
+    assert right.tolist() == [[3, 5], [3, 2], [1, 1]]
     left, right = branch_counts(counts, CATEGORY)
-    assert left.tolist() == [[5, 0], [0, 3], [0, 1]]
-    assert right.tolist() == [[0, 5], [4, 2], [6, 4]]
+    assert left.tolist() == [[5, 0], [0, 3], [2, 1]]
+    assert right.tolist() == [[3, 5], [8, 2], [6, 4]]
     both = branch_counts(np.stack([counts, counts]), np.array([THRESHOLD, CATEGORY]))
     assert np.array_equal(both[0][1], left)
     assert np.array_equal(both[1][1], right)
+
+
+def test_tables_agree_in_their_total_and_have_no_cell_below_zero():
+    random = np.random.default_rng(0)
+    noisy = random.integers(-30, 60, (40, 9, 2))
+    noisy[:, [0, 4, 7], 0] = 40
+    tables = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
+    agreed = consistent_tables(noisy, tables)
+    sums = np.add.reduceat(noisy.sum(axis=2), [0, 4, 7], axis=1)
+    totals = np.add.reduceat(agreed.sum(axis=2), [0, 4, 7], axis=1)
+    assert agreed.min() == 0
+    expected = np.maximum(sums.mean(axis=1, keepdims=True), 1)
+    assert np.allclose(totals, np.broadcast_to(expected, totals.shape))
+    # Inside a table proportions are those of the cells that were cut.
+    first, cut = agreed[:, :4], np.maximum(noisy[:, :4], 0)
+    whole = cut.sum(axis=(1, 2), keepdims=True)
+    assert np.allclose(first, cut * (expected[..., np.newaxis] / whole))
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-16])
+def test_tables_that_agree_stay_as_they_are(unit):
+    random = np.random.default_rng(1)
+    cells = random.integers(0, 5, (200, 20))
+    classes = random.integers(0, 3, 200)
+    counts = np.zeros((20, 3, 5, 3))
+    for feature in range(3):
+        np.add.at(counts, (cells[:20].T, feature, cells[20:40].T, classes[:20]), unit)
+    counts[:, 1] = counts[:, 0, ::-1]
+    counts[:, 2] = counts[:, 0, :, ::-1]
+    flat = counts.reshape(20, 15, 3)
+    assert np.array_equal(consistent_tables(flat, np.repeat(np.arange(3), 5)), flat)
+
+
+def test_cells_of_no_table_and_tables_of_nobody():
+    counts = np.array([[[4, 6], [-3, -1], [-2, 0], [9, 9]], [[0, 0], [5, 5], [7, 3], [2, 2]]])
+    tables = np.array([[0, 0, 1, -1], [0, 0, 0, 1]])
+    agreed = consistent_tables(counts, tables)
+    # Sums of 6 and -2 have the mean 2; the second table of the first node has no cell above zero.
+    assert np.allclose(agreed[0], [[0.8, 1.2], [0, 0], [0, 0], [0, 0]])
+    assert agreed[1].sum(axis=1).tolist() == pytest.approx([0, 6, 6, 12])
+
+
+def test_a_branch_of_negative_cells_does_not_win():
+    """The sum of a class's cells is far below zero in one branch, which is not pure for that."""
+    layout = Candidates(
+        n_bins=np.array([4, 1], dtype=np.int32),
+        is_categorical=np.zeros(2, dtype=np.uint8),
+        kinds=np.full(2, THRESHOLD, dtype=np.uint8),
+    )
+    noisy = np.array([[[20, -40], [20, 30], [5, 30], [5, 20], [0, 0], [40, 10], [10, 30]]])
+
+    def score(left, right):
+        return split_purity(Impurity.GINI, left, right)
+
+    chosen, _ = best_candidates(noisy, layout, score)
+    assert chosen.tolist() == [0]
+    left, right = branch_counts(noisy[0, :5].astype(float), THRESHOLD)
+    cut_late = score(np.maximum(left, 0), np.maximum(right, 0))
+    assert int(cut_late.argmax()) == 1
 
 
 @EACH
@@ -73,10 +133,11 @@ def test_the_best_candidate_is_that_of_a_search():
         return split_gain(Impurity.GINI, left, right)
 
     chosen, found = best_candidates(histograms, layout, score)
+    agreed = consistent_tables(histograms, np.repeat([0, 1], np.diff(layout.cell_offsets)))
     for node in range(50):
         scores = []
         for feature, kind in enumerate(layout.kinds):
-            own = histograms[node, layout.cell_offsets[feature] : layout.cell_offsets[feature + 1]]
+            own = agreed[node, layout.cell_offsets[feature] : layout.cell_offsets[feature + 1]]
             scores += score(*branch_counts(own, int(kind))).tolist()
         assert chosen[node] == int(np.argmax(scores))
         assert found[node] == max(scores)

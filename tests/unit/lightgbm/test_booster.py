@@ -6,12 +6,16 @@ import copy
 import json
 import pickle
 import re
+import sys
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from lightgbm.basic import LightGBMError
 
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.lightgbm import Booster, ModelTextError, model_text
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.privacy.accounting import PureAccountant
@@ -19,6 +23,7 @@ from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.report import PrivacyReport
+from dpboost.trees.tree import Tree
 
 
 @pytest.fixture(scope="module")
@@ -323,3 +328,58 @@ def test_a_model_without_report_has_none_to_keep(tools):
     plain = Booster(model_str=stock.model_to_string())
     assert plain._report_line is None
     assert "dpboost" not in plain.to_lightgbm().model_to_string()
+
+
+TEXT = {
+    "text": pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}),
+    "objects": pd.DataFrame({"a": pd.Series([1, 2], dtype=object), "b": [1.0, 2.0]}),
+    "dates": pd.DataFrame({"a": pd.to_datetime(["2020-01-01"] * 2), "b": [1.0, 2.0]}),
+    "array": np.array([["x", "y"]]),
+    "array of objects": np.array([["x", 1]], dtype=object),
+    "list": [["x", "y"]],
+}
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_text_is_refused_before_lightgbm_reads_it(kind, tools):
+    bins = tools.Bins([{"edges": [0.5]}, {"edges": [1.0]}])
+    booster = Booster(model_str=model_text(tools.ensemble(0, binner=bins)))
+    for options in ({}, {"pred_leaf": True}, {"raw_score": True}):
+        with pytest.raises(InvalidParameterError, match=r"'a' of X hold|of the 'X' argument"):
+            booster.predict(TEXT[kind], **options)
+
+
+def test_numbers_are_predicted_as_before(tools, tmp_path):
+    bins = tools.Bins([{"edges": [0.5]}, {"edges": [1.0]}])
+    text = model_text(tools.ensemble(0, binner=bins, n_trees=4))
+    X = np.random.default_rng(0).uniform(0, 2, (20, 2))
+    own, stock = Booster(model_str=text), lightgbm.Booster(model_str=text)
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",")
+    frame = pd.DataFrame(X)
+    path = str(tmp_path / "rows.csv")
+    for rows in (X, X.tolist(), frame, frame.astype("Float64"), scipy.sparse.csr_matrix(X), path):
+        np.testing.assert_array_equal(own.predict(rows), stock.predict(rows))
+    np.testing.assert_array_equal(own.predict(X.astype(object)), stock.predict(X))
+
+
+@pytest.mark.parametrize("depth", [2000, 4000])
+def test_trees_too_deep_for_python_are_named(depth, tools):
+    nodes = np.arange(depth, dtype=np.int32)
+    chain = Tree(
+        feature=nodes % 2,
+        left_bins=np.tile(np.array([1, 0, 0, 0], dtype=np.uint64), (depth, 1)),
+        left=~nodes,
+        right=np.append(nodes[1:], ~np.int32(depth)),
+        leaf_value=np.ones(depth + 1, dtype=np.int64),
+        leaf_count=None,
+    )
+    bins = tools.Bins([{"edges": [0.5, 1.5]}, {"edges": [1.0]}])
+    text = model_text(tools.ensemble(0, binner=bins, trees=(chain,), unit=1.0))
+    booster = Booster(model_str=text)
+    if sys.version_info < (3, 12):  # later ones have another limit for JSON
+        with pytest.raises(InvalidParameterError, match=r"dump_model .*too many levels"):
+            booster.dump_model()
+    with pytest.raises(InvalidParameterError, match="trees_to_dataframe|dump_model"):
+        booster.trees_to_dataframe()
+    assert np.isfinite(booster.predict([[0.0, 0.0]])).all()
+    assert Booster(model_str=booster.model_to_string()).num_trees() == 1

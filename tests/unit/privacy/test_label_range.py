@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpboost._utils.schema_checks import LEAST_WIDTH
 from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.label_range import (
@@ -171,3 +172,11 @@ def test_noise_of_merged_cells_is_rarely_taken_for_rows():
         assert alarm * RANGE_CELLS / size <= float(STRAY_CELL)
         law = np.convolve(law, law)
         size *= 2
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-22, 1e-24, 1e-30, 1e-300])
+def test_no_range_is_narrower_than_one_that_may_be_declared(size):
+    values = np.random.default_rng(0).uniform(1, 2, 20_000) * size
+    for bounds in ((-1.0, 1.0), (0.0, LEAST_WIDTH), (0.0, 1e-20)):
+        found = looked(open_ledger(epsilon=Fraction(50)), values, *bounds, budget=Fraction(10))
+        assert found is None or found[1] - found[0] >= LEAST_WIDTH

@@ -19,7 +19,7 @@ from dpboost.privacy.accounting import (
     ZCDPAccountant,
 )
 from dpboost.privacy.group_privacy import for_group
-from dpboost.privacy.ledger import BudgetExceededError, ScopeError
+from dpboost.privacy.ledger import BudgetExceededError, Disjoint, ScopeError
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.sensitive import Sensitive
@@ -110,7 +110,8 @@ def test_a_name_entered_again_adds_up_also_in_a_parallel_scope(open_ledger):
 def test_rows_beside_those_of_the_open_scopes_have_a_scope_and_a_cap_of_their_own(open_ledger):
     ledger = open_ledger()
     quarter = Fraction(1, 4)
-    with ledger.parallel("sides"), ledger.sequential("trained"), ledger.parallel("trees"):
+    sides = ledger.parallel("sides", Disjoint.HOLDOUT)
+    with sides, ledger.sequential("trained"), ledger.parallel("trees"):
         with ledger.beside("sides", "held", most=quarter):
             spend(ledger, quarter)
             with pytest.raises(BudgetExceededError):
@@ -415,27 +416,3 @@ def test_the_accountant_of_pure_epsilon_is_exact_over_thousands_of_parts(open_le
     assert ledger.remaining == 0
     with pytest.raises(BudgetExceededError):
         spend(ledger, Fraction(1, 10**9))
-
-
-def test_another_process_books_the_same_again(open_ledger):
-    first, again = open_ledger(epsilon=10), open_ledger(epsilon=10)
-    for number in range(3):
-        with first.sequential("ensemble"), first.branch(("a", str(number % 2))):
-            spend(first, 1)
-        spend(first, 2)
-        again.book_again(pickle.loads(pickle.dumps(first.booked_since(len(again.entries)))))
-        assert again.spent == first.spent
-        assert [entry.scope for entry in again.entries] == [entry.scope for entry in first.entries]
-    assert first.spent == 2 + 6
-    assert not first.booked_since(6)
-    # It is the budget of one fit: what was booked again is not there a second time.
-    with pytest.raises(BudgetExceededError):
-        spend(again, 3)
-
-
-def test_what_does_not_fit_the_budget_is_not_booked_again(open_ledger):
-    first, small = open_ledger(epsilon=10), open_ledger(epsilon=1)
-    spend(first, 2)
-    with pytest.raises(BudgetExceededError):
-        small.book_again(first.booked_since(0))
-    assert small.spent == 0

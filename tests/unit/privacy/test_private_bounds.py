@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpboost._utils.schema_checks import LARGEST_BOUND, LEAST_WIDTH
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccountant
 from dpboost.privacy.mechanisms import DiscreteLaplace
@@ -332,3 +333,10 @@ def test_the_cell_of_a_label_depends_on_this_row_alone(n_cells):
     query = RangeCounts(low=-1.7, high=2.3, units=1, n_cells=n_cells)
     alone = sum(query.evaluate(SimpleNamespace(labels=labels[i : i + 1])) for i in range(301))
     np.testing.assert_array_equal(query.evaluate(SimpleNamespace(labels=labels)), alone)
+
+
+def test_learned_bounds_are_bounds_that_may_be_declared():
+    edges = [cell_edges(number) for number in range(N_CELLS)]
+    assert max(max(map(abs, pair)) for pair in edges) <= LARGEST_BOUND
+    widths = [high - low for low, high in edges]
+    assert min(width for width in widths if width) >= LEAST_WIDTH

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccoun
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_categories import count_values, release_categories
+from dpboost.privacy.stability_histogram import NameCounts
 
 DELTA = Fraction(1, 10**5)
 
@@ -45,7 +47,7 @@ def smallest_passing(open_ledger, n_columns, accountant, neighbours):
         ledger.forced = [np.full(n_columns, noisy)]
         released = learn(ledger, columns, budget=ledger.capacity / 2)
         assert len(set(map(tuple, released.values()))) == 1
-        return released["c0"] == ["x"], ledger.entries[0], int(ledger.values[0][0])
+        return released["c0"] == ["x"], ledger.entries[0], int(ledger.values[0].flat()[0])
 
     low, high = 0, 1 << 40
     while high - low > 1:
@@ -59,7 +61,8 @@ def smallest_passing(open_ledger, n_columns, accountant, neighbours):
 def test_a_single_row_comes_out_with_probability_delta_at_most(open_ledger, neighbours, n_columns):
     threshold, entry, unit = smallest_passing(open_ledger, n_columns, PureAccountant(), neighbours)
     assert unit == 1
-    law, bound = entry.mechanism, entry.bound
+    assert entry.mechanism.threshold == threshold
+    law, bound = entry.mechanism.noise, entry.bound
 
     def escapes(least):
         k = np.arange(least, least + 4000)
@@ -127,3 +130,18 @@ def test_what_cannot_be_a_category_is_refused_without_showing_it(open_ledger):
         learn(open_ledger(delta=DELTA), {"c": [["secret"]]})
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_what_leaves_the_gate_shows_neither_a_count_nor_how_many_names_there_are(open_ledger):
+    """One more row with a name of its own changes nothing that anybody sees."""
+    seen = []
+    for column in (["a"] * 4000, ["a"] * 4000 + ["lone"]):
+        ledger = open_ledger(delta=DELTA * 10)
+        outcome = release_categories(
+            ledger, {"c": count_values(column)}, budget=Fraction(1, 2), delta=DELTA
+        )
+        (entry,) = ledger.entries
+        seen.append((outcome, entry.charge, entry.bound, entry.mechanism))
+    assert seen[0] == seen[1]
+    with pytest.raises(TypeError, match="private rows"):
+        pickle.dumps(NameCounts(columns=[count_values(["a"])]))

@@ -40,7 +40,7 @@ def test_runs_do_not_leave_their_process_and_show_nothing():
     sensitive = Sensitive(RUNS, (BOUND,))
     with pytest.raises(SensitiveValueError):
         len(sensitive)
-    with pytest.raises(InvalidParameterError, match="selected from"):
+    with pytest.raises(InvalidParameterError, match="released only"):
         sensitive.map(lambda value: value, bounds=(BOUND,))
 
 

@@ -9,7 +9,7 @@ from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 
 BAD = {
-    "max_depth": [-1, 13, 2.0, True, "3"],
+    "max_depth": [-1, 513, 2.0, True, "3"],
     "max_bin": [1, 256],
     "n_splits": [0, 4096],
     "leaf_share": [0, 1, 2, "a"],

@@ -23,7 +23,7 @@ LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)
 
 ENDS = {
     "n_estimators": (1, 100_000),
-    "max_depth": (0, 12),
+    "max_depth": (0, 512),
     "max_bin": (2, 255),
     "trees_per_ensemble": (1, 100_000),
     "features_per_tree": (1, 3),
@@ -70,7 +70,7 @@ def test_integers_are_taken_up_to_both_ends(name):
         ("learning_rate", [1e-9, 0.5, 1, 1.0], [0, -0.1, 1.01, float("nan"), "0.1", True]),
         ("reg_lambda", [1e-6, 1, 1e12], [0, 9e-7, 2e12, float("inf"), "1"]),
         ("gradient_clip", [0.001, 0.2, 1], [0, 1e-9, -0.1, 1.01, float("nan"), "0.1", True]),
-        ("step_prior", [1e-9, 0.03, 100], [0, -1, 100.1, float("inf"), "0.1"]),
+        ("step_prior", [1e-6, 0.03, 100], [0, 5e-324, -1, 100.1, float("inf"), "0.1"]),
         ("hessian_share", [1e-9, 0.1, 0.99], [0, -0.1, 1.0, float("nan"), "0.1"]),
         ("selection", ["exponential", "permute_and_flip"], ["argmax", 1, ""]),
     ],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -35,3 +36,16 @@ def test_changes_add_up_row_by_row() -> None:
     assert QUERY.evaluate(both) == QUERY.evaluate(some) + QUERY.evaluate(others)
     assert QUERY.evaluate(rows()) == 0
     assert QUERY.evaluate(some) * QUERY.unit == pytest.approx(0.1 - 0.25, abs=0.5 / UNITS)
+
+
+def test_losses_that_are_no_numbers_stay_inside_the_bound() -> None:
+    # Squares of errors overflow to infinity, and infinity less infinity is no number.
+    odd = rows((np.inf, np.inf), (np.nan, 1.0), (np.inf, 0.0), (0.0, np.inf), (1e308, -1e308))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        alone = [
+            int(QUERY.evaluate(TwiceJudged(before=odd.before[[k]], now=odd.now[[k]]))[0])
+            for k in range(5)
+        ]
+    assert alone == [0, 0, UNITS, -UNITS, UNITS]
+    assert QUERY.evaluate(odd)[0] == sum(alone)

@@ -158,3 +158,57 @@ def test_a_file_without_lines_is_refused(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"absent\.csv"):
         DataDictionary.from_file(tmp_path / "absent.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_in_any_way(end, tmp_path):
+    path = tmp_path / "dictionary.csv"
+    path.write_bytes(HOSPITAL.replace("\n", end).encode())
+    assert DataDictionary.from_file(path) == DataDictionary.from_csv_text(HOSPITAL)
+    assert Schema.from_data_dictionary(path) == Schema.from_data_dictionary(
+        write(tmp_path, HOSPITAL)
+    )
+
+
+def write(folder, text):
+    path = folder / "other.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_no_csv_is_refused_by_file(tmp_path):
+    for text in (f"name,description\nage,{'x' * 200_000}\n", "bounds:\n  age: [0, 120]\n"):
+        with pytest.raises(InvalidParameterError, match=r"other\.csv"):
+            DataDictionary.from_file(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["schema.yaml", "schema.YML"])
+@pytest.mark.parametrize("read", [Schema.from_json, DataDictionary.from_file])
+def test_yaml_is_refused_by_name(name, read, tmp_path):
+    path = tmp_path / name
+    path.write_text("bounds:\n  age: [0, 120]\n")
+    with pytest.raises(InvalidParameterError, match=rf"{name}.* is YAML.*JSON"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"name": "a\ud800", "type": "number"},
+        {"name": "a", "values": ["x", "\udfff"]},
+        {"name": "a", "description": "\ud800"},
+    ],
+)
+def test_half_characters_are_refused(line, tmp_path):
+    path = tmp_path / "dictionary.json"
+    path.write_text(json.dumps([line]))
+    with pytest.raises(InvalidParameterError, match="lone surrogate"):
+        DataDictionary.from_file(path)
+
+
+def test_a_type_alone_declares_a_number():
+    text = "name,type\na,integer\nb,number\nc,date\nd,boolean\ne,text\nf,\n"
+    found = DataDictionary.from_csv_text(text)
+    assert found.numbers == ("a", "b", "c", "d")
+    assert found.schema_parts()["integer"] == ["a", "d"]
+    assert found.schema_parts()["bounds"] == {"d": (0.0, 1.0)}

@@ -72,7 +72,12 @@ def test_values_become_plain_python():
         ({"classes": [1]}, "at least two"),
         ({"classes": [1, 1]}, "twice"),
         ({"label_bounds": (1, 1)}, "lower < upper"),
-        ({"label_bounds": (2, 1)}, "lower <= upper"),
+        ({"label_bounds": (2, 1)}, "lower < upper"),
+        ({"label_bounds": (-1.1e30, 0)}, r"'label_bounds' .*from -1e\+30 to 1e\+30: multiply"),
+        ({"label_bounds": (-2.5e154, 2.5e154)}, r"'label_bounds' .*from -1e\+30 to 1e\+30"),
+        ({"label_bounds": (0, 9e-26)}, "'label_bounds' .*at least 1e-25 apart: multiply"),
+        ({"bounds": {"a": (0, 1e300)}}, r"bounds\[.*from -1e\+30 to 1e\+30: multiply"),
+        ({"edges": {"a": [0, 1e31]}}, r"edges\[.*from -1e\+30 to 1e\+30: multiply"),
         ({"max_rows": 0}, "at least 1"),
         ({"max_rows": 2.5}, "integer"),
         ({"bounds": {"a": (0, 1)}, "categories": {"a": [1, 2]}}, "declared twice"),
@@ -82,6 +87,12 @@ def test_values_become_plain_python():
 def test_bad_declarations_are_refused(parts, message):
     with pytest.raises(InvalidParameterError, match=message):
         Schema(**parts)
+
+
+def test_bounds_at_the_limits_are_taken():
+    schema = Schema(bounds={0: (-1e30, 1e30), 1: (7, 7)}, label_bounds=(-1e30, 1e30))
+    assert schema.label_bounds == (-1e30, 1e30)
+    assert Schema(label_bounds=(0, 1e-25)).label_bounds == (0, 1e-25)
 
 
 def test_dict_and_json_round_trips(tmp_path):
@@ -204,3 +215,23 @@ def test_public_sample_of_dates():
 def test_schema_is_no_key():
     with pytest.raises(TypeError):
         hash(full_schema())
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"bounds": {"a\ud800": (0, 1)}},
+        {"edges": {"a\ud800": [1]}},
+        {"integer": ["a\ud800"]},
+        {"categories": {"\udfff": ["x"]}},
+        {"categories": {"a": ["x", "\ud800"]}},
+        {"classes": ["x", "\ud800"]},
+    ],
+)
+def test_half_characters_are_refused(declared, tmp_path):
+    with pytest.raises(InvalidParameterError, match="lone surrogate"):
+        Schema(**declared)
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(declared))
+    with pytest.raises(InvalidParameterError, match="lone surrogate"):
+        Schema.from_json(path)

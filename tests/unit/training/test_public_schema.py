@@ -716,3 +716,21 @@ def test_what_is_declared_of_a_flag_comes_first():
     listed = {"categories": {"flag": [0, 1]}, "edges": {"age": [3.5]}, "bounds": {"mass": (0, 1)}}
     done = complete(typed(), np.zeros(3000), ledger(), schema={**listed, "label_bounds": (0, 1)})
     assert done.schema.bounds == {2: (0, 1)}
+
+
+@pytest.mark.parametrize("cell", [3, 3.5, np.nan, True])
+def test_undeclared_types_count_where_they_are_assumed(cell):
+    # What pandas.read_csv would make of the cells: the type of the whole column.
+    table = (
+        pd.DataFrame({"visits": [*range(40), cell]})
+        .convert_dtypes()
+        .astype("int64" if isinstance(cell, int) else "float64")
+    )
+    declared = {"bounds": {"visits": (0, 50)}, "label_bounds": (0, 1)}
+    assumed = complete(table, np.zeros(41), ledger(), schema=declared)
+    assert assumed.assumed == ("column types",)
+    assert assumed.schema.integer == (frozenset({0}) if isinstance(cell, int) else frozenset())
+    for given, integer in ((declared, frozenset()), (declared | {"integer": ["visits"]}, {0})):
+        done = complete(table, np.zeros(41), ledger(), schema=given, assume_public=())
+        assert done.assumed == ()
+        assert done.schema.integer == integer

@@ -1,4 +1,4 @@
-"""Sessions of a cross-validation, and their parts of the budget."""
+"""What is agreed of a cross-validation, and the parts of the budget."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,15 +10,16 @@ from dpboost.federated import Agreement
 from dpboost.federated.protocol.agreed_folds import AgreedFolds
 from tests.unit.federated.channels import agreement
 
-FIT = AgreedFolds(name="one", n_folds=4, fold=2)
-JUDGED = replace(FIT, fold=None)
+WHOLE = AgreedFolds(n_folds=4, metrics=("mae",))
+FIT, JUDGED = replace(WHOLE, part=2), replace(WHOLE, part=4)
 
 
-def test_the_sessions_of_a_row_take_the_whole_budget():
-    assert FIT.part == (Fraction(3, 10), 4)
-    assert JUDGED.part == (Fraction(1, 10), 4)
-    assert 3 * FIT.part[0] + JUDGED.part[0] == 1
-    assert (FIT.session, JUDGED.session) == ("fold-2", "evaluation")
+def test_the_parts_of_a_row_take_the_whole_budget():
+    assert FIT.share == (Fraction(3, 10), 4)
+    assert JUDGED.share == (Fraction(1, 10), 4)
+    assert 3 * FIT.share[0] + JUDGED.share[0] == 1
+    assert (FIT.is_evaluation, JUDGED.is_evaluation, WHOLE.is_evaluation) == (False, True, False)
+    assert len({one.name_of_part for one in (FIT, JUDGED, WHOLE)}) == 3
 
 
 @pytest.mark.parametrize("delta", [{}, {"delta": 1e-6, "accountant": "GDP"}])
@@ -31,32 +32,31 @@ def test_ledgers_have_their_part_of_it(delta, persons):
 
 
 def test_it_is_a_part_of_the_terms():
-    terms = agreement(folds=FIT)
+    terms = agreement(folds=WHOLE)
     again = Agreement.from_json(terms.to_json())
     assert again == terms
-    digests = {one.digest for one in (terms, agreement(folds=JUDGED), agreement())}
-    assert len(digests) == 3
+    digests = {replace(terms, folds=one).digest for one in (WHOLE, FIT, JUDGED, None)}
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"name": ""},
-        {"name": "x" * 101},
-        {"name": 3},
         {"n_folds": 1},
         {"n_folds": 101},
         {"n_folds": 2.0},
-        {"fold": 4},
-        {"fold": -1},
-        {"fold": True},
+        {"part": 5},
+        {"part": -1},
+        {"part": True},
+        {"metrics": "mae"},
+        {"metrics": (1,)},
     ],
 )
-def test_refuses_what_is_no_session(change):
+def test_refuses_what_is_no_cross_validation(change):
     with pytest.raises(InvalidParameterError, match=next(iter(change))):
-        replace(FIT, **change)
+        replace(WHOLE, **change)
 
 
 def test_an_agreement_takes_nothing_else():
     with pytest.raises(InvalidParameterError, match="folds"):
-        agreement(folds={"name": "one", "n_folds": 4, "fold": 2})
+        agreement(folds={"n_folds": 4})

@@ -9,8 +9,11 @@ from tests.unit.federated.channels import FEATURES, agreement
 LABELS = {"bounds": dict.fromkeys(FEATURES, (0, 1)), "label_bounds": (0, 9)}
 
 
+SAME = {"nonce": "one", "public_seed": 1}
+
+
 def regression(**objective):
-    return agreement(task="regression", schema=LABELS, objective=objective)
+    return agreement(task="regression", schema=LABELS, objective=objective, **SAME)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +37,11 @@ def test_equal_objectives_make_equal_digests():
     one = regression(objective="quantile", alpha=[0.1, 0.9], fair_c=None)
     assert one.digest == regression(alpha=(0.1, 0.9), objective="quantile").digest
     assert one.digest != regression(objective="quantile", alpha=(0.1, 0.8)).digest
-    factors = [agreement(objective={"class_weight": own}) for own in ({0: 1, 1: 2}, {1: 2.0, 0: 1})]
+    weights = ({0: 1, 1: 2}, {1: 2.0, 0: 1})
+    factors = [agreement(objective={"class_weight": own}, **SAME) for own in weights]
     assert factors[0].digest == factors[1].digest
-    assert agreement(objective={}).digest == agreement(objective={"objective": None}).digest
+    plain = [agreement(objective=own, **SAME).digest for own in ({}, {"objective": None})]
+    assert plain[0] == plain[1]
 
 
 def test_labels_of_shares_lie_between_0_and_1():

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -19,12 +20,22 @@ def test_text_and_digest_keep_all_terms():
 
 
 def test_equal_schemas_make_equal_digests():
-    listed = agreement(schema={"classes": [0, 1], "bounds": [["age", [0, 1]]]})
-    mapped = agreement(schema={"bounds": {"age": (0.0, 1.0)}, "classes": (0, 1)})
+    one = {"nonce": "one", "public_seed": 1}
+    listed = agreement(schema={"classes": [0, 1], "bounds": [["age", [0, 1]]]}, **one)
+    mapped = agreement(schema={"bounds": {"age": (0.0, 1.0)}, "classes": (0, 1)}, **one)
     assert listed.digest == mapped.digest
 
 
-@pytest.mark.parametrize(("colluding", "honest"), [(0, 5), (1, 4), (4, 1)])
+def test_no_two_agreements_are_the_same():
+    first, second = agreement(), agreement()
+    assert first.digest != second.digest
+    assert first.nonce != second.nonce
+    assert first.public_seed != second.public_seed
+    assert first.public_seed.bit_length() > 64
+    assert replace(first, hyper={"max_depth": 2}).nonce == first.nonce
+
+
+@pytest.mark.parametrize(("colluding", "honest"), [(1, 4), (4, 1)])
 def test_shares_are_for_the_parties_that_do_not_collude(colluding, honest):
     assert agreement(5, colluding=colluding).honest == honest
 
@@ -34,7 +45,10 @@ def test_shares_are_for_the_parties_that_do_not_collude(colluding, honest):
     [
         ("n_parties", 1),
         ("colluding", 3),
-        ("colluding", -1),
+        ("colluding", 0),
+        ("rolled_back", 1),
+        ("nonce", ""),
+        ("date", 7),
         ("dropouts", 2),
         ("dropouts", -1),
         ("threshold", 2),
@@ -107,6 +121,14 @@ def test_with_identities_a_threshold_is_above_half_of_all_and_the_colluding():
     assert agreement(10, dropouts=4, identities=keys).threshold == 6
     with pytest.raises(InvalidParameterError, match="'dropouts'.*at most 4"):
         agreement(10, dropouts=5, identities=keys)
+
+
+def test_parties_that_are_rolled_back_raise_the_threshold():
+    keys = [Identity().public for _ in range(10)]
+    found = agreement(10, dropouts=2, identities=keys, rolled_back=2)
+    assert found.threshold == 7
+    with pytest.raises(InvalidParameterError, match="'dropouts'.*at most 2"):
+        agreement(10, dropouts=3, identities=keys, rolled_back=4)
 
 
 def test_terms_with_a_threshold_are_read_again():

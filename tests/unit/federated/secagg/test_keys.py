@@ -1,3 +1,5 @@
+import secrets
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,14 +9,13 @@ from dpboost.federated.secagg.keys import (
     SessionKey,
     UntrustedKeyError,
     check_signature,
-    signed_content,
 )
 
 TERMS = b"terms and session"
 
 
 def pairs_of(n_parties, terms=TERMS):
-    keys = [SessionKey(index, terms, None) for index in range(n_parties)]
+    keys = [SessionKey(index, terms, secrets.token_bytes(32)) for index in range(n_parties)]
     publics = [key.public for key in keys]
     return [key.pair(publics) for key in keys]
 
@@ -45,8 +46,9 @@ def test_a_mask_belongs_to_its_nonce_and_session():
 
 
 def test_keys_can_be_kept():
-    keys = [SessionKey(index, TERMS, None) for index in range(2)]
-    again = SessionKey(0, TERMS, None, keys[0].secret)
+    secret = secrets.token_bytes(32)
+    keys = [SessionKey(0, TERMS, secret), SessionKey(1, TERMS, secrets.token_bytes(32))]
+    again = SessionKey(0, TERMS, secret)
     assert again.public == keys[0].public
     publics = [key.public for key in keys]
     expected = keys[0].pair(publics).mask(b"x", 4)
@@ -55,20 +57,23 @@ def test_keys_can_be_kept():
     assert Identity(identity.secret).public == identity.public
 
 
-def test_a_signature_is_for_one_key_one_party_and_one_session():
+@pytest.mark.parametrize("public", [b"", b"short", bytes(32), b"x" * 33])
+def test_what_is_no_key_is_not_paired_with(public):
+    key = SessionKey(0, TERMS, secrets.token_bytes(32))
+    with pytest.raises(UntrustedKeyError):
+        key.pair([key.public, public])
+
+
+def test_a_signature_is_for_one_content():
     identity = Identity()
-    key = SessionKey(1, TERMS, identity)
-    content = signed_content(TERMS, 1, key.public)
-    check_signature(identity.public, content, key.signature)
-    other = SessionKey(1, TERMS, None).public
+    signature = identity.sign(b"content")
+    check_signature(identity.public, b"content", signature)
     wrong = [
-        (Identity().public, content, key.signature),
-        (identity.public, signed_content(b"other terms", 1, key.public), key.signature),
-        (identity.public, signed_content(TERMS, 2, key.public), key.signature),
-        (identity.public, signed_content(TERMS, 1, other), key.signature),
-        (identity.public, content, b""),
-        (identity.public, content, None),
-        ("not hexadecimal", content, key.signature),
+        (Identity().public, b"content", signature),
+        (identity.public, b"other content", signature),
+        (identity.public, b"content", b""),
+        (identity.public, b"content", None),
+        ("not hexadecimal", b"content", signature),
     ]
     for arguments in wrong:
         with pytest.raises(UntrustedKeyError):

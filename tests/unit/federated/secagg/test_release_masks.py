@@ -1,58 +1,54 @@
 """Masks of one release, and the keys that take them off."""
 
-from fractions import Fraction
+import secrets
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from dpboost.federated.protocol import messages as m
-from dpboost.federated.secagg.dropout_messages import (
-    Deposit,
-    Present,
-    Unlocked,
-)
+from dpboost.federated.protocol.messages import Unlocked
 from dpboost.federated.secagg.dropout_recovery import OpenedMasks, open_masks, seeds_of
 from dpboost.federated.secagg.keys import SessionKey, pair_words
 from dpboost.federated.secagg.release_masks import (
     ReleaseMasks,
     SealError,
+    among,
     array_seed,
     own_words,
     unseal,
 )
 from dpboost.federated.secagg.secret_shares import PRIME, combine, elements, to_bytes
-from dpboost.privacy.mechanisms import DiscreteLaplace
 
-TURN = m.Step(session=bytes(16), number=0)
-SIZES = (4, 5, 6, 7, 3)
+NAME = b"step 1"
 ALL = (0, 1, 2, 3, 4)
-NOTHING = Deposit(party=0, turn=TURN, own=b"", pairs=b"", sealed=b"")
-ONE = DiscreteLaplace(epsilon=Fraction(1))
+ASKED = among(b"asked", ALL)
 
 
-def masks_of(n_parties, threshold, turn=TURN, pairs=None, roster=None, nonce=b"asked"):
+def masks_of(n_parties, threshold, name=NAME, pairs=None, roster=None, digest=b"asked"):
     if pairs is None:
-        keys = [SessionKey(index, b"terms", None) for index in range(n_parties)]
+        keys = [SessionKey(index, b"terms", secrets.token_bytes(32)) for index in range(n_parties)]
         pairs = [key.pair([key.public for key in keys]) for key in keys]
     roster = tuple(range(n_parties)) if roster is None else roster
     made = {
-        index: ReleaseMasks(turn, index, pairs[index], n_parties=n_parties, threshold=threshold)
+        index: ReleaseMasks(
+            name,
+            index,
+            pairs[index],
+            n_parties=n_parties,
+            threshold=threshold,
+            seed=secrets.token_bytes(32),
+        )
         for index in roster
     }
     for masks in made.values():
-        masks.bind(roster, nonce)
+        masks.bind(roster, digest)
     return made, pairs
 
 
-def unlocked_by(masks, present, holders, turn=TURN):
-    told = Present(turn=turn, parties=present)
+def unlocked_by(masks, present, holders):
     for holder in holders:
-        masks[holder].settle(told, 1)
-    return {
-        holder: Unlocked(party=holder, pads=masks[holder].unlock(), following=masks[holder].deposit)
-        for holder in holders
-    }
+        masks[holder].settle(present, 1)
+    return {holder: Unlocked(party=holder, pads=masks[holder].unlock()) for holder in holders}
 
 
 @pytest.mark.parametrize(("n_parties", "threshold"), [(3, 1), (4, 3), (5, 3), (6, 6)])
@@ -68,9 +64,8 @@ def test_what_is_opened_is_what_the_sum_still_has(n_parties, threshold):
                 if position:
                     continue
                 unlocked = unlocked_by(masks, present, holders)
-                opened = open_masks(
-                    deposits, unlocked, present, threshold=threshold, nonce=b"asked"
-                )
+                digest = among(b"asked", range(n_parties))
+                opened = open_masks(deposits, unlocked, present, threshold=threshold, digest=digest)
                 assert np.array_equal(opened.left(0, shape), words)
             assert np.array_equal(opened.left(position, shape), words.reshape(shape))
 
@@ -79,7 +74,11 @@ def test_masks_are_for_those_that_were_asked():
     masks, _ = masks_of(5, 3, roster=(0, 2, 4))
     deposits = {index: one.deposit for index, one in masks.items()}
     opened = open_masks(
-        deposits, unlocked_by(masks, (0, 2, 4), (0, 2, 4)), (0, 2, 4), threshold=3, nonce=b"asked"
+        deposits,
+        unlocked_by(masks, (0, 2, 4), (0, 2, 4)),
+        (0, 2, 4),
+        threshold=3,
+        digest=among(b"asked", (0, 2, 4)),
     )
     words = sum(one.words(0, 7) for one in masks.values())
     assert np.array_equal(opened.left(0, (7,)), words)
@@ -87,12 +86,16 @@ def test_masks_are_for_those_that_were_asked():
 
 def test_masks_of_those_that_were_told_different_things_do_not_cancel():
     masks, pairs = masks_of(4, 3)
-    other, _ = masks_of(4, 3, pairs=pairs, nonce=b"something else")
+    other, _ = masks_of(4, 3, pairs=pairs, digest=b"something else")
     masks[1] = other[1]
     deposits = {index: one.deposit for index, one in masks.items()}
     there = (0, 1, 2, 3)
     opened = open_masks(
-        deposits, unlocked_by(masks, there, there), there, threshold=3, nonce=b"asked"
+        deposits,
+        unlocked_by(masks, there, there),
+        there,
+        threshold=3,
+        digest=among(b"asked", there),
     )
     words = sum(one.words(0, 50) for one in masks.values())
     assert np.count_nonzero(opened.left(0, (50,)) == words) == 0
@@ -103,7 +106,7 @@ def test_fewer_than_the_threshold_open_nothing():
     deposits = {index: one.deposit for index, one in masks.items()}
     unlocked = unlocked_by(masks, (0, 1, 2, 3), (0, 1))
     with pytest.raises(SealError):
-        open_masks(deposits, unlocked, (0, 1, 2, 3), threshold=2, nonce=b"asked")
+        open_masks(deposits, unlocked, (0, 1, 2, 3), threshold=2, digest=ASKED)
 
 
 def test_the_other_key_of_a_party_stays_locked():
@@ -129,11 +132,13 @@ def test_the_other_key_of_a_party_stays_locked():
     assert set(seeds) == {1, 2, 3, 4}
 
 
-def opened_of(masks, present, threshold, turn=TURN, nonce=b"asked"):
+def opened_of(masks, present, threshold, digest=b"asked"):
     deposits = {index: one.deposit for index, one in masks.items()}
     holders = present[:threshold]
-    unlocked = unlocked_by(masks, present, holders, turn)
-    return open_masks(deposits, unlocked, present, threshold=threshold, nonce=nonce)
+    unlocked = unlocked_by(masks, present, holders)
+    return open_masks(
+        deposits, unlocked, present, threshold=threshold, digest=among(digest, sorted(deposits))
+    )
 
 
 def test_what_is_opened_opens_one_release_only():
@@ -141,24 +146,23 @@ def test_what_is_opened_opens_one_release_only():
     # opened; from the second nobody is missing, and its own mask is.
     masks, pairs = masks_of(5, 3)
     first = opened_of(masks, (0, 1, 2, 3), 3)
-    later = m.Step(session=bytes(16), number=1)
-    again, _ = masks_of(5, 3, later, pairs)
-    second = opened_of(again, ALL, 3, later)
-    words = again[4].words(0, 100) - own_words(second.own[4], 0, 100)
+    again, _ = masks_of(5, 3, b"step 2", pairs)
+    second = opened_of(again, ALL, 3)
+    words = again[4].words(0, 100) - own_words(second.own[4], ASKED, 0, 100)
     for (index, other), key in first.pairs.items():
         assert other == 4
-        words = words - pair_words(4, index, array_seed(key, b"asked", 0), 100)
+        words = words - pair_words(4, index, array_seed(key, ASKED, 0), 100)
     assert (np.abs(words.view(np.int64).astype(float)) > 2**40).all()
     # In the release that they are of, the same keys leave nothing but the mask of its own.
     late = masks[4].words(0, 100)
     for (index, _), key in first.pairs.items():
-        late = late - pair_words(4, index, array_seed(key, b"asked", 0), 100)
-    assert np.array_equal(late, own_words(masks[4]._own, 0, 100))
+        late = late - pair_words(4, index, array_seed(key, ASKED, 0), 100)
+    assert np.array_equal(late, own_words(masks[4]._own, ASKED, 0, 100))
 
 
 def test_nothing_of_one_release_comes_again_in_another():
     masks, pairs = masks_of(3, 2)
-    again, _ = masks_of(3, 2, m.Step(session=bytes(16), number=0, attempt=1), pairs)
+    again, _ = masks_of(3, 2, b"step 2", pairs)
     for index in range(3):
         first, second = masks[index].deposit, again[index].deposit
         assert not set(elements(first.own)) & set(elements(second.own))
@@ -178,10 +182,40 @@ def test_locked_shares_are_uniform():
 
 def test_masks_are_taken_once():
     masks, _ = masks_of(3, 2)
-    with pytest.raises(RuntimeError, match="one message"):
+    with pytest.raises(RuntimeError, match="one step"):
         masks[0].bind((0, 1, 2), b"another")
 
 
 def test_without_masks_to_open_nothing_is_left():
-    empty = OpenedMasks(own={}, pairs={}, nonce=b"")
+    empty = OpenedMasks(own={}, pairs={}, digest=b"")
     assert not empty.left(0, (2, 3)).any()
+
+
+def test_own_masks_are_of_one_digest():
+    seed = secrets.token_bytes(32)
+    words = []
+    for digest in (b"asked", b"something else"):
+        keys = [SessionKey(index, b"terms", bytes([1 + index]) * 32) for index in range(2)]
+        pairs = keys[0].pair([key.public for key in keys])
+        masks = ReleaseMasks(NAME, 0, pairs, n_parties=2, threshold=2, seed=seed)
+        masks.bind((0,), digest)
+        words.append(masks.words(0, 100))
+    assert np.count_nonzero(words[0] == words[1]) == 0
+
+
+def test_a_second_set_of_parties_is_refused():
+    masks, _ = masks_of(4, 3)
+    masks[0].settle((0, 1, 2), 3)
+    for present in ((0, 1, 3), (0, 1, 2, 3), (1, 2, 3), (0, 1), (0, 1, 7)):
+        with pytest.raises(ValueError, match="present"):
+            masks[0].settle(present, 3)
+
+
+def test_masks_of_those_that_were_named_different_parties_do_not_cancel():
+    masks, pairs = masks_of(5, 3)
+    other, _ = masks_of(5, 3, pairs=pairs, roster=(0, 1, 2, 3))
+    words = sum(one.words(0, 50) for one in (other[0], other[1], masks[2], masks[3]))
+    for index, one in ((0, other), (1, other), (2, masks), (3, masks)):
+        roster = (0, 1, 2, 3) if one is other else ALL
+        words = words - own_words(one[index]._own, among(b"asked", roster), 0, 50)
+    assert (np.abs(words.view(np.int64).astype(float)) > 2**40).mean() > 0.9

@@ -7,16 +7,18 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.audit.neighbouring_pairs import Pair
+from dpboost.audit.pooled_rows import Sites
 from dpboost.audit.replay import replay_pair
-from dpboost.federated import FederatedBoostingRegressor, Party, simulate
-from dpboost.federated.party import taking_part
+from dpboost.federated import FederatedBoostingRegressor, Party
+from dpboost.federated.party import own_rows
+from dpboost.federated.party.own_rows import OwnRows
 from dpboost.federated.training.agreed_terms import agreed_privacy
 from dpboost.federated.training.boosting import train_agreed
-from dpboost.federated.training.pooled_rows import Sites
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.sensitive import Sensitive
+from dpboost.privacy.sensitivity.constants import counts
 from dpboost.recipes import ALGORITHMS
-from tests.unit.federated.asked import ClassCounts
 from tests.unit.federated.channels import agreement, tables
 
 SCHEMA = {"bounds": {"age": (0.0, 1.0), "dose": (0.0, 1.0)}, "label_bounds": (-1.0, 1.0)}
@@ -56,12 +58,13 @@ def test_a_party_takes_the_first_rows_of_each_person():
     X = np.arange(16.0).reshape(8, 2) / 16
     y = np.arange(8.0) / 8
     ids = ["b", "a", "b", "b", "c", "a", "a", "b"]
-    party = Party(0, X, y, agreement=terms_of(2, 1), user_ids=ids)
-    assert party.held.labels.tolist() == [y[row] for row in (0, 1, 2, 4, 5)]
-    assert party.held.column(0).tolist() == [X[row, 0] for row in (0, 1, 2, 4, 5)]
+    terms = terms_of(2, 1)
+    held = OwnRows(X, y, terms, user_ids=ids).raw(terms)
+    assert held.labels.tolist() == [y[row] for row in (0, 1, 2, 4, 5)]
+    assert held.column(0).tolist() == [X[row, 0] for row in (0, 1, 2, 4, 5)]
     weighted = terms_of(1, 1, weighted=True, objective={"max_weight": 9.0})
-    party = Party(0, X, y, agreement=weighted, user_ids=ids, sample_weight=np.arange(8.0))
-    assert party.held.extras.sample_weight.tolist() == [0, 1, 4]
+    rows = OwnRows(X, y, weighted, user_ids=ids, sample_weight=np.arange(8.0))
+    assert rows.raw(weighted).extras.sample_weight.tolist() == [0, 1, 4]
 
 
 def test_there_are_ids_where_the_agreement_says_so():
@@ -72,7 +75,7 @@ def test_there_are_ids_where_the_agreement_says_so():
     with pytest.raises(InvalidParameterError, match="same length"):
         Party(0, X, y, agreement=terms_of(2, 1), user_ids=[1, 2])
     nobody = Party(0, X[:0], y[:0], agreement=terms_of(2, 1), user_ids=[])
-    assert nobody.held.table.n_rows == 0
+    assert nobody.n_rows == 0
 
 
 # -- the guarantee ---------------------------------------------------------------------------------
@@ -88,7 +91,7 @@ def held_by(terms, X, y, ids, n_places):
         places.append(turn[person] % n_places if person == 30 else person % N_PARTIES)
     places = np.array(places)
     return [
-        Party(index, X[own], y[own], agreement=terms, user_ids=ids[own]).held
+        OwnRows(X[own], y[own], terms, user_ids=ids[own]).raw(terms)
         for index in range(N_PARTIES)
         for own in [places == index]
     ]
@@ -153,9 +156,9 @@ def test_replay_finds_too_many_rows_of_a_person(bug, monkeypatch):
     def chosen(users, most):
         return party_rows(users, {"all rows take part": 99, "one row too many": most + 1}[bug])
 
-    party_rows = taking_part.earliest_rows
+    party_rows = own_rows.earliest_rows
     if bug != "more parties than declared":
-        monkeypatch.setattr(taking_part, "earliest_rows", chosen)
+        monkeypatch.setattr(own_rows, "earliest_rows", chosen)
     places = 3 if bug == "more parties than declared" else 1
     for audit in replays(terms_of(1, 1), places):
         assert start_of(audit).cost > 1.5 * start_of(audit).charge
@@ -188,14 +191,10 @@ def test_persons_get_the_noise_of_rows_with_their_part_of_the_budget():
 
 
 def test_what_is_left_against_colluders_is_for_all_rows_of_a_person():
-    given, ids = tables((9, 9, 9)), [np.arange(9)] * 3
     found = []
-    for terms, users in (
-        (terms_of(2, 2, colluding=0), ids),
-        (terms_of(None, 1, colluding=0), None),
-    ):
-        coordinator, _ = simulate(terms, given, user_ids=users)
-        one = (DiscreteLaplace(epsilon=Fraction(1, 2)), ClassCounts(n_classes=3))
-        coordinator.release([one], label="counts")
-        found.append(epsilon_against(coordinator.ledger, n_parties=3, colluding=1, honest=3))
+    for terms in (terms_of(2, 2), terms_of(None, 1)):
+        ledger = terms.ledger()
+        value = Sensitive(np.zeros(3, dtype=np.int64), counts(ledger.neighbours))
+        ledger.release(DiscreteLaplace(epsilon=Fraction(1, 2)), value, label="counts")
+        found.append(epsilon_against(ledger, n_parties=3, colluding=2, honest=2))
     assert found[0] == 4 * found[1]

@@ -6,14 +6,20 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.data.table import read_table
-from dpboost.federated import Coordinator, Party, PartyLostError, simulate
+from dpboost.federated import PartyLostError, simulate
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
-from dpboost.federated.training.boosting import boost
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.mechanisms import DiscreteGaussian, DiscreteLaplace
 from dpboost.privacy.sensitivity.histograms import level_sums
-from tests.unit.federated.channels import Lossy, Processes, Recorder, agreement, tables
+from tests.unit.federated.channels import (
+    Losing,
+    agreement,
+    parties_of,
+    read,
+    recorded,
+    run,
+    tables,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::dpboost.NotPrivateWarning"),
@@ -32,8 +38,8 @@ def terms(n_parties=5, **more):
 
 
 def trained(agreed, given):
-    coordinator, parties = simulate(agreed, given)
-    return boost(coordinator), coordinator, parties
+    found = simulate(agreed, given)
+    return found.coordinator.fitted, found.coordinator, found.parties
 
 
 def text_of(ensemble):
@@ -134,82 +140,57 @@ def test_parties_without_a_class_with_one_row_and_with_none():
     assert len({party.ledger.spent for party in parties}) == 1
 
 
-# -- what a coordinator sees -----------------------------------------------------------------------
-
-
-def recorded(agreed, given):
-    parties = [Party(index, X, y, agreement=agreed) for index, (X, y) in enumerate(given)]
-    channel = Recorder(parties)
-    coordinator = Coordinator(agreed, channel)
-    boost(coordinator)
-    return channel, parties
+# -- what is sent ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("recipe", "budget"), [("best", GAUSSIAN), ("dpboost", {"epsilon": 30.0})])
-def test_the_wire_holds_masked_words_and_released_values_only(recipe, budget):
+def test_a_party_sends_masked_words_a_key_and_a_hash_only(recipe, budget):
     given = tables((150, 90, 120), n_classes=2)
     hyper = {"n_estimators": 2, "max_depth": 2, "max_bin": 8}
-    channel, parties = recorded(terms(3, recipe=recipe, hyper=hyper, **budget), given)
-    allowed = (m.Joined, m.Done, m.Answers)
-    masked = []
-    for replies in channel.seen:
-        contents = [wire.decode(reply, object) for reply in replies.values()]
-        assert all(isinstance(content, allowed) for content in contents)
-        answers = [content for content in contents if isinstance(content, m.Answers)]
-        assert all(type(part) is m.Masked for answer in answers for part in answer.parts)
-        masked += [part.words.ravel() for answer in answers for part in answer.parts]
+    agreed = terms(3, recipe=recipe, hyper=hyper, **budget)
+    _, seen = recorded(agreed, parties_of(agreed, given))
+    sent = [read(body) for _, _, body, _ in seen]
+    assert {type(message) for message in sent} == {m.Hello, m.Words, m.Done}
+    masked = [
+        part.ravel() for message in sent if isinstance(message, m.Words) for part in message.words
+    ]
     words = np.concatenate(masked)
-    # As far as anybody can tell these are uniform: small numbers, which all answers are, and
+    # As far as anybody can tell these are uniform: small numbers, which all sums are, and
     # small differences between parties would show.
     ones = np.unpackbits(words.view(np.uint8)).mean()
     assert abs(ones - 0.5) < 5 * 0.5 / np.sqrt(64 * len(words))
     assert (np.abs(words.view(np.int64).astype(float)) < 2**40).sum() <= 1
-    # What is sent is the same for all parties, and made before any of them has answered.
-    assert all(set(replies) == {0, 1, 2} for replies in channel.seen)
+    # All parties get the same reply.
+    assert len({(key, reply) for key, _, _, reply in seen}) == len({key for key, *_ in seen})
 
 
 def test_the_same_holds_where_the_rows_are_other_ones():
     lengths = []
     for sizes in ((150, 90, 120), (150, 1, 0)):
-        channel, _ = recorded(terms(3, **GAUSSIAN), tables(sizes, n_classes=2))
-        lengths.append([[len(reply) for reply in seen.values()] for seen in channel.seen])
+        agreed = terms(3, **GAUSSIAN)
+        _, seen = recorded(agreed, parties_of(agreed, tables(sizes, n_classes=2)))
+        lengths.append([(key, party, len(body)) for key, party, body, _ in seen])
     assert lengths[0] == lengths[1]
 
 
-def test_one_message_asks_for_a_round():
-    channel, _ = recorded(terms(3, **GAUSSIAN), tables((500, 500, 500), n_classes=2))
-    # Invitation, keys, start value, bins, four rounds, and the last released tree.
-    assert len(channel.sent) == 2 + 2 + 4 + 1
+def test_a_round_takes_one_message():
+    agreed = terms(3, **GAUSSIAN)
+    _, seen = recorded(agreed, parties_of(agreed, tables((500, 500, 500), n_classes=2)))
+    # Keys, start value, bins, four rounds, and the hash of the model.
+    assert len({key for key, *_ in seen}) == 1 + 2 + 4 + 1
 
 
 # -- what may go wrong -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("exchange", [2, 4, 6])
-def test_a_party_that_is_lost_leaves_whole_charges(exchange):
-    given = tables((60, 60, 60), n_classes=2)
+@pytest.mark.parametrize("step", [1, 3, 5])
+@pytest.mark.parametrize("told", [False, True])
+def test_a_party_that_is_lost_ends_the_fit(step, told):
     agreed = terms(3, epsilon=4.0)
-    parties = [Party(index, X, y, agreement=agreed) for index, (X, y) in enumerate(given)]
-    lost = dict.fromkeys(range(exchange, exchange + 9), "message")
-    coordinator = Coordinator(agreed, Lossy(parties, lost))
+    parties = parties_of(agreed, tables((60, 60, 60), n_classes=2))
+    links = {1: lambda hub, index: Losing(hub, index, ("words", step), told=told)}
     with pytest.raises(PartyLostError):
-        boost(coordinator)
-    booked = [entry.charge for entry in coordinator.ledger.entries]
-    for party in parties:
-        own = [entry.charge for entry in party.ledger.entries]
-        assert own == booked[: len(own)]
-        assert party.ledger.spent == sum(charge.cost for charge in own)
-    assert len(parties[1].ledger.entries) == len(parties[0].ledger.entries) - 1
-
-
-def test_a_party_that_lives_on_disk_gives_the_same_model(tmp_path):
-    given = tables((60, 0, 40), n_classes=2)
-    agreed = terms(3, noise_seed=2, hyper=SMALL | {"trees_per_ensemble": 2}, **GAUSSIAN)
-    fitted, _, parties = trained(agreed, given)
-    processes = Processes(agreed, given, tmp_path)
-    again = boost(Coordinator(agreed, processes))
-    assert text_of(again.ensemble) == text_of(fitted.ensemble)
-    assert again.report == fitted.report
+        run(agreed, parties, links, timeout=0.5)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +208,8 @@ def test_a_party_that_lives_on_disk_gives_the_same_model(tmp_path):
     ],
 )
 def test_terms_that_do_not_fit_are_refused_before_a_charge(wrong, named):
-    coordinator, parties = simulate(terms(3, **wrong), tables((5, 5, 5), n_classes=2))
     with pytest.raises(InvalidParameterError, match=named):
-        boost(coordinator)
-    assert not coordinator.ledger.entries
-    assert not any(party.ledger.entries for party in parties)
+        simulate(terms(3, **wrong), tables((5, 5, 5), n_classes=2))
 
 
 def test_noise_is_that_of_the_shares_the_report_names():

@@ -20,7 +20,7 @@ from dpboost.lightgbm.model_text import validation
 from dpboost.lightgbm.model_text.parser import DEEPEST
 from dpboost.lightgbm.model_text.validation import ModelTextError, check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.recipes.parameters import check_given
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.schema import MAX_VALUE_BINS
 from dpboost.trees.tree import Tree
 
@@ -358,7 +358,7 @@ def chain_text(tools, depth):
 def test_trees_of_this_library_are_not_too_deep(tools):
     deepest = 12
     with pytest.raises(InvalidParameterError, match="max_depth"):
-        check_given({"max_depth": deepest + 1}, "a test")
+        TREE_ALGORITHMS.find("sulq_id3", "a test").check({"max_depth": deepest + 1}, "a test")
     # A split into the bins of all values and of missing ones is a chain of one node less.
     text = chain_text(tools, deepest * MAX_VALUE_BINS)
     check_model_text(text)

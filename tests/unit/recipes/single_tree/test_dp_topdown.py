@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from dpboost import DPTreeClassifier
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.recipe import Terms
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN, level_weights
@@ -56,9 +58,59 @@ def test_what_is_left_open_is_the_recipes_own_or_the_papers(whole_numbers, fit):
     own = fit(X, y, recipe="dp_topdown")
     assert (own.max_depth_, own.depth_budget_, own.leaf_share_) == (3, "uniform", 0.1)
     paper = fit(X, y, recipe="dp_topdown", preset="paper")
-    assert (paper.max_depth_, paper.depth_budget_, paper.leaf_share_) == (10, "decay", 0.5)
+    assert (paper.max_depth_, paper.depth_budget_, paper.leaf_share_) == (512, "decay", 0.5)
     mixed = fit(X, y, recipe="dp_topdown", preset="paper", max_depth=2)
     assert (mixed.max_depth_, mixed.depth_budget_) == (2, "decay")
+
+
+@pytest.mark.parametrize(("epsilon", "deepest"), [(0.125, 15), (1.0, 18), (64.0, 24)])
+def test_the_depth_of_the_paper_ends_where_no_draw_would_be_exact(
+    whole_numbers, fit, epsilon, deepest
+):
+    """A part of the budget that has no exact sampler is of no use: the depth has no other cap."""
+    X, y = whole_numbers(2000)
+    free = {"target_error": 0.0, "least_gain": 0.0}
+    model = fit(X, y, epsilon=epsilon, **RECIPE | free)
+    assert model.max_depth_ == deepest
+    assert model.privacy_report_.epsilon_spent <= epsilon
+    assert fit(X, y, epsilon=epsilon, n_splits=3, **RECIPE).max_depth_ == 3
+
+
+def test_without_noise_only_the_number_of_splits_bounds_the_depth(fit):
+    X = np.repeat(np.arange(250.0), 8)[:, np.newaxis]
+    y = (X[:, 0] % 2).astype(int)
+    schema = {"bounds": {0: (-0.5, 249.5)}, "classes": (0, 1)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DPTreeClassifier(
+            recipe="dp_topdown",
+            preset="paper",
+            epsilon=float("inf"),
+            max_bin=250,
+            schema=schema,
+            **NO_TESTS,
+        ).fit(X, y)
+    assert model.max_depth_ == 512
+    assert model.get_depth() > 12
+    assert (model.predict(X) == y).all()
+
+
+@pytest.mark.parametrize("depth_budget", ["uniform", "decay"])
+def test_weights_of_rows_leave_fewer_depths(whole_numbers, depth_budget):
+    X, y = whole_numbers(400)
+    schema = {"bounds": dict.fromkeys(range(5), (-0.5, 5.5)), "classes": (0, 1)}
+    options = {"recipe": "dp_topdown", "preset": "paper", "depth_budget": depth_budget}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, weighted = (
+            DPTreeClassifier(epsilon=20.0, schema=schema, max_weight=weight, **options).fit(
+                X, y, sample_weight=None if weight is None else np.ones(len(y))
+            )
+            for weight in (None, 1.0)
+        )
+    assert 10 <= weighted.max_depth_ < plain.max_depth_ <= 512 or (
+        depth_budget == "uniform" and plain.max_depth_ == 512
+    )
 
 
 def test_its_own_values_bear_smaller_budgets_than_those_of_the_paper():
@@ -128,3 +180,13 @@ def test_little_budget_gives_a_tree_all_the_same(whole_numbers, fit):
     model = fit(X, y, epsilon=0.1, **RECIPE)
     assert model.get_n_leaves() <= 513
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("recipe", ["dp_topdown", "local_rnm", "noisy_counts"])
+def test_noise_that_hides_the_gain_does_not_end_the_tree_at_its_root(whole_numbers, fit, recipe):
+    """The paper tests the largest of all noisy gains, which noise hardly ever makes small."""
+    X, y = whole_numbers(1000)
+    preset = {"preset": "paper"} if recipe == "dp_topdown" else {}
+    options = {"recipe": recipe, "epsilon": 0.5, "max_bin": 6, **preset}
+    leaves = [fit(X, y, noise_seed=seed, **options).get_n_leaves() for seed in range(12)]
+    assert sum(found > 1 for found in leaves) >= 10

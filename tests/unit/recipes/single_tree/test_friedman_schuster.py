@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpboost import InvalidParameterError
+from dpboost import DPTreeClassifier, InvalidParameterError
 
 NAMES = ["sulq_id3", "diffp_id3", "diffp_c45"]
 CRITERIA = ["max", "gini", "entropy"]
@@ -159,13 +160,35 @@ def test_small_nodes_stay_leaves(whole_numbers, fit):
 
 def test_pruning_is_a_matter_of_released_counts(whole_numbers, fit):
     X, y = whole_numbers()
-    y = np.where(X[:, 0] > 2, 1, 0)  # one split says it all
+    rule = X[:, 0] > 2  # one split says it all, but for every twentieth row
+    y = np.where(np.arange(len(X)) % 20 == 0, ~rule, rule).astype(int)
     options = {"recipe": "diffp_c45", "max_bin": 6, "max_depth": 4}
     whole = fit(X, y, **options)
     pruned = fit(X, y, prune=True, **options)
     assert whole.prune_ is False
     assert pruned.get_n_leaves() < whole.get_n_leaves()
-    assert (pruned.predict(X) == y).all()
+    assert (pruned.predict(X) == rule).all()
+
+
+@pytest.mark.parametrize("recipe", ["best", *NAMES])
+def test_without_noise_nodes_of_one_class_are_leaves(whole_numbers, fit, recipe):
+    X, _ = whole_numbers()
+    rule = (X[:, 0] > 2).astype(int)
+    criterion = {"criterion": "entropy"} if recipe != "best" else {}
+    model = fit(X, rule, recipe=recipe, max_bin=6, max_depth=3, **criterion)
+    assert model.tree_.depth == 1
+    assert (model.predict(X) == rule).all()
+
+
+@pytest.mark.parametrize("recipe", ["sulq_id3", "diffp_id3"])
+def test_without_noise_an_empty_branch_takes_the_class_of_its_parent(fit, recipe):
+    X = np.repeat([[0.0, 0], [1, 0], [1, 1]], [60, 40, 15], axis=0)
+    y = np.repeat([0, 1, 0], [60, 40, 15])
+    model = fit(X, y, recipe=recipe, criterion="entropy", max_depth=2, nominal=(0, 1))
+    assert (model.predict(X) == y).all()
+    # The second feature has no row of value 5: 40 of 55 rows above are of class 1.
+    assert model.predict([[1, 5]]).tolist() == [1]
+    assert model.predict([[3, 0]]).tolist() == [0]
 
 
 @pytest.mark.parametrize("recipe", NAMES)
@@ -183,10 +206,33 @@ def test_root_gini_belongs_to_another_paper(whole_numbers, fit, recipe):
 
 
 @pytest.mark.parametrize("recipe", NAMES)
-def test_max_is_the_papers_score(whole_numbers, fit, recipe):
+def test_the_score_that_is_left_open_is_that_of_the_paper(whole_numbers, fit, recipe):
+    """Algorithm 1 counts for the information gain; the experiments favour "max" in Algorithm 2."""
     X, y = whole_numbers(100)
     preset = {"preset": "paper"} if recipe == "diffp_c45" else {}
-    assert fit(X, y, recipe=recipe, **preset).criterion_ == "max"
+    expected = "entropy" if recipe == "sulq_id3" else "max"
+    assert fit(X, y, recipe=recipe, **preset).criterion_ == expected
+
+
+@pytest.mark.parametrize("n_values", [6, 2])
+def test_a_node_stays_a_leaf_by_the_largest_of_the_attributes_that_remain(fit, n_values):
+    """The rule N / (t |C|) < sqrt(2) / epsilon, whose t is that of the attributes left."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.integers(0, 6, 6000), random.integers(0, n_values, (6000, 2))])
+    y = (X[:, 0] > 2).astype(int)
+    schema = {
+        "categories": {0: range(6), 1: range(n_values), 2: range(n_values)},
+        "classes": (0, 1),
+    }
+    # A node below the root has 1000 rows. The deviation of a size is 6 sqrt(2) / epsilon = 127.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DPTreeClassifier(
+            recipe="diffp_id3", epsilon=6 * 2**0.5 / 127, schema=schema, max_depth=2, noise_seed=1
+        ).fit(X.astype(float), y)
+    split = model.tree_.splits.feature
+    assert split[0] == 0
+    assert (len(split) > 1) == (n_values == 2)
 
 
 def test_c45_splits_by_gini_and_prunes_only_as_the_paper_does(whole_numbers, fit):

@@ -1,0 +1,62 @@
+"""The one way from private floats to the integers that are summed and released.
+
+Proof: docs/proofs/integers.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Bounds of the result are at most this in absolute value: they are exact doubles.
+LARGEST_UNITS = 2**53
+
+
+def to_integer_units(
+    values: ArrayLike,
+    low: int,
+    high: int,
+    *,
+    dtype: type[np.integer[Any]] = np.int64,
+    toward_zero: bool = False,
+) -> NDArray[Any]:
+    """Return numbers as integers between two public bounds, whatever the numbers are.
+
+    Parameters
+    ----------
+    values : array-like of float
+        In units; NaN and infinities included.
+    low, high : int
+        Public, ``low <= high``, within +-2^53 and within the range of ``dtype``.
+    dtype : type of integer, default=np.int64
+    toward_zero : bool, default=False
+        Whether fractions are dropped; by default numbers are rounded to the nearest integer, ties
+        to even.
+
+    Returns
+    -------
+    ndarray of ``dtype``, shape of ``values``
+        In ``low..high``. NaN becomes the integer of this range that is nearest to zero.
+
+    Raises
+    ------
+    ValueError
+        For bounds that are not as above. They are public, so the error reveals nothing.
+
+    Privacy
+    -------
+    A map of each number by itself, with public bounds. It raises no error, gives no warning and
+    takes no branch that depends on a number.
+    """
+    kinds = np.iinfo(dtype)
+    least, most = max(-LARGEST_UNITS, int(kinds.min)), min(LARGEST_UNITS, int(kinds.max))
+    if not least <= low <= high <= most:
+        raise ValueError(f"The bounds ({low}, {high}) of units are not within ({least}, {most}).")
+    numbers = np.asarray(values, dtype=np.float64)
+    # The bounds are whole numbers: clipped before rounding, a number is inside them after it.
+    units = np.clip(numbers, low, high, out=np.empty(numbers.shape))
+    np.copyto(units, min(max(0, low), high), where=np.isnan(units))
+    (np.trunc if toward_zero else np.rint)(units, out=units)
+    return units.astype(dtype)

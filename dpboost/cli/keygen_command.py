@@ -1,0 +1,40 @@
+"""Make a pair of keys with which certificates are signed and their signatures are verified.
+
+The private key is written for its owner alone; who holds it can sign in your name. The public key
+goes to whoever verifies: hand it over on another way than the certificates.
+
+  dpboost keygen signing.key
+  dpboost report model.txt --certificate certificate.json --sign signing.key
+  dpboost verify certificate.json model.txt --key signing.key.pub
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.cli.output_files import check_outputs
+from dpboost.reporting.envelope import new_key
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost keygen``."""
+    parser.add_argument("key", help="file for the private key; the public one gets .pub")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write both keys; an existing file is never replaced."""
+    public = f"{options.key}.pub"
+    check_outputs(options.key, public)
+    for path in (options.key, public):
+        if os.path.lexists(path):
+            raise InvalidParameterError(
+                f"The file {path!r} exists, and a key is never replaced: give another name."
+            )
+    private, shown = new_key()
+    for path, data, mode in ((options.key, private, 0o600), (public, shown, 0o644)):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+    print(f"{options.key}: private, keep it to yourself\n{public}: public, for who verifies")

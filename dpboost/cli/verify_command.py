@@ -1,0 +1,143 @@
+"""Verify a certificate: its form, its model, its releases, its total, and its signature.
+
+Charges are computed again from the noise that was drawn, added up by the scopes, and compared with
+the claimed epsilon and delta. With --key the certificate must be signed by that key. What no file
+can show is printed as taken on trust. The exit code is 1 where the certificate is refused.
+checker/check_certificate.py of the sources does the same without dpboost.
+
+  dpboost verify certificate.json model.txt
+  dpboost verify certificate.json model.txt --key signing.key.pub
+  dpboost verify certificate.json model.txt --transcript fit.transcript
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpboost.budgeting.verification import verify_accounting
+from dpboost.lightgbm.booster import Booster
+from dpboost.replaying import replay
+from dpboost.reporting.certificate import NOT_STATED, schema
+from dpboost.reporting.certificate_form import CertificateError, check_form
+from dpboost.reporting.envelope import is_envelope, opened
+from dpboost.transcripts.transcript import Transcript
+
+# What the report in the model text says again.
+_OF_THE_REPORT = ("claim", "accounting", "meaning")
+_COMPLETE = "the list of releases is complete: only a replay can show that (--transcript)"
+_TRUSTED = (
+    "sensitivities, caps and disjoint rows are as listed: the proofs and the audit speak for them",
+    "the samplers draw the discrete laws exactly, from secret random bits",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``dpboost verify``."""
+    parser.add_argument("certificate", help="JSON of dpboost report, signed or not")
+    parser.add_argument("model", help="model text that it is about")
+    parser.add_argument("--key", metavar="FILE", help="public key that must have signed it")
+    parser.add_argument("--transcript", metavar="FILE", help="replay it: it must give the model")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what holds, or raise."""
+    data = Path(options.certificate).read_bytes()
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise CertificateError(f"{options.certificate!r} is no JSON ({error}).") from error
+    public = None if options.key is None else Path(options.key).read_bytes()
+    certificate, found, trusted = _signature(document, public, options)
+    rules = schema()
+    check_form(certificate, rules, rules)
+    found.append("the form is that of the schema")
+    text = Path(options.model).read_bytes()
+    _check_model(certificate, text, options.model)
+    found.append("the model is the one of the certificate, and its report says the same")
+    found += verify_accounting(certificate)
+    if options.transcript is None:
+        trusted.append(_COMPLETE)
+    else:
+        _check_transcript(options.transcript, text)
+        found.append("the transcript, replayed without a row, gives this model and this list")
+    accounting = certificate["accounting"]
+    if accounting["budget"] is not None:
+        trusted.append("other fits of the budget kept to their lines")
+        if not accounting["budget"]["all_lines"]:
+            trusted.append("the other lines of the budget, which are not listed (--budget)")
+    if accounting["parties"] is not None:
+        honest = f"{accounting['parties']['honest']} of {accounting['parties']['parties']}"
+        trusted.append(f"{honest} parties are honest, and drew their shares of the noise")
+    if accounting["earlier"]["epsilon"] != "0":
+        trusted.append("the model that is continued has a certificate of its own")
+    print("verified:")
+    for sentence in found:
+        print(f"  {sentence}")
+    print("taken on trust:")
+    for sentence in (*trusted, *_TRUSTED):
+        print(f"  {sentence}")
+
+
+def _signature(
+    document: Any, public: bytes | None, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the certificate, what its signature shows, and what is left to trust."""
+    if not is_envelope(document):
+        if public is not None:
+            raise CertificateError(f"{options.certificate!r} is not signed.")
+        return document, [], ["nobody signed the certificate: anybody may have written it"]
+    certificate = opened(document, public)
+    if public is None:
+        return certificate, [], ["the signature, which was not verified: no --key was given"]
+    return certificate, [f"a signature is by the key of {options.key}"], []
+
+
+def _check_model(certificate: Mapping[str, Any], text: bytes, path: str) -> None:
+    """Raise where the model is another one, or its own report says something else."""
+    digest = hashlib.sha256(text).hexdigest()
+    stated = certificate["identity"]["model_sha256"]
+    if digest != stated:
+        told = "names no model" if stated == NOT_STATED else "is of another model"
+        raise CertificateError(f"The certificate {told}: the SHA-256 of {path!r} is {digest}.")
+    report = Booster(model_str=text.decode()).privacy_report
+    if report is None:
+        raise CertificateError(f"The model {path!r} carries no privacy report.")
+    # As it comes back from a file.
+    again = json.loads(json.dumps(report.certificate()))
+    for group in _OF_THE_REPORT:
+        if _comparable(certificate.get(group)) != _comparable(again[group]):
+            raise CertificateError(
+                f"The certificate says something else for {group!r} than the report in the model."
+            )
+
+
+def _check_transcript(path: str, text: bytes) -> None:
+    """Raise where a replay of the transcript is another model."""
+    again = replay(Transcript.load(path))
+    booster = getattr(again, "booster_", None)
+    if booster is None:
+        raise CertificateError(f"The transcript {path!r} is of no fit of one model.")
+    if booster.model_to_string().encode() != text:
+        raise CertificateError(
+            f"The transcript {path!r} gives another model: it is of another fit, or was recorded "
+            "by another build or on another kind of machine."
+        )
+
+
+def _comparable(group: Any) -> Any:
+    """Return a group of a certificate; of a budget what is the fit's own."""
+    if not isinstance(group, dict) or not isinstance(group.get("budget"), dict):
+        return group
+    own = [
+        {name: value for name, value in line.items() if name != "closes"}
+        for line in group["budget"]["lines"]
+        if line["own"]
+    ]
+    shared = ("lines", "accounts", "all_lines")
+    terms = {name: value for name, value in group["budget"].items() if name not in shared}
+    return {**group, "budget": {**terms, "lines": sorted(own, key=repr)}}

@@ -1,0 +1,279 @@
+"""A party's side of a session: it adds its share of the noise and a mask to its own sums."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.federated.party.session_record import SessionRecord
+from dpboost.federated.protocol import messages as m
+from dpboost.federated.protocol import wire
+from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.hub import Link, RefusedError, read
+from dpboost.federated.protocol.messages import Key
+from dpboost.federated.protocol.session import Drawn, Session, signed_hello
+from dpboost.federated.secagg.keys import (
+    Identity,
+    PairwiseMasks,
+    SessionKey,
+    UntrustedKeyError,
+    check_signature,
+    part_nonce,
+)
+from dpboost.federated.secagg.release_masks import ReleaseMasks, statement
+from dpboost.privacy.noise_shares import MaskedShare, OneTimePad
+from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.remote import Draw
+
+_REPLY = "The coordinator's reply"
+_NO_DIGEST = bytes(32)
+
+
+class PartySession(Session):
+    """A party's side of a session.
+
+    Proof: docs/proofs/secret-shares.md.
+
+    Parameters
+    ----------
+    agreement : Agreement
+    index : int
+        Number of the party.
+    link : Link
+        To the coordinator.
+    record : SessionRecord
+        What is kept of the session.
+    facts : dict of str to str
+        Version and build of the library, and a digest of the rows.
+    identity : Identity, optional
+        Its signing key.
+    certificate : str, default=""
+        SHA-256 of the certificate by which it connects.
+
+    Privacy
+    -------
+    What leaves is a key, words that a mask hides, outcomes of the gate, and signatures. A message
+    is on disk before it is sent. What others see of an error is that there is one.
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        index: int,
+        link: Link,
+        *,
+        record: SessionRecord,
+        facts: dict[str, str],
+        identity: Identity | None = None,
+        certificate: str = "",
+    ) -> None:
+        super().__init__(agreement)
+        self._index = index
+        self._link = link
+        self._record = record
+        self._facts = facts
+        self._identity = identity
+        self._certificate = certificate
+        self._secrets = record.begin({"terms": agreement.digest.hex(), **facts})
+        self._pairs: PairwiseMasks | None = None
+
+    def join(self) -> None:
+        """Send this party's key, and take those of all."""
+        terms = self.agreement.digest
+        key = SessionKey(self._index, terms, self._secrets["session"])
+        hello = m.Hello(
+            party=self._index,
+            terms=terms,
+            version=self._facts["version"],
+            build=self._facts["build"],
+            certificate=self._certificate,
+            key=key.public,
+            signature=b"",
+        )
+        if self._identity is not None:
+            signature = self._identity.sign(signed_hello(hello))
+            hello = m.Hello(**{**vars(hello), "signature": signature})
+        roster = self._exchange(Key(0, "hello"), _NO_DIGEST, lambda: hello, m.Roster)
+        self._begin(roster)
+        if roster.hellos[self._index].key != key.public:
+            refused = RefusedError(
+                f"The session has begun with another key of party {self._index}: a party whose "
+                "folder is lost does not take part again."
+            )
+            refused.code = m.KEYS
+            raise refused
+        self._pairs = key.pair([each.key for each in roster.hellos])
+
+    def finish(self, result: bytes) -> None:
+        """Make sure that all sides have the same result."""
+        done = m.Done(party=self._index, result=result)
+        agreed = self._exchange(Key(self._step + 1, "done"), result, lambda: done, m.Agreed)
+        if agreed.result != result:
+            raise RefusedError("The coordinator has come to another result than this party.")
+
+    def fail(self) -> None:
+        """Say that this party does not go on."""
+        self._link.fail()
+
+    def _entropy(self, agreement: Agreement) -> Entropy:
+        if agreement.noise_seed is not None:
+            return agreement.entropy()
+        name = b"" if agreement.folds is None else agreement.folds.name_of_part.encode()
+        return Entropy.secure(hashlib.sha256(self._secrets["coins"] + name).digest())
+
+    def _sums(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.Sum:
+        if self.agreement.dropouts:
+            return self._sums_of_those_present(digest, drawn, draw)
+        assert self._pairs is not None
+        pairs = self._pairs
+
+        def masked(position: int, size: int) -> NDArray[np.uint64]:
+            return pairs.mask(part_nonce(digest, position), size)
+
+        return self._send_words(digest, drawn, draw, masked, m.Sum)
+
+    def _send_words(
+        self,
+        digest: bytes,
+        drawn: Drawn,
+        draw: Draw,
+        mask: Callable[[int, int], NDArray[np.uint64]],
+        expected: type,
+    ) -> Any:
+        """Send this party's part of the sums, drawn once."""
+
+        def words() -> m.Words:
+            parts = [
+                draw(position, self._share(entry.mechanism, partial(mask, position)))
+                for position, (entry, _) in enumerate(drawn)
+            ]
+            return m.Words(party=self._index, digest=digest, words=tuple(parts))
+
+        charges = self._lines(digest, drawn)
+        return self._exchange(Key(self._step, "words"), digest, words, expected, charges)
+
+    def _share(self, noise: Any, words: Callable[[int], NDArray[np.uint64]]) -> Any:
+        """Return what draws a share of some noise under a mask."""
+        whole = None if self.agreement.noise_seed is None else self._index == 0
+        pad = OneTimePad(words)
+        return MaskedShare(base=noise, honest=self.agreement.honest, pad=pad, whole=whole)
+
+    def _sums_of_those_present(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.Sum:
+        """Go through the phases of a step in any of which parties may be lost."""
+        agreement, step = self.agreement, self._step
+        assert agreement.threshold is not None
+        assert self._pairs is not None
+        masks = ReleaseMasks(
+            self._name_of_step(),
+            self._index,
+            self._pairs,
+            n_parties=agreement.n_parties,
+            threshold=agreement.threshold,
+            seed=self._record.seed(step),
+        )
+        deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Deposits)
+        roster, least = deposits.parties, agreement.n_parties - agreement.dropouts
+        if len(roster) < least or roster[-1] >= agreement.n_parties:
+            raise RefusedError("The coordinator names too few parties, or others than agreed.")
+        if self._index not in roster:
+            return self._wait_for_sum(digest)
+        masks.bind(roster, digest)
+        present = self._send_words(digest, drawn, draw, masks.words, m.Present).parties
+        if self._index not in present:
+            return self._wait_for_sum(digest)
+        try:
+            masks.settle(present, least)
+        except ValueError:
+            raise RefusedError("The coordinator names others than have deposited.") from None
+        unlock = self._exchange(
+            Key(step, "endorsed"), digest, lambda: self._endorsed(digest, present), m.Unlock
+        )
+        self._check_signers(unlock, digest, present)
+        unlocked = m.Unlocked(party=self._index, pads=masks.unlock())
+        summed: m.Sum = self._exchange(Key(step, "unlocked"), digest, lambda: unlocked, m.Sum)
+        if summed.parties != present:
+            raise RefusedError("The sum is over other parties than were named.")
+        return summed
+
+    def _wait_for_sum(self, digest: bytes) -> m.Sum:
+        """Go on with the sum of a step that this party has no part in."""
+        absent = m.Absent(party=self._index)
+        found: m.Sum = self._exchange(Key(self._step, "unlocked"), digest, lambda: absent, m.Sum)
+        return found
+
+    def _endorsed(self, digest: bytes, present: tuple[int, ...]) -> m.Endorsed:
+        content = statement(digest, present)
+        signature = b"" if self._identity is None else self._identity.sign(content)
+        return m.Endorsed(party=self._index, signature=signature)
+
+    def _check_signers(self, unlock: m.Unlock, digest: bytes, present: tuple[int, ...]) -> None:
+        """Raise unless as many parties as the threshold have signed who is present."""
+        assert self.agreement.threshold is not None
+        fine = len(unlock.signers) >= self.agreement.threshold
+        fine = fine and set(unlock.signers) <= set(present)
+        try:
+            if self.agreement.identities and fine:
+                content = statement(digest, present)
+                for index, signature in zip(unlock.signers, unlock.signatures, strict=True):
+                    check_signature(self.agreement.identities[index], content, signature)
+        except UntrustedKeyError:
+            fine = False
+        if not fine:
+            refused = RefusedError("Too few parties have signed who is present.")
+            refused.code = m.KEYS
+            raise refused
+
+    def _all_outcomes(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.AllOutcomes:
+        def outcomes() -> m.Outcomes:
+            found = (draw(position, entry.mechanism) for position, (entry, _) in enumerate(drawn))
+            return m.Outcomes(party=self._index, digest=digest, outcomes=tuple(found))
+
+        charges = self._lines(digest, drawn)
+        key = Key(self._step, "outcomes")
+        found: m.AllOutcomes = self._exchange(key, digest, outcomes, m.AllOutcomes, charges)
+        return found
+
+    def _exchange(
+        self,
+        key: Key,
+        digest: bytes,
+        make: Callable[[], Any],
+        expected: type,
+        charges: tuple[str, ...] = (),
+    ) -> Any:
+        """Send a message, which is on disk before, and return the reply."""
+        sent = self._record.sent(key)
+        # What a seed gives is drawn again, so that later draws are those of the first process.
+        seeded = self.agreement.noise_seed is not None
+        message = make() if sent is None or seeded else None
+        if sent is None:
+            self._record.send(key, digest, wire.encode(message), charges)
+            sent = self._record.sent(key)
+        assert sent is not None
+        if sent.digest != digest:
+            raise RefusedError(
+                f"Step {key.step} is not the one for which words were sent before this party was "
+                "started again. It does not go on."
+            )
+        reply = self._record.reply(key)
+        if reply is None:
+            reply = self._link.post(key, sent.body)
+            found = read(reply, expected, _REPLY)
+            self._record.replied(key, reply)
+            return found
+        return read(reply, expected, _REPLY)
+
+    def _lines(self, digest: bytes, drawn: Drawn) -> tuple[str, ...]:
+        """Return a plain line for each charge of a step."""
+        accountant = self.ledgers[-1].accountant
+        return tuple(
+            f"step {self._step}, {entry.label}: {float(entry.charge.cost):.9g} of "
+            f"{accountant.privacy_measure}, delta {float(entry.charge.delta):.9g}, "
+            f"in {'/'.join(entry.scope) or 'the fit'}, {digest.hex()[:16]}"
+            for entry, _ in drawn
+        )

@@ -1,0 +1,72 @@
+"""What is on disk before it is sent, and what a party that starts again does with it."""
+
+import os
+
+import pytest
+
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated.party.session_record import SessionRecord, folder_of
+from dpboost.federated.protocol.messages import Key
+
+FACTS = {"terms": "t", "version": "1", "build": "b", "rows": "r"}
+KEY = Key(3, "words")
+
+
+def test_another_process_finds_what_was_sent(tmp_path):
+    record = SessionRecord(tmp_path)
+    secrets = record.begin(FACTS)
+    assert {len(secret) for secret in secrets.values()} == {32}
+    assert record.sent(KEY) is None
+    record.send(KEY, b"digest", b"body", ["step 3: 0.5"])
+    seed = record.seed(3)
+    record.replied(KEY, b"reply")
+    again = SessionRecord(tmp_path)
+    assert again.begin(FACTS) == secrets
+    assert again.sent(KEY) == (b"digest", b"body")
+    assert again.seed(3) == seed != again.seed(4)
+    assert again.reply(KEY) == b"reply"
+    assert (tmp_path / "charges.txt").read_text() == "step 3: 0.5\n"
+    for name in os.listdir(tmp_path):
+        if name != "lock":
+            assert (tmp_path / name).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", list(FACTS))
+def test_a_session_does_not_go_on_with_others(tmp_path, name):
+    SessionRecord(tmp_path).begin(FACTS)
+    with pytest.raises(InvalidParameterError, match=f"The {name} of this party are not those"):
+        SessionRecord(tmp_path).begin(FACTS | {name: "another"})
+
+
+def test_one_process_at_a_time_is_the_party(tmp_path):
+    with (
+        SessionRecord(tmp_path).held(),
+        pytest.raises(InvalidParameterError, match="no other process"),
+        SessionRecord(tmp_path).held(),
+    ):
+        pass
+    with SessionRecord(tmp_path).held():
+        pass
+
+
+def test_in_one_process_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = SessionRecord()
+    record.begin(FACTS)
+    record.send(KEY, b"digest", b"body", ["line"])
+    assert record.sent(KEY).body == b"body"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_record_is_on_disk_when_it_is_written(tmp_path, monkeypatch):
+    record = SessionRecord(tmp_path)
+    record.begin(FACTS)
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(descriptor))
+    record.send(KEY, b"digest", b"body", ["line"])
+    assert len(synced) >= 2
+
+
+def test_each_agreement_has_a_folder_of_its_own(tmp_path):
+    assert folder_of(tmp_path, b"a" * 32) != folder_of(tmp_path, b"b" * 32)
+    assert folder_of(tmp_path, b"a" * 32).parent == tmp_path
