@@ -23,6 +23,7 @@ from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy import mechanisms
 from dpboost.privacy.ledger import Ledger, LedgerEntry
 from dpboost.privacy.randomness import Entropy, RowCoins
+from dpboost.privacy.recording import Recording
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.stability_histogram import NameCounts
 from dpboost.training.privacy_params import PrivacyRequest
@@ -152,6 +153,8 @@ class Transcript:
         Of further ledgers, where a run opens several.
     public_calls : list of (str, int)
         What public functions were handed.
+    values : list of (str, value)
+        Public values that were chosen on the way, such as the name of a holdout.
     """
 
     ids: NDArray[np.int64]
@@ -162,6 +165,7 @@ class Transcript:
     ledgers: list[Ledger] = field(default_factory=list)
     children: list[Transcript] = field(default_factory=list)
     public_calls: list[Call] = field(default_factory=list)
+    values: list[tuple[str, Any]] = field(default_factory=list)
 
 
 class _AlignedCoins(RowCoins):
@@ -314,11 +318,26 @@ class Recorder:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
             stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
+            stack.enter_context(mock.patch.object(Recording, "value", self._value()))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
             self.transcript.public_calls = stack.enter_context(listening())
             yield self.transcript
+
+    def _value(self) -> Callable[..., Any]:
+        """Return what chooses the public values of a call: a replay gets those of the first run."""
+        given = None if self._source is None else iter(self._source.values)
+
+        def value(recording: Recording, name: str, choose: Callable[[], Any]) -> Any:
+            chosen = (name, choose()) if given is None else next(given, (None, None))
+            if chosen[0] != name:
+                raise DivergenceError("public path", "run", "a public value the other run lacks")
+            self.transcript.values.append(chosen)
+            recording.values.append(chosen)
+            return chosen[1]
+
+        return value
 
     def attach(self, ledger: Ledger) -> Ledger:
         """Listen to this ledger from now on."""

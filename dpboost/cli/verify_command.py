@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dpboost._utils.json_text import parse_json
 from dpboost.budgeting.verification import verify_accounting
 from dpboost.lightgbm.booster import Booster
 from dpboost.replaying import replay
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     """Print what holds, or raise."""
     data = Path(options.certificate).read_bytes()
     try:
-        document = json.loads(data)
+        document = parse_json(data)
     except ValueError as error:
         raise CertificateError(f"{options.certificate!r} is no JSON ({error}).") from error
     public = None if options.key is None else Path(options.key).read_bytes()

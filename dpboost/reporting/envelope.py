@@ -17,6 +17,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from dpboost._utils.json_text import parse_json
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.reporting.certificate_form import CertificateError
 
@@ -136,7 +137,7 @@ def opened(envelope: Mapping[str, Any], public: bytes | None) -> dict[str, Any]:
             )
         if kind != PAYLOAD_TYPE:
             raise CertificateError(f"The envelope holds {kind!r} and no in-toto statement.")
-        statement = json.loads(payload)
+        statement = parse_json(payload)
         types = (statement["_type"], statement["predicateType"])
         if types != (STATEMENT_TYPE, PREDICATE_TYPE):
             raise CertificateError(f"The statement is of types {types}, no certificate of dpboost.")

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost.federated.protocol.steps import Steps, absorb
 from dpboost.privacy.ledger import LedgerEntry
-from dpboost.privacy.ledger_records import NO_CHARGE
+from dpboost.privacy.ledger_records import NO_CHARGE, Disjoint
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
@@ -24,7 +24,7 @@ ENTRY = LedgerEntry(
     bound=counts(Neighbours.ADD_REMOVE)[0],
     unit=1.0,
     charge=NO_CHARGE,
-    parallel=(False, True),
+    because=(None, Disjoint.CONTENT),
 )
 SUMS = (np.arange(3),)
 QUERY = SelectRound(index=1)
@@ -51,7 +51,7 @@ def test_the_same_terms_have_the_same_digest():
     [
         {"entry": replace(ENTRY, label="others")},
         {"entry": replace(ENTRY, scope=("training",))},
-        {"entry": replace(ENTRY, parallel=(True, False))},
+        {"entry": replace(ENTRY, because=(Disjoint.CONTENT, None))},
         {"entry": replace(ENTRY, mechanism=DiscreteLaplace(epsilon=2))},
         {"entry": replace(ENTRY, bound=counts(Neighbours.REPLACE)[0])},
         {"entry": replace(ENTRY, unit=0.5)},
