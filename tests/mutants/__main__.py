@@ -1,6 +1,6 @@
 """Plant bugs by rule and see which tests find them.
 
-    python -m tests.mutants map           # which test runs which line, once; needs coverage
+    python -m tests.mutants map           # which test runs which line, once
     python -m tests.mutants run           # plant and test, goes on where it was stopped
     python -m tests.mutants page          # write benchmarks/results/mutants.md
 
@@ -13,17 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.durations import VARIABLE as DURATIONS
 from tests.mutants.plugin import VARIABLE
 from tests.mutants.rules import Mutant, mutants
+from tests.mutants.tracing import VARIABLE as TRACE
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What is kept between runs; not in the repository.
@@ -39,56 +41,46 @@ FIRST_TESTS = 12
 
 
 def write_map() -> None:
-    """Run the tests once under coverage, and keep which test runs which line."""
-    import coverage
-
-    WORK.mkdir(parents=True, exist_ok=True)
-    settings = WORK / "coveragerc"
-    settings.write_text(
-        f"[run]\nsource = dpboost\ndynamic_context = test_function\ndata_file = {WORK}/coverage\n"
-    )
+    """Run the tests once with a probe at the line of each mutant, and keep which test runs it."""
+    trace = WORK / "trace"
+    shutil.rmtree(trace, ignore_errors=True)
+    trace.mkdir(parents=True)
     ignored = [f"--ignore={folder}" for folder in LEFT_OUT]
     command = [
-        *(sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest"),
-        *("-q", "-p", "tests.mutants.durations", "-p", "no:cacheprovider", "-n", "0"),
+        *(sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.tracing"),
+        *("-p", "no:cacheprovider", "-n", "2", "--dist", "worksteal"),
         *("-m", "(unit or audit) and not nightly", *FOLDERS, *ignored),
     ]
-    seconds = WORK / "seconds.json"
-    subprocess.run(command, cwd=ROOT, env=os.environ | {DURATIONS: str(seconds)}, check=False)
-    durations = json.loads(seconds.read_text())
-    by_function: dict[str, list[str]] = defaultdict(list)
-    for test in durations:
-        path, _, name = test.partition("::")
-        by_function[f"{Path(path).stem}.{name.partition('[')[0]}"].append(test)
-    data = coverage.CoverageData(basename=str(WORK / "coverage"))
-    data.read()
-    lines: dict[str, dict[str, list[str]]] = {}
-    for path in data.measured_files():
-        own: dict[str, list[str]] = {}
-        for line, contexts in data.contexts_by_lineno(path).items():
-            functions = {".".join(context.split(".")[-2:]) for context in contexts if context}
-            own[str(line)] = sorted(functions & set(by_function))
-        lines[str(Path(path).relative_to(ROOT))] = own
-    shortest = {
-        name: min(tests, key=lambda test: durations[test]) for name, tests in by_function.items()
-    }
+    subprocess.run(command, cwd=ROOT, env=os.environ | {TRACE: str(trace)}, check=False)
+    runs: dict[str, Any] = {}
+    for path in trace.glob("trace-*.json"):
+        runs |= json.loads(path.read_text())
+    # One test of a function stands for all of its cases: the quickest that runs the line.
+    lines: dict[str, dict[str, str]] = defaultdict(dict)
+    for test, run in runs.items():
+        function = test.partition("[")[0]
+        for line in run["lines"]:
+            other = lines[line].get(function)
+            if other is None or run["seconds"] < runs[other]["seconds"]:
+                lines[line][function] = test
     found = {
-        "lines": lines,
-        "tests": {name: [test, durations[test]] for name, test in shortest.items()},
+        "lines": {line: list(tests.values()) for line, tests in lines.items()},
+        "seconds": {test: run["seconds"] for test, run in runs.items()},
     }
     (WORK / "map.json").write_text(json.dumps(found))
-    print(f"{len(durations)} tests, {len(lines)} files")
+    print(f"{len(runs)} tests, {len(lines)} lines")
 
 
 def tests_of(mutant: Mutant, found: dict[str, Any]) -> list[str]:
-    """Return the tests that run the line of a mutant, the quick ones first."""
-    path = mutant.module.replace(".", "/") + ".py"
-    own = found["lines"].get(path, {})
-    names: list[str] = []
-    for line in (mutant.line, mutant.line + 1, mutant.line - 1):
-        names += [name for name in own.get(str(line), ()) if name not in names]
-    ranked = sorted(names, key=lambda name: found["tests"][name][1])
-    return [found["tests"][name][0] for name in ranked]
+    """Return the tests that run the line of a mutant, the quick ones first.
+
+    A line that runs when its module is imported stands for all lines of the module.
+    """
+    own = found["lines"].get(f"{mutant.module}:{mutant.line}")
+    if own is None:
+        start = f"{mutant.module}:"
+        own = {t for line, tests in found["lines"].items() if line.startswith(start) for t in tests}
+    return sorted(own, key=lambda test: found["seconds"][test])
 
 
 def tried(mutant: Mutant, tests: list[str]) -> dict[str, Any]:
@@ -144,19 +136,27 @@ def kept() -> dict[str, dict[str, Any]]:
     return {line["key"]: line for line in lines}
 
 
-def run_all(rules: list[str], limit: float) -> None:
+def run_all(rules: list[str], limit: float, jobs: int) -> None:
     """Try every mutant that has no result yet, for so many minutes."""
     found = json.loads((WORK / "map.json").read_text())
     done, stop = kept(), time.monotonic() + 60 * limit
-    for mutant in mutants(ROOT / "dpboost"):
-        if mutant.key in done or (rules and mutant.rule not in rules):
-            continue
-        if time.monotonic() > stop:
-            break
-        result = tried(mutant, tests_of(mutant, found))
-        with RESULTS.open("a") as file:
-            file.write(json.dumps(result) + "\n")
-        print(f"{result['state']:>16}  {mutant.rule}: {mutant.module}:{mutant.line}", flush=True)
+    left = [
+        mutant
+        for mutant in mutants(ROOT / "dpboost")
+        if mutant.key not in done and (not rules or mutant.rule in rules)
+    ]
+
+    def one(mutant: Mutant) -> dict[str, Any] | None:
+        late = time.monotonic() > stop
+        return None if late else tried(mutant, tests_of(mutant, found))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for result in pool.map(one, left):
+            if result is None:
+                break
+            with RESULTS.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+            print(f"{result['state']:>16}  {result['rule']}: {result['module']}:{result['line']}")
 
 
 def page_lines() -> Iterator[str]:
@@ -201,11 +201,12 @@ def main() -> None:
     parser.add_argument("command", choices=("map", "run", "page"))
     parser.add_argument("--rule", action="append", default=[], help="only this rule")
     parser.add_argument("--minutes", type=float, default=240.0, help="stop after so many")
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     given = parser.parse_args()
     if given.command == "map":
         write_map()
     elif given.command == "run":
-        run_all(given.rule, given.minutes)
+        run_all(given.rule, given.minutes, given.jobs)
     else:
         PAGE.write_text("\n".join(page_lines()))
 

@@ -9,6 +9,7 @@ import pytest
 
 import dpboost
 from tests.mutants.rules import RULES, mutants, places, planted
+from tests.mutants.tracing import traced
 
 SOURCES = {
     "halve a sensitivity": "x = Sensitivity('l1', 4, 'why')",
@@ -35,6 +36,17 @@ def test_every_rule_changes_its_place_and_no_other(rule):
     plain = ast.unparse(ast.parse(source))
     assert len({first, second, plain}) == 3
     compile(planted(rule, source, 0), "<mutant>", "exec")
+
+
+def test_a_probe_stands_before_each_line_and_changes_nothing():
+    source = "def f(x):\n    if x > 1:\n        x = 2\n    else:\n        x = 3\n    return x\n"
+    found = set()
+    space = {"_dpboost_mutants_line": found.add}
+    exec(compile(traced(source, "m", {2, 3, 5}), "m", "exec"), space)
+    assert space["f"](2) == 2
+    assert found == {"m:2", "m:3"}
+    assert space["f"](0) == 3
+    assert found == {"m:2", "m:3", "m:5"}
 
 
 @pytest.mark.nightly
