@@ -56,9 +56,9 @@ from dpboost.plotting import (
     plot_tree,
 )
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.privacy.report import PrivacyReport
 from dpboost.refitting import refit_leaves
 from dpboost.replaying import replay
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import DataDictionary, Schema, schema_template
 from dpboost.sklearn import (
     DPBoostClassifier,

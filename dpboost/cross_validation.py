@@ -48,8 +48,8 @@ from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.release_record import record_of_folds
-from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Schema
 from dpboost.training.inputs import (
     Reading,

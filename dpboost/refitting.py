@@ -21,9 +21,9 @@ from dpboost.estimators.row_arguments import RowArguments
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows
-from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.best import BEST, BestParameters, build_refit
 from dpboost.recipes.recipe import PublicFacts, Terms
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.encoded_rows import BinRows, EncodeLabels
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras

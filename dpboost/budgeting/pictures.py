@@ -7,7 +7,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 _COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280")
 _LEFT = "#cbd5e0"

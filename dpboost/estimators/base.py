@@ -34,10 +34,10 @@ from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import Resolved, resolve
 from dpboost.privacy.recording import public_value
-from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
 from dpboost.training.local_fit import fit_local

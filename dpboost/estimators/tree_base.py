@@ -15,8 +15,8 @@ from dpboost.data.arrays import as_array
 from dpboost.data.conform import conform, laid_out_as
 from dpboost.estimators.private_score import PrivateScore
 from dpboost.lightgbm.booster import Booster
-from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.model_page import ModelPage
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import ResolvedSchema
 from dpboost.training.fitted_model import FittedModel
 from dpboost.transcripts.recorded import without_transcript

@@ -20,7 +20,7 @@ from dpboost.data.users import read_users, sample_rows
 from dpboost.evaluating.evaluated_rows import read_rows
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.privacy.queries import LocalRows
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import BinCounts
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.transcript import Transcript

@@ -26,7 +26,7 @@ from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import Found, of_classes, of_numbers
 from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.recording import note
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.row_forms import TableForm

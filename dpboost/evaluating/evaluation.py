@@ -9,7 +9,7 @@ from typing import Any
 from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost.evaluating.class_figures import Curve
 from dpboost.evaluating.figures import Figure
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 _KINDS = ("roc", "precision_recall", "calibration", "groups")
 

@@ -29,7 +29,7 @@ from dpboost.federated.training.replay import Result, asked_metrics, check
 from dpboost.federated.training.threat_model import facts, shares
 from dpboost.lightgbm.cv_callbacks import CVBooster, run_callbacks
 from dpboost.privacy.release_record import record_of_folds, release_record
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 _OWNER = "cv"
 

@@ -16,7 +16,7 @@ from dpboost.federated.training.replay import Result
 from dpboost.federated.training.single_tree import FEDERATED_RECIPES, check_agreement
 from dpboost.federated.training.threat_model import shares
 from dpboost.privacy.exact_arithmetic import epsilon_of
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import PrivacyRequest
 from dpboost.trees.constraints import Constraints

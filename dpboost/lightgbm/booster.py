@@ -24,7 +24,7 @@ from dpboost.lightgbm.model_text.footer import (
 )
 from dpboost.lightgbm.model_text.validation import check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 if TYPE_CHECKING:
     from dpboost.trees.ensemble import Ensemble

@@ -21,7 +21,7 @@ from dpboost.data.arrays import as_array
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Category, Column, Schema
 
 _OBJECTIVE = re.compile(r"^objective=(.*)$", re.MULTILINE)

@@ -24,7 +24,8 @@ from dpboost.local.partition import LPDTPartition
 from dpboost.local.randomizer import MalformedReportError
 from dpboost.local.shrunken_cells import Estimates, prior_mean, raw_scores, shrunk_means
 from dpboost.privacy.exact_arithmetic import pure_cost
-from dpboost.privacy.report import PrivacyReport, ReleaseSummary
+from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.reporting.terms import ReleaseSummary
 from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.tree import Tree
 

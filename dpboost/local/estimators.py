@@ -22,7 +22,7 @@ from dpboost.local.exact_probability import check_epsilon
 from dpboost.local.labels import ClassLabels
 from dpboost.local.partition import LPDTPartition
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Schema
 from dpboost.training.privacy_params import warn_if_not_private, warn_of_epsilon
 

@@ -1,81 +1,451 @@
-"""What the pages of this room read of a privacy report."""
+"""What is told about a fit's privacy, as data: the guarantee, and what each release cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any, SupportsFloat, TypeVar
+
+from dpboost._utils.validation import (
+    refuse,
+)
+from dpboost.privacy.exact_arithmetic import (
+    NO_COST,
+    ZERO,
+    Epsilon,
+    PrivacyCost,
+    epsilon_of,
+    number_of,
+)
+from dpboost.privacy.ledger import Ledger, LedgerEntry, Scope
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.release_record import release_record
+from dpboost.reporting.document import aligned
+
+Fact = bool | int | float | str
+Terms = TypeVar("Terms", bound="ReportTerms")
 
 
-class ReportTerms(Protocol):
-    """The terms of a fit, as ``dpboost.privacy.report.PrivacyReport`` states them."""
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSummary:
+    """All releases of one kind.
 
-    @property
-    def private(self) -> bool:
-        """Whether there is a guarantee."""
+    Parameters
+    ----------
+    label : str
+        Kind of release.
+    releases : int
+        How many there were; a public number, since only released values decide on it.
+    scope : str
+        Where: the names of the scopes, ``*`` where they differ.
+    mechanism : str
+        Names of the mechanisms.
+    kind : str
+        Norm of the sensitivity.
+    smallest, largest : int
+        Least and greatest sensitivity, in units.
+    unit : float
+        What a unit is worth.
+    reason : str
+        Why the sensitivity holds.
+    share : Fraction or None
+        Part of the capacity that these releases use on the costliest path through the parallel
+        scopes; None where the capacity is infinite. The shares add up to what is spent.
+    """
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why there is none."""
+    label: str
+    releases: int
+    scope: str
+    mechanism: str
+    kind: str
+    smallest: int
+    largest: int
+    unit: float
+    reason: str
+    share: Fraction | None
 
-    @property
-    def kind(self) -> str:
-        """Kind of the guarantee."""
 
-    @property
-    def guarantee(self) -> str:
-        """The guarantee in a sentence."""
+@dataclass(frozen=True, kw_only=True)
+class ReportTerms:
+    """The guarantee of a fit, made of released and public values only.
 
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation."""
+    Parameters
+    ----------
+    kind : {"pure", "approximate", "none"}
+        Pure epsilon, (epsilon, delta), or no privacy asked for.
+    private : bool
+        Whether the guarantee holds.
+    reasons : tuple of str
+        Why it does not; empty where it does.
+    neighbours : str
+        The relation.
+    assumed_public : tuple of str
+        What is taken to be the same for neighbouring tables, beyond what was declared.
+    accountant, privacy_measure : str
+        How costs were added up.
+    epsilon, delta : Fraction, or inf
+        Asked for.
+    epsilon_spent : float
+        What the total guarantees at ``delta``.
+    delta_spent : Fraction
+        Delta at which ``epsilon_spent`` holds.
+    capacity, spent : Fraction or inf
+        In the unit of the accountant.
+    releases : tuple of ReleaseSummary
+        In the order of their first booking.
+    facts : dict
+        Public facts of the fit that a reader may want: scalars by name.
+    rows_per_user : int or None
+        Where users are protected instead of rows: most rows of a user that took part.
+    earlier_epsilon, earlier_delta : Fraction
+        What the model that this fit continues had asked for, all its own earlier fits included;
+        0 where it continues none. The guarantee holds for the sums.
+    accounting : dict or None
+        Every release with its noise, and how they add up, for the certificate; None where no
+        ledger recorded them.
+    """
+
+    kind: str
+    private: bool
+    reasons: tuple[str, ...]
+    neighbours: str
+    assumed_public: tuple[str, ...]
+    accountant: str
+    privacy_measure: str
+    epsilon: Epsilon
+    delta: Fraction
+    epsilon_spent: float
+    delta_spent: Fraction
+    capacity: PrivacyCost
+    spent: PrivacyCost
+    releases: tuple[ReleaseSummary, ...]
+    facts: dict[str, Fact] = field(default_factory=dict)
+    rows_per_user: int | None = None
+    earlier_epsilon: Epsilon = epsilon_of(ZERO)
+    earlier_delta: Fraction = Fraction(0)
+    accounting: dict[str, Any] | None = None
+
+    @classmethod
+    def from_ledger(
+        cls: type[Terms],
+        ledger: Ledger,
+        *,
+        assumed_public: Sequence[str] = (),
+        facts: Mapping[str, Fact] | None = None,
+        not_private: Sequence[str] = (),
+        rows_per_user: int | None = None,
+        continues: bool = False,
+        earlier: ReportTerms | None = None,
+        budget: Mapping[str, Any] | None = None,
+        parties: Mapping[str, int] | None = None,
+    ) -> Terms:
+        """Read the ledger of a fit.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            The ledger; it is only read.
+        assumed_public : sequence of str
+            What the guarantee takes as public by assumption.
+        facts : mapping of str to bool, int, float or str, optional
+            Public facts to show; finite numbers.
+        not_private : sequence of str
+            Reasons, beyond those of the ledger, why the guarantee does not hold.
+        rows_per_user : int, optional
+            Where the ledger is that of users, each with at most so many rows.
+        continues : bool, default=False
+            Whether the fit continues a released model: budgets add up.
+        earlier : ReportTerms, optional
+            The report of that model; without one nothing is guaranteed.
+        budget : mapping, optional
+            Terms and lines of the budget that the fit belongs to, as `Claim.record` returns them.
+        parties : mapping of str to int, optional
+            Whose shares the noise consists of, as `threat_model.shares` returns it.
+
+        Returns
+        -------
+        ReportTerms
+            A snapshot, of the class that is asked.
+        """
+        if ledger.epsilon == math.inf:
+            kind = "none"
+        elif ledger.accountant.name == "pure" and ledger.delta_spent == 0:
+            kind = "pure"
+        else:
+            kind = "approximate"
+        reasons = (*ledger.reasons, *not_private)
+        if continues and earlier is None:
+            reasons += ("it continues a model without a privacy report",)
+        if earlier is not None:
+            reasons += tuple(f"of the model that it continues: {why}" for why in earlier.reasons)
+            kind = "approximate" if {kind, earlier.kind} == {"pure", "approximate"} else kind
+            assumed_public = tuple(dict.fromkeys((*assumed_public, *earlier.assumed_public)))
+        for name, fact in (facts or {}).items():
+            if not isinstance(fact, (bool, int, float, str)) or fact in (math.inf, -math.inf):
+                raise refuse(f"facts[{name!r}]", "PrivacyReport", "a finite scalar", fact)
+        return cls(
+            kind=kind,
+            private=not reasons,
+            reasons=reasons,
+            neighbours=ledger.neighbours.value,
+            assumed_public=tuple(assumed_public),
+            accountant=ledger.accountant.name,
+            privacy_measure=ledger.accountant.privacy_measure,
+            epsilon=ledger.epsilon,
+            delta=ledger.delta,
+            epsilon_spent=ledger.epsilon_spent,
+            delta_spent=ledger.delta_spent if ledger.accountant.name == "pure" else ledger.delta,
+            capacity=ledger.capacity,
+            spent=ledger.spent,
+            releases=_summaries(ledger),
+            facts=dict(facts or {}),
+            rows_per_user=rows_per_user,
+            earlier_epsilon=earlier.epsilon + earlier.earlier_epsilon
+            if earlier
+            else epsilon_of(ZERO),
+            earlier_delta=earlier.delta + earlier.earlier_delta if earlier else Fraction(0),
+            accounting=release_record(ledger)
+            | {
+                "budget": None if budget is None else dict(budget),
+                "parties": None if parties is None else dict(parties),
+            },
+        )
 
     @property
     def unit(self) -> str:
-        """Who is protected."""
+        """What is protected, to complete "differ by ..."."""
+        relation = Neighbours(self.neighbours)
+        if self.rows_per_user is None:
+            return relation.sentence
+        if relation is Neighbours.ADD_REMOVE:
+            return "all rows of one added or removed user"
+        return "the content of all rows of one user"
 
     @property
-    def rows_per_user(self) -> int | None:
-        """Rows of a user that take part."""
+    def guarantee(self) -> str:
+        """The guarantee as a sentence."""
+        if not self.private:
+            return f"No privacy guarantee: {'; '.join(self.reasons)}."
+        name = f"epsilon = {_number(self.epsilon + self.earlier_epsilon)}"
+        if self.kind == "approximate":
+            name += f", delta = {_number(self.delta + self.earlier_delta)}"
+        public = f" with the same {' and the same '.join(self.assumed_public)}"
+        return (
+            f"Differentially private ({name}) for any two tables"
+            f"{public if self.assumed_public else ''} that differ by "
+            f"{self.unit}."
+        )
 
     @property
-    def assumed_public(self) -> tuple[str, ...]:
-        """What is public by assumption."""
-
-    @property
-    def accountant(self) -> str:
-        """How releases add up."""
+    def total(self) -> tuple[float, float]:
+        """Epsilon and delta of the guarantee, those of the continued model included."""
+        return (
+            float(self.epsilon + self.earlier_epsilon),
+            float(self.delta + self.earlier_delta) if self.kind == "approximate" else 0.0,
+        )
 
     @property
     def mu(self) -> float | None:
-        """Of Gaussian differential privacy."""
+        """Mu of Gaussian differential privacy, for the unit that is protected.
 
-    @property
-    def total(self) -> tuple[Any, Any]:
-        """Epsilon and delta of this fit and of those that it continues."""
-
-    @property
-    def earlier_epsilon(self) -> Any:
-        """Epsilon of the fits that it continues."""
-
-    @property
-    def earlier_delta(self) -> Any:
-        """Delta of the fits that it continues."""
-
-    @property
-    def accounting(self) -> dict[str, Any] | None:
-        """Every release with its noise, and how they add up."""
-
-    @property
-    def capacity(self) -> Any:
-        """The whole budget, in the unit of the accountant."""
-
-    @property
-    def releases(self) -> Sequence[Any]:
-        """Every kind of release."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Public facts of the fit."""
+        Beside it stands a probability of at most delta that learned categories and classes fail.
+        None where costs are not counted in mu, and for a model that continues another one.
+        """
+        counted = self.privacy_measure == "mu squared"
+        if not counted or not self.private or self.earlier_epsilon:
+            return None
+        return math.sqrt(self.spent) * (self.rows_per_user or 1)
 
     def details(self) -> str:
-        """Return all terms as text."""
+        """Return the terms, the accounting, all facts, and each kind of release with its reason."""
+        assumed = ", ".join(self.assumed_public) or "nothing beyond what was declared"
+        private = "yes" if self.private else f"no ({'; '.join(self.reasons)})"
+        lines = [
+            self.guarantee,
+            f"assumed public   {assumed}",
+            f"epsilon          {_number(self.epsilon)} asked, {_number(self.epsilon_spent)} spent",
+            f"delta            {_number(self.delta)} asked, {_number(self.delta_spent)} spent",
+            *self._earlier_lines(),
+            f"private          {private}",
+            f"protected        {_protected(self.rows_per_user)}",
+            f"accounting       {self.accountant}: {_number(self.spent)} of "
+            f"{_number(self.capacity)} in {self.privacy_measure}",
+            *(f"{name:<16} {fact}" for name, fact in self.facts.items()),
+            "",
+            *_table(self.releases),
+        ]
+        return "\n".join(lines)
+
+    def _earlier_lines(self) -> list[str]:
+        """Tell what the continued model had spent, if there is one."""
+        if not self.earlier_epsilon:
+            return []
+        return [
+            f"earlier fits     epsilon {_number(self.earlier_epsilon)}, delta "
+            f"{_number(self.earlier_delta)} of the model that this one continues; both add up"
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain scalars, lists and dicts.
+
+        Fractions become strings such as ``"1/3"``, with a float of the same name plus
+        ``"_float"`` beside them; infinity is the string ``"inf"``.
+        """
+        plain: dict[str, Any] = _plain(asdict(self))
+        plain["guarantee"] = self.guarantee
+        return plain
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as strict JSON on one line."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls: type[Terms], plain: Mapping[str, Any]) -> Terms:
+        """Rebuild a report from :meth:`to_dict`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a part is missing or malformed.
+        """
+        earlier = ("earlier_epsilon", "earlier_delta")
+        try:
+            releases = tuple(
+                ReleaseSummary(**{**_fields(ReleaseSummary, row), "share": _exact(row["share"])})
+                for row in plain["releases"]
+            )
+            exact = ("epsilon", "delta", "delta_spent", "capacity", "spent", *earlier)
+            # Reports of earlier versions have no accounting.
+            plain = {**dict.fromkeys(earlier, "0"), "accounting": None, **plain}
+            values = _fields(cls, plain) | {name: _exact(plain[name]) for name in exact}
+            values["epsilon_spent"] = float(plain["epsilon_spent"])
+            for name in ("reasons", "assumed_public"):
+                values[name] = tuple(plain[name])
+            values |= {"releases": releases, "facts": dict(plain["facts"])}
+            values["rows_per_user"] = plain["rows_per_user"]
+            return cls(**values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            got = type(plain).__name__
+            raise refuse("plain", "PrivacyReport.from_dict", "a report's dict", got) from error
+
+
+def _protected(rows_per_user: int | None) -> str:
+    if rows_per_user is None:
+        return "one row"
+    rows = "row" if rows_per_user == 1 else "rows"
+    return f"one user, of whom at most {rows_per_user} {rows} took part, chosen by secret coins"
+
+
+def _fields(kind: Any, plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {part.name: plain[part.name] for part in fields(kind)}
+
+
+def _exact(text: str | None) -> Any:
+    if text is None:
+        return None
+    return math.inf if text == "inf" else Fraction(text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if isinstance(value, dict):
+        plain = {}
+        for name, part in value.items():
+            plain[name] = _plain(part)
+            if isinstance(part, Fraction):
+                plain[f"{name}_float"] = float(part)
+        return plain
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _summaries(ledger: Ledger) -> tuple[ReleaseSummary, ...]:
+    by_label: dict[str, list[LedgerEntry]] = {}
+    for entry in ledger.entries:
+        by_label.setdefault(entry.label, []).append(entry)
+    costs: dict[str, PrivacyCost] = {}
+    _attribute(ledger.root, costs)
+    whole = number_of(ledger.capacity)
+    return tuple(
+        ReleaseSummary(
+            label=label,
+            releases=len(entries),
+            scope=_common_scope([entry.scope for entry in entries]),
+            mechanism=_joined(entry.mechanism.name for entry in entries),
+            kind=_joined(entry.bound.kind for entry in entries),
+            smallest=min(entry.bound.constant for entry in entries),
+            largest=max(entry.bound.constant for entry in entries),
+            unit=entries[0].unit,
+            reason=_joined(entry.bound.reason for entry in entries),
+            share=None
+            if whole == math.inf
+            else Fraction(number_of(costs.get(label, NO_COST))) / Fraction(whole),
+        )
+        for label, entries in by_label.items()
+    )
+
+
+def _attribute(scope: Scope, costs: dict[str, PrivacyCost]) -> None:
+    """Add up by label what is spent along the costliest path."""
+    for entry in scope.entries:
+        costs[entry.label] = costs.get(entry.label, NO_COST) + entry.charge.cost
+    children = list(scope.children.values())
+    if scope.parallel and children:
+        children = [max(children, key=lambda child: child.total.cost)]
+    for child in children:
+        _attribute(child, costs)
+
+
+def _joined(names: Any) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _common_scope(paths: Sequence[tuple[str, ...]]) -> str:
+    """Write many paths as one: ``ensemble */tree */level *``."""
+    parts = []
+    for names in zip_longest(*dict.fromkeys(paths), fillvalue=""):
+        different = set(names)
+        stems = {re.sub(r"\d+", "*", name) for name in different}
+        parts.append(
+            different.pop() if len(different) == 1 else stems.pop() if len(stems) == 1 else "*"
+        )
+    return "/".join(parts) or "-"
+
+
+def _number(value: SupportsFloat) -> str:
+    return "inf" if value == math.inf else f"{float(value):.6g}"
+
+
+def _unit(unit: float) -> str:
+    mantissa, exponent = math.frexp(unit)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and exponent != 1 else f"{unit:.6g}"
+
+
+def _table(releases: Sequence[ReleaseSummary]) -> list[str]:
+    rows = [("release", "times", "scope", "mechanism", "sensitivity", "share", "because")]
+    for release in releases:
+        span = f"{release.largest}"
+        if release.smallest != release.largest:
+            span = f"{release.smallest} to {release.largest}"
+        share = "-" if release.share is None else f"{float(100 * release.share):.4g} %"
+        rows.append(
+            (
+                release.label,
+                str(release.releases),
+                release.scope,
+                release.mechanism,
+                f"{release.kind} {span} x {_unit(release.unit)}",
+                share,
+                release.reason,
+            )
+        )
+    return aligned(rows, frozenset({1, 5}))

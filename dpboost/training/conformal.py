@@ -21,7 +21,7 @@ from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowStore
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.local_rows import HELD_OUT

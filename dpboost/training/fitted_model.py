@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dpboost.boosting.growth import Grown
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.parameters import Parameters
 from dpboost.recipes.recipe import Recipe, Setting
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.public_schema import CompletedSchema
 from dpboost.training.request import FitRequest
 from dpboost.trees.calibration import Calibration

@@ -27,8 +27,8 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
-from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes.recipe import Recipe
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
 from dpboost.training.objective_names import SHARES, objective_name

@@ -24,7 +24,7 @@ POSITIONS = {
     "reasons against privacy": "dpboost.privacy.ledger:Ledger.reasons",
     "epsilon spent": "dpboost.privacy.ledger:Ledger.epsilon_spent",
     "coins of an entropy": "dpboost.privacy.randomness:Entropy.row_coins",
-    "report of a ledger": "dpboost.privacy.report:PrivacyReport.from_ledger",
+    "report of a ledger": "dpboost.reporting.terms:ReportTerms.from_ledger",
     "release of a label range": "dpboost.training.label_range:release_label_range",
     "noisy counts in a range": "dpboost.privacy.label_range:_Counts.release",
     "counts in a range": "dpboost.privacy.private_bounds:RangeCounts.evaluate",

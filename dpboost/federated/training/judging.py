@@ -15,7 +15,7 @@ from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.threat_model import facts, shares
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 
 def judge(session: Session, agreement: Agreement, rows: Any) -> Evaluation:

@@ -9,7 +9,7 @@ from typing import Any
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 
 def facts(agreement: Agreement, *ledgers: Ledger) -> dict[str, Any]:

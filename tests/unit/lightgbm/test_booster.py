@@ -22,7 +22,7 @@ from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.trees.tree import Tree
 
 

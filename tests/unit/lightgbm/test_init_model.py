@@ -13,7 +13,7 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError
 from dpboost.lightgbm import check_model_text
 from dpboost.lightgbm.init_model import EarlierModel
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 SCHEMA = {"bounds": dict.fromkeys(range(3), (0.0, 1.0)), "label_bounds": (-3.0, 5.0)}
 QUICK = {"epsilon": 2.0, "n_estimators": 40, "n_jobs": 1, "verbosity": 0, "random_state": 0}

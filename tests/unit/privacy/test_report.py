@@ -12,10 +12,10 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccoun
 from dpboost.privacy.mechanisms import DiscreteLaplace, ExponentialMechanism
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
-from dpboost.privacy.report import PrivacyReport
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts, gain_score
+from dpboost.reporting.privacy_report import PrivacyReport
 
 SECRET = 424242
 PUBLIC = ("column types", "set of labels")

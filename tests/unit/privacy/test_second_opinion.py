@@ -11,7 +11,7 @@ import pytest
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.report import PrivacyReport
+from dpboost.reporting.privacy_report import PrivacyReport
 
 dp_accounting = pytest.importorskip("dp_accounting")
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dpboost import DPBoostClassifier, DPBoostRegressor, DPTreeClassifier, DPTreeRegressor
-from dpboost.privacy.report import PrivacyReport
 from dpboost.reporting.document import Answers, Document, Grid, Paragraph
+from dpboost.reporting.privacy_report import PrivacyReport
 
 HOSTILE = "<script>alert('x')</script> | *bold* & \"quoted\""
 VOID = {"meta", "br", "img", "link", "input"}
