@@ -84,6 +84,9 @@ def as_numbers(X: Any) -> Any:
     """
     if isinstance(X, (str, Path)) or is_dataset(X) or scipy.sparse.issparse(X):
         return X
+    first = X[0] if isinstance(X, (list, np.ndarray)) and len(X) else 0
+    if isinstance(X, (list, np.ndarray)) and np.ndim(first) == 0:
+        return X  # not a table, as LightGBM says
     if isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype.kind not in "biuf"):
         return to_float(as_array(X))
     frame = X if is_frame(X) else unpack(X)

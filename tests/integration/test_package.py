@@ -59,6 +59,7 @@ def test_top_level_names():
         "ScoreWarning",
         "SecretKFold",
         "Sequence",
+        "Transcript",
         "UnboundedWeightsWarning",
         "UndeclaredWarning",
         "UserObjectiveWarning",
@@ -85,6 +86,7 @@ def test_top_level_names():
         "refit_leaves",
         "register_logger",
         "reset_parameter",
+        "replay",
         "schema_template",
         "train",
     }
