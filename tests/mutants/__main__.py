@@ -4,8 +4,8 @@
     python -m tests.mutants run           # plant and test, goes on where it was stopped
     python -m tests.mutants page          # write benchmarks/results/mutants.md
 
-A mutant is planted when its module is imported. The tests that run its line are tried, the quick
-ones first, until one fails or the time for one mutant is used up.
+A mutant is planted when its module is imported; a changed kernel is built. The tests that run its
+line are tried, the quick ones first, until one fails or the time for one mutant is used up.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tests.mutants import kernels
+from tests.mutants.kernels import KernelMutant
 from tests.mutants.plugin import VARIABLE
 from tests.mutants.rules import Mutant, mutants
 from tests.mutants.tracing import VARIABLE as TRACE
@@ -95,10 +97,35 @@ def tried(mutant: Mutant, tests: list[str]) -> dict[str, Any]:
     }
     if not tests:
         return {**result, "state": "no test runs it"}
-    own = f"{mutant.rule}|{mutant.module}|{mutant.number}"
-    environment = os.environ | {VARIABLE: own, "OMP_NUM_THREADS": "1"}
+    planted = f"{mutant.rule}|{mutant.module}|{mutant.number}"
+    return result | verdict(planted, [tests[:FIRST_TESTS], tests[FIRST_TESTS:]])
+
+
+def tried_kernel(mutant: KernelMutant) -> dict[str, Any]:
+    """Return what the tests say of a changed kernel."""
+    folder = kernels.built(mutant, ROOT, WORK / "kernels")
+    tests = kernels.tests_of(mutant)
+    result = {
+        "key": mutant.key,
+        "rule": kernels.RULE,
+        "module": f"cython_ext/{mutant.source}",
+        "line": kernels.line_of(mutant, ROOT),
+        "text": f"{mutant.old} -> {mutant.new}",
+        "tests": len(tests),
+    }
+    planted = "|".join(
+        ["kernel", *(f"{name}={path}" for name, path in kernels.files(folder, mutant))]
+    )
+    found = result | verdict(planted, [tests[:1], tests[1:]])
+    shutil.rmtree(folder)
+    return found
+
+
+def verdict(planted: str, groups: list[list[str]]) -> dict[str, Any]:
+    """Return whether one of the tests fails with this bug planted, a group of tests at a time."""
+    environment = os.environ | {VARIABLE: planted, "OMP_NUM_THREADS": "1"}
     started, done = time.monotonic(), 0
-    for group in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
+    for group in groups:
         left = MOST_SECONDS - (time.monotonic() - started)
         if not group or left <= 0:
             break
@@ -117,15 +144,15 @@ def tried(mutant: Mutant, tests: list[str]) -> dict[str, Any]:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {**result, "state": "survived", "tried": done, "why": "time used up"}
+            return {"state": "survived", "tried": done, "why": "time used up"}
         if run.returncode != 0:
             last = [
                 line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
             ]
             seen = last[-1][:200] if last else (run.stdout + run.stderr)[-200:]
-            return {**result, "state": "seen", "by": seen}
+            return {"state": "seen", "by": seen}
         done += len(group)
-    return {**result, "state": "survived", "tried": done}
+    return {"state": "survived", "tried": done}
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -140,15 +167,19 @@ def run_all(rules: list[str], limit: float, jobs: int) -> None:
     """Try every mutant that has no result yet, for so many minutes."""
     found = json.loads((WORK / "map.json").read_text())
     done, stop = kept(), time.monotonic() + 60 * limit
+    every: list[Mutant | KernelMutant] = [*kernels.KERNEL_MUTANTS, *mutants(ROOT / "dpboost")]
     left = [
         mutant
-        for mutant in mutants(ROOT / "dpboost")
-        if mutant.key not in done and (not rules or mutant.rule in rules)
+        for mutant in every
+        if mutant.key not in done and (not rules or mutant.key.partition("|")[0] in rules)
     ]
 
-    def one(mutant: Mutant) -> dict[str, Any] | None:
-        late = time.monotonic() > stop
-        return None if late else tried(mutant, tests_of(mutant, found))
+    def one(mutant: Mutant | KernelMutant) -> dict[str, Any] | None:
+        if time.monotonic() > stop:
+            return None
+        if isinstance(mutant, KernelMutant):
+            return tried_kernel(mutant)
+        return tried(mutant, tests_of(mutant, found))
 
     with ThreadPoolExecutor(jobs) as pool:
         for result in pool.map(one, left):

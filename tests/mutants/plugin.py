@@ -1,12 +1,14 @@
 """Plants one mutant when its module is imported: ``python -m pytest -p tests.mutants.plugin``.
 
-The variable ``DPBOOST_MUTANT`` has rule, module and number of the place, divided by ``|``.
+The variable ``DPBOOST_MUTANT`` has rule, module and number of the place, divided by ``|``; for
+rebuilt kernels "kernel" and, for each, its name and file, divided by ``=``.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -48,14 +50,34 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _KernelFinder(importlib.abc.MetaPathFinder):
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = files
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name not in self.files:
+            return None
+        return importlib.util.spec_from_file_location(name, self.files[name])
+
+
 def install() -> None:
     """Plant the mutant that the environment names."""
     asked = os.environ.get(VARIABLE)
-    if asked:
-        rule, module, number = asked.split("|")
-        if any(name.partition(".")[0] == "dpboost" for name in sys.modules):
-            raise RuntimeError("The package was imported before the mutant was planted.")
-        sys.meta_path.insert(0, _Finder(rule, module, int(number)))
+    if not asked:
+        return
+    if any(name.partition(".")[0] == "dpboost" for name in sys.modules):
+        raise RuntimeError("The package was imported before the mutant was planted.")
+    rule, *rest = asked.split("|")
+    if rule == "kernel":
+        finder: importlib.abc.MetaPathFinder = _KernelFinder(
+            dict(each.split("=", 1) for each in rest)
+        )
+    else:
+        module, number = rest
+        finder = _Finder(rule, module, int(number))
+    sys.meta_path.insert(0, finder)
 
 
 install()

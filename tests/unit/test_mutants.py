@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpboost
+from tests.mutants.kernels import KERNEL_MUTANTS, changed
 from tests.mutants.rules import RULES, mutants, places, planted
 from tests.mutants.tracing import traced
 
@@ -47,6 +48,14 @@ def test_a_probe_stands_before_each_line_and_changes_nothing():
     assert found == {"m:2", "m:3"}
     assert space["f"](0) == 3
     assert found == {"m:2", "m:3", "m:5"}
+
+
+def test_kernels_have_each_line_that_is_changed():
+    root = Path(__file__).parents[2]
+    assert len({mutant.key for mutant in KERNEL_MUTANTS}) >= 20
+    for mutant in KERNEL_MUTANTS:
+        source = (root / "cython_ext" / mutant.source).read_text()
+        assert changed(mutant, root) != source, mutant.key
 
 
 @pytest.mark.nightly
