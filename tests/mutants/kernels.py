@@ -157,11 +157,7 @@ def built(mutant: KernelMutant, root: Path, work: Path) -> Path:
     sources = folder / "cython_ext"
     sources.mkdir(parents=True)
     (folder / "dpboost" / "_kernels").mkdir(parents=True)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        if (root / name).is_file():
-            shutil.copy(root / name, folder / name)
-    for path in (root / "dpboost" / "__init__.py", root / "dpboost" / "_kernels" / "__init__.py"):
-        shutil.copy(path, folder / path.relative_to(root))
+    shutil.copy(root / "setup.py", folder)
     kept = {f"{name}.pyx" for name in mutant.kernels}
     for path in (root / "cython_ext").iterdir():
         if path.suffix == ".pxd" or path.name in kept:
