@@ -25,7 +25,7 @@ RAW = {
         "dpboost.rows.tree_statistics",
     },
     # Counts of categories and classes that nobody has listed: into a stability histogram.
-    "tally": {"dpboost.training.public_schema"},
+    "tally": {"dpboost.privacy.private_categories"},
     # The answers of the rows of one place.
     "evaluate": {
         "dpboost.privacy.queries",
