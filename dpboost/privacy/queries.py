@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,9 @@ class RowHandle:
         at_once = getattr(self._row_store, "prefetch", None)
         if at_once is not None:
             at_once(queries)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A handle of private rows cannot be pickled or copied.")
 
 
 def store_of(handle: RowHandle) -> RowStore:

@@ -1,5 +1,7 @@
 """Rows of one process, their store and the handle that public code has."""
 
+import copy
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,3 +57,6 @@ def test_a_handle_shows_queries_and_commands_alone():
     shown = {name for name in dir(handle) if not name.startswith("_")}
     assert shown == {"apply", "ask", "one_place", "prefetch"}
     assert not hasattr(handle, "__dict__")
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="private rows"):
+            copied(handle)
