@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import lightgbm
 import numpy as np
@@ -241,14 +241,15 @@ class Dataset(BudgetCarrier, UnbinnedDataset):
         InvalidParameterError
             For batches, and for tables of other types or lengths.
         """
-        if self._held is None or not isinstance(other, Dataset) or other._held is None:
+        added: Dataset = cast("Dataset", other)
+        if self._held is None or not isinstance(added, Dataset) or added._held is None:
             raise ValueError(
                 "Both source and target Datasets must be constructed before adding features"
             )
-        if self._batches is not None or other._batches is not None:
+        if self._batches is not None or added._batches is not None:
             raise InvalidParameterError("Columns of batches cannot be added: join the batches.")
-        names = _different_names(self.get_feature_name(), other.get_feature_name())
-        self.data = _side_by_side(self.data, other.data)
+        names = _different_names(self.get_feature_name(), added.get_feature_name())
+        self.data = _side_by_side(self.data, added.data)
         self.feature_name, self.categorical_feature = names, "auto"
         return self
 

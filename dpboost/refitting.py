@@ -20,7 +20,7 @@ from dpboost.estimators.base import PRIVACY_PARAMETERS, PrivateEstimator
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.lightgbm.parameters import resolve
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.best import BEST, BestParameters, build_refit
 from dpboost.recipes.recipe import PublicFacts, Terms
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -215,7 +215,9 @@ def _refit(
         coins = ledger.row_coins().words(0, table.n_rows)
         chosen = sample_rows(users, privacy.rows_per_user, coins)
         table, labels = read(take_rows(X, chosen), schema, reading), labels[chosen]
-    source = LocalRows(RawRows(table=table, labels=labels, extras=extras, threads=threads))
+    source = RowHandle(
+        LocalRows(RawRows(table=table, labels=labels, extras=extras, threads=threads))
+    )
     source.apply(EncodeLabels(loss=chosen_loss, classes=classes))
     source.apply(BinRows(binner=binner, loss=loss, weighting=None))
     n_threads = threads.now()

@@ -16,7 +16,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import RefusedError
 from dpboost.data.conform import laid_out_as
 from dpboost.estimators import docs
-from dpboost.estimators.base import PrivateEstimator, assign
+from dpboost.estimators.base import PrivateEstimator
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.recipes import ALGORITHMS
@@ -148,7 +148,7 @@ class DPBoostRegressor(LGBMModel, lightgbm.LGBMRegressor):
         **kwargs: Any,
     ) -> None:
         lightgbm.LGBMRegressor.__init__(self, importance_type=importance_type)
-        assign(self, locals())
+        self._assign(locals())
 
     def predict(
         self,
@@ -283,7 +283,7 @@ class DPBoostClassifier(LGBMModel, lightgbm.LGBMClassifier):
         **kwargs: Any,
     ) -> None:
         lightgbm.LGBMClassifier.__init__(self, importance_type=importance_type)
-        assign(self, locals())
+        self._assign(locals())
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn whether the recipe is for two classes only."""

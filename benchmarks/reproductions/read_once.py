@@ -18,7 +18,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import Table, read_table
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.recipe import Recipe
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
@@ -152,7 +152,7 @@ class Divided:
             inputs = Inputs.of(ColumnFacts.of(table), labels, table.categorical, extras, request)
             ledger = request.open_ledger(inputs)
             rows = RawRows(table=table, labels=labels, extras=extras)
-            return fit(LocalRows(rows), inputs, request, ledger)
+            return fit(RowHandle(LocalRows(rows)), inputs, request, ledger)
 
     def accuracy(self, fitted: FittedModel, *, training: bool = False) -> float:
         """Return the share of held-out rows, or of training rows, whose class a tree predicts."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -117,7 +117,8 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
 
 def _users_line() -> tuple[int, FrameType | None]:
     """Return the stack level of the user's frame for who asks, and that frame if there is one."""
-    frame: FrameType | None = sys._getframe(1)
+    here = inspect.currentframe()
+    frame = None if here is None else here.f_back
     depth, users_depth = 0, 1
     users = None
     while frame is not None:

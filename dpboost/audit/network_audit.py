@@ -37,7 +37,7 @@ from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
@@ -233,10 +233,10 @@ def in_one_place(
         earlier = terms.continued
         scores = None if earlier is None else np.atleast_2d(earlier.predict(X))
         extras = RowExtras(init_scores=scores)
-        source = LocalRows(RawRows(table=table, labels=labels, extras=extras))
+        source = RowHandle(LocalRows(RawRows(table=table, labels=labels, extras=extras)))
         return train_agreed(source, terms, ledger).ensemble
     judged = OwnRows(X, labels, terms).judged(terms, folds)
-    return _figures(evaluate_agreed(LocalRows(judged), terms, ledger))
+    return _figures(evaluate_agreed(RowHandle(LocalRows(judged)), terms, ledger))
 
 
 def ledger_of(terms: Agreement) -> Ledger:

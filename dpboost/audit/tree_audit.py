@@ -25,6 +25,7 @@ from dpboost.data.table import read_table
 from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
@@ -97,7 +98,7 @@ def sites_fit(recipe: str, witness: Witness, epsilon: float) -> Callable[[Any, A
         ledger = request.privacy.ledger(PureAccountant())
         heard: dict[str, Any] = {}
         with overhear(heard):
-            fitted = fit(Sites(rows), inputs, request, ledger)
+            fitted = fit(RowHandle(Sites(rows)), inputs, request, ledger)
         return {**heard, "report": fitted.report.details(), "pickle": pickle.dumps(fitted.tree)}
 
     return fit_at_sites

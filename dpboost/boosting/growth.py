@@ -13,7 +13,7 @@ from dpboost.data.binner import Binner
 from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.rows.encoded_rows import BinRows
 from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.exported_tree import ReleasedTree
@@ -77,7 +77,7 @@ class Growth(Protocol):
 
     def run(
         self,
-        rows: RowStore,
+        rows: RowHandle,
         binner: Binner,
         loss: Loss,
         *,
@@ -91,7 +91,7 @@ class Growth(Protocol):
 
         Parameters
         ----------
-        rows : RowStore
+        rows : RowHandle
             Of rows that the command of `binning` has put into bins.
         binner : Binner
             Public or released bins.

@@ -18,7 +18,7 @@ from dpboost.losses import Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Disjoint, Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.rows.encoded_rows import BinRows
 from dpboost.rows.row_attributes import Weighting
 from dpboost.trees.bin_layout import Layout
@@ -81,7 +81,7 @@ class BoostingLoop:
 
     def run(
         self,
-        rows: RowStore,
+        rows: RowHandle,
         binner: Binner,
         loss: Loss,
         *,

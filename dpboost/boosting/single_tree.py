@@ -28,12 +28,12 @@ from dpboost.losses import Loss
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.rows.class_statistics import ClassStatistics
 from dpboost.rows.encoded_rows import BinRows, SortByClass, SortByLabel
 from dpboost.rows.label_statistics import LabelStatistics
 from dpboost.rows.row_attributes import WEIGHT_ONE, Weighting
-from dpboost.rows.tree_statistics import TreeRowStore, TreeStatistics
+from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.exported_tree import ReleasedTree
 from dpboost.trees.split_candidates import Candidates
 from dpboost.trees.tree import Tree
@@ -62,7 +62,7 @@ class Response(Protocol):
 
     def statistics(
         self,
-        rows: TreeRowStore,
+        rows: RowHandle,
         candidates: Candidates,
         neighbours: Neighbours,
         n_threads: int,
@@ -106,7 +106,7 @@ class ClassResponse:
 
     def statistics(
         self,
-        rows: TreeRowStore,
+        rows: RowHandle,
         candidates: Candidates,
         neighbours: Neighbours,
         n_threads: int,
@@ -180,7 +180,7 @@ class NumberResponse:
 
     def statistics(
         self,
-        rows: TreeRowStore,
+        rows: RowHandle,
         candidates: Candidates,
         neighbours: Neighbours,
         n_threads: int,
@@ -247,7 +247,7 @@ class SingleTree:
 
     def run(
         self,
-        rows: RowStore | TreeRowStore,
+        rows: RowHandle,
         binner: Binner,
         loss: Loss,
         *,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpboost.boosting.schedule import EnsemblePlan
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows, RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.boosting_commands import (
     AddValues,
@@ -30,7 +30,7 @@ class TrainingRows:
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of rows in the state of a ``BoostingState``.
     layout : Layout
         Public positions of cells and candidates.
@@ -44,7 +44,7 @@ class TrainingRows:
 
     def __init__(
         self,
-        source: RowStore,
+        source: RowHandle,
         layout: Layout,
         *,
         n_outputs: int = 1,
@@ -118,7 +118,7 @@ class TreeRows:
             Features that the tree may split, which it then numbers from 0; all by default.
         """
         training = self._training
-        whole = isinstance(training.source, LocalRows) and not summed
+        whole = training.source.one_place and not summed
         entered = EnterNodes(gradient_bound=gradient_bound, whole=whole, features=features)
         training.source.apply(entered)
         return NodeStatistics(
@@ -147,7 +147,7 @@ class TreeRows:
         """
         training = self._training
         query = LeafSums(partition=partition, scale=scale, n_outputs=training.n_outputs)
-        return training.source.sensitive(query, neighbours)
+        return training.source.ask(query, neighbours)
 
     def add(self, values: NDArray[np.int64]) -> None:
         """Add the released leaf values of the last partition to the rows' scores.

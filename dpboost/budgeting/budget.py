@@ -302,7 +302,7 @@ class Budget:
         """
         records, terms = BudgetRecords.load(path)
         try:
-            budget = cls.of_terms(terms)
+            budget: Budget = cls.of_terms(terms)
             for division, name in {pair for line in records.lines for pair in line.part[:1]}:
                 if division == TABLES:
                     budget.disjoint(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.dask.dask_rows import FitFailedError
 from dpboost.dask.fit import fit_partitions
-from dpboost.dask.partitions import Pieces, is_array, is_collection, is_dataframe, split
+from dpboost.dask.partitions import Pieces, example_of, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
 from dpboost.estimators import docs
 from dpboost.estimators.fit_arguments import FitOptions
@@ -49,6 +50,8 @@ class _DaskEstimator:
 
     client: Client | None
     _local: type
+    _arguments: Callable[[], dict[str, Any]]
+    _extra_params: Callable[[], dict[str, Any]]
 
     @property
     def client_(self) -> Client:
@@ -100,8 +103,7 @@ class _DaskEstimator:
         -------
         DPBoostRegressor, DPBoostClassifier, DPTreeRegressor or DPTreeClassifier
         """
-        own: Any = self
-        parameters = {**own._arguments(), **own._extra_params()}
+        parameters = {**self._arguments(), **self._extra_params()}
         model = self._local(**parameters)
         for name, value in self.__dict__.items():
             if name not in parameters and name not in ("client", "_other_params"):
@@ -129,7 +131,7 @@ class _DaskEstimator:
         """Return a table with the columns of the collection."""
         if is_array(X):
             return np.zeros((1, *X.shape[1:]))
-        return X._meta_nonempty if is_dataframe(X) else X
+        return example_of(X) if is_dataframe(X) else X
 
     def _earlier_scores(
         self, earlier: EarlierModel, X: Any, schema: Any, reading: Reading
@@ -152,8 +154,7 @@ class _DaskEstimator:
             )
         names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
         local = {name: self._public(getattr(options, name)) for name in names}
-        parent: Any = super()
-        parent._fit(X, y, replace(options, **local), rows)
+        super()._fit(X, y, replace(options, **local), rows)
 
     def _public(self, value: Any) -> Any:
         """Return a collection of public rows as rows of this process."""

@@ -18,6 +18,7 @@ from dpboost.dask.worker_state import look
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.fingerprint import new_key
 from dpboost.data.labels import whole_numbers
+from dpboost.privacy.queries import RowHandle
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel
@@ -81,12 +82,14 @@ def fit_partitions(client: Client, X: Any, y: Any, request: FitRequest) -> Fitte
         request,
     )
     ledger = request.open_ledger(inputs)
-    rows = DaskRows(
-        client,
-        [parts[site.partition] for site in sites],
-        [without_tables[site.partition] for site in sites],
-        reader,
-        sites,
+    rows = RowHandle(
+        DaskRows(
+            client,
+            [parts[site.partition] for site in sites],
+            [without_tables[site.partition] for site in sites],
+            reader,
+            sites,
+        )
     )
     return fit(rows, inputs, request, ledger)
 

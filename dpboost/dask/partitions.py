@@ -40,6 +40,13 @@ def is_collection(collection: Any) -> bool:
     return is_array(collection) or is_dataframe(collection)
 
 
+def example_of(frame: Any) -> Any:
+    """Return rows made up with the columns of a Dask DataFrame, of which none is computed."""
+    from dask.dataframe.utils import make_meta, meta_nonempty
+
+    return meta_nonempty(make_meta(frame))
+
+
 def split(collection: Any, name: str) -> list[Delayed]:
     """Return the partitions of a collection, from the first row to the last.
 

@@ -10,9 +10,10 @@ import dask
 import dask.array
 import numpy as np
 import scipy.sparse
+from dask.array.utils import meta_from_array
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.dask.partitions import is_array, is_dataframe
+from dpboost.dask.partitions import example_of, is_array, is_dataframe
 
 
 def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
@@ -41,12 +42,13 @@ def predict_collection(predict: Callable[[Any], Any], X: Any) -> Any:
     """
     task = partial(_predict_part, predict)
     if is_dataframe(X) and X.ndim == 2:
-        shape = np.shape(predict(X._meta_nonempty.iloc[:1]))
+        shape = np.shape(predict(example_of(X).iloc[:1]))
         meta: Any = np.empty((0, *shape[1:]))
         return X.map_partitions(task, shape[1:], meta=_frame(meta, None)).values
     if is_array(X) and X.ndim == 2:
         row = np.zeros((1, X.shape[1]))
-        sample = predict(type(X._meta)(row) if scipy.sparse.issparse(X._meta) else row)
+        kind = meta_from_array(X)
+        sample = predict(type(kind)(row) if scipy.sparse.issparse(kind) else row)
         one = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         if isinstance(sample, list):
             return _several(predict, one, sample)

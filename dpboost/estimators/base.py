@@ -122,6 +122,13 @@ class PrivateEstimator(
         parent: Any = super()
         return without_transcript(parent.__getstate__())
 
+    def _assign(self, parameters: dict[str, Any]) -> None:
+        """Store constructor arguments under their names, unchanged."""
+        for name, value in parameters.items():
+            if name not in ("self", "__class__", "kwargs"):
+                setattr(self, name, value)
+        self._set_extra(parameters["kwargs"])
+
     def _set_extra(self, extra: dict[str, Any]) -> None:
         """Keep parameters of LightGBM, unchanged; they are read by ``fit``."""
         self._extra_params().update(extra)
@@ -501,14 +508,6 @@ def _refuse_for_several(options: FitOptions, owner: str) -> None:
                 f"The {name!r} parameter of {owner}.fit needs one prediction a row, and several "
                 "quantiles are asked for: give one alpha, or leave it out."
             )
-
-
-def assign(estimator: Any, parameters: dict[str, Any]) -> None:
-    """Store constructor arguments under their names, unchanged."""
-    for name, value in parameters.items():
-        if name not in ("self", "__class__", "kwargs"):
-            setattr(estimator, name, value)
-    estimator._set_extra(parameters["kwargs"])
 
 
 def _constructor(kind: type) -> dict[str, Any]:

@@ -85,8 +85,8 @@ class TreeEstimator(PrivateScore, ModelPage):
     def _arguments(self) -> dict[str, Any]:
         """Return the parameters that the estimator of this process has too."""
         own: Any = self
-        names = [name for name in own._get_param_names() if name != "client"]
-        return {name: getattr(self, name) for name in names}
+        parameters: dict[str, Any] = own.get_params(deep=False)
+        return {name: value for name, value in parameters.items() if name != "client"}
 
     def _extra_params(self) -> dict[str, Any]:
         """Return no parameters beside them."""

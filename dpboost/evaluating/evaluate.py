@@ -24,7 +24,7 @@ from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.gate import Gate, accountant_of, request_of
 from dpboost.evaluating.number_figures import NUMBER_METRICS
 from dpboost.evaluating.released_figures import Found, of_classes, of_numbers
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.recording import note
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
@@ -167,7 +167,7 @@ def evaluate(
     chosen = np.arange(n_rows)
     if users is not None and most is not None:
         chosen = sample_rows(users, most, ledger.row_coins().words(0, n_rows))
-    gate = Gate(LocalRows(own.take(chosen[known[chosen]])), ledger)
+    gate = Gate(RowHandle(LocalRows(own.take(chosen[known[chosen]]))), ledger)
     metrics_found, by_group, curves, notes = release_figures(
         model, gate, of_group, names, alike=most or 1
     )

@@ -14,7 +14,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.group_privacy import for_group
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Query, RowStore
+from dpboost.privacy.queries import Query, RowHandle
 from dpboost.privacy.recording import public_value
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.schema import Schema
@@ -29,7 +29,7 @@ UNITS_PER_SIGMA = 4 * SMALLEST_SIGMA
 class Gate:
     """Releases sums of the rows of an evaluation, each with the variance of its noise."""
 
-    def __init__(self, source: RowStore, ledger: Ledger) -> None:
+    def __init__(self, source: RowHandle, ledger: Ledger) -> None:
         self.source = source
         self.ledger = ledger
 
@@ -46,7 +46,7 @@ class Gate:
     def release(self, query: Query, budget: PrivacyCost, label: str) -> tuple[Array, float]:
         """Return noisy sums, and the variance of their noise."""
         noise = self.ledger.accountant.noise(budget)
-        value = self.source.sensitive(query, self.ledger.neighbours)
+        value = self.source.ask(query, self.ledger.neighbours)
         released = self.ledger.release(noise, value, label=label) * query.unit
         # Whose shares are in the noise of parties is known now.
         return released, (value.noise_stddev(noise) * query.unit) ** 2

@@ -47,7 +47,7 @@ class EffectSums:
 
     def of(self, vectors: Sequence[NDArray[np.floating]]) -> EffectSums:
         """Return the sums of other vectors over the leaves of the same trees."""
-        other = copy(self)
+        other: EffectSums = copy(self)
         other._parts = [
             (reach, weights, np.asarray(vector, dtype=np.float32))
             for (reach, weights, _), vector in zip(self._parts, vectors, strict=True)

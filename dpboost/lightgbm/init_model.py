@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpboost._utils.sparse_checks import checked_sparse
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.arrays import as_array
+from dpboost.data.conform import conform
 from dpboost.data.table import Table
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import check_constraints
@@ -76,13 +77,11 @@ class EarlierModel:
         if isinstance(found, lightgbm.Booster):
             text = found.model_to_string(num_iteration=-1)
             booster = Booster(model_str=text)
-            if isinstance(found, Booster):
-                booster._report_line = found._report_line
         elif isinstance(found, (str, os.PathLike)) and Path(found).is_file():
             booster = Booster(model_file=Path(found))
         else:
             raise _refused(init_model)
-        if not hasattr(model, "_conformed"):
+        if not hasattr(model, "ensemble_"):
             model = booster
         objective = _OBJECTIVE.search(booster.model_to_string(num_iteration=-1))
         return cls(
@@ -189,8 +188,8 @@ class EarlierModel:
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict raw scores of any rows."""
-        conform = _as_doubles if self.model is self.booster else self.model._conformed
-        rows = conform(X)
+        own = self.model is self.booster
+        rows = _as_doubles(X) if own else conform(X, self.model.ensemble_.binner)
         try:
             return np.asarray(self.booster.predict(rows, raw_score=True), dtype=np.float64)
         except (LightGBMError, ValueError, TypeError) as error:

@@ -19,7 +19,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.private_bounds import CELL_NUMBERS, RangeCounts, row_units
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
 #: Part of the budget that the first histogram gets; each further one gets the rest.
@@ -85,7 +85,7 @@ class NoisyCount:
 
 def release_row_count(
     ledger: Ledger,
-    source: RowStore,
+    source: RowHandle,
     low: float,
     high: float,
     *,
@@ -114,7 +114,7 @@ def release_row_count(
 
 def release_label_range(
     ledger: Ledger,
-    source: RowStore,
+    source: RowHandle,
     low: float,
     high: float,
     *,
@@ -128,7 +128,7 @@ def release_label_range(
     ----------
     ledger : Ledger
         Charged once for each histogram, which is two to ``1 + MOST_LOOKS`` times.
-    source : RowStore
+    source : RowHandle
         Of rows with labels, finite numbers.
     low, high : float
         Public or released bounds, ``low < high``. Labels outside count as those at the ends.
@@ -222,11 +222,11 @@ class _Counts:
 
     @classmethod
     def release(
-        cls, ledger: Ledger, source: RowStore, query: RangeCounts, budget: PrivacyCost, label: str
+        cls, ledger: Ledger, source: RowHandle, query: RangeCounts, budget: PrivacyCost, label: str
     ) -> _Counts:
         """Release it."""
         noise: Noise = ledger.accountant.noise(budget)
-        sensitive = source.sensitive(query, ledger.neighbours)
+        sensitive = source.ask(query, ledger.neighbours)
         bound: Sensitivity = sensitive.bound(noise.needs)
         return cls(
             edges=query.edges,

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -61,18 +62,17 @@ class ScopeError(RuntimeError):
 class _OpenScope:
     """A scope while it is open; a class of its own, because a fit opens thousands."""
 
-    __slots__ = ("_because", "_ledger", "_name", "_scope")
+    __slots__ = ("_enter", "_leave", "_scope")
 
-    def __init__(self, ledger: Ledger, name: str, because: Disjoint | None) -> None:
-        self._ledger = ledger
-        self._name = name
-        self._because = because
+    def __init__(self, enter: Callable[[], Scope], leave: Callable[[Scope], None]) -> None:
+        self._enter = enter
+        self._leave = leave
 
     def __enter__(self) -> None:
-        self._scope = self._ledger._enter(self._name, self._because)
+        self._scope = self._enter()
 
     def __exit__(self, *error: object) -> None:
-        self._ledger._leave(self._scope)
+        self._leave(self._scope)
 
 
 class Ledger:
@@ -288,7 +288,7 @@ class Ledger:
             yield
 
     def _opened(self, name: str, because: Disjoint | None) -> _OpenScope:
-        return _OpenScope(self, name, because)
+        return _OpenScope(partial(self._enter, name, because), self._leave)
 
     def _enter(self, name: str, because: Disjoint | None) -> Scope:
         """Make a child of the innermost scope the innermost one."""

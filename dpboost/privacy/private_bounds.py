@@ -21,7 +21,7 @@ from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -146,7 +146,7 @@ def magnitudes(
 
 
 def release_bounds(
-    ledger: Ledger, source: RowStore, column: int | None, *, budget: PrivacyCost, label: str
+    ledger: Ledger, source: RowHandle, column: int | None, *, budget: PrivacyCost, label: str
 ) -> tuple[float, float] | None:
     """Release bounds that hold nearly all of the numbers of a column.
 
@@ -154,7 +154,7 @@ def release_bounds(
     ----------
     ledger : Ledger
         Charged once.
-    source : RowStore
+    source : RowHandle
         Of rows with columns and labels. NaN is missing.
     column : int or None
         The private column; None for the labels.
@@ -194,7 +194,7 @@ def release_bounds(
 
 
 def release_magnitude(
-    ledger: Ledger, source: RowStore, columns: Sequence[int], *, budget: PrivacyCost, label: str
+    ledger: Ledger, source: RowHandle, columns: Sequence[int], *, budget: PrivacyCost, label: str
 ) -> float | None:
     """Release one bound of the absolute value of nearly all numbers of some columns.
 
@@ -295,13 +295,13 @@ def row_units(ledger: Ledger, budget: PrivacyCost) -> int:
 
 def _occupied_cells(
     ledger: Ledger,
-    source: RowStore,
+    source: RowHandle,
     columns: int | tuple[int, ...] | None,
     budget: PrivacyCost,
     label: str,
 ) -> NDArray[np.intp]:
     noise = ledger.accountant.noise(budget)
-    sensitive = source.sensitive(magnitudes(ledger, columns, budget), ledger.neighbours)
+    sensitive = source.ask(magnitudes(ledger, columns, budget), ledger.neighbours)
     bound = sensitive.bound(noise.needs)
     released = ledger.release(noise, sensitive, label=label)
     occupied = np.flatnonzero(released >= noise.tail(bound, FALSE_ALARM / N_CELLS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import CategoryCountQuery, RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.privacy.stability_histogram import Name, NameCounts, StabilityHistogram
@@ -22,7 +23,8 @@ from dpboost.privacy.stability_histogram import Name, NameCounts, StabilityHisto
 
 def release_categories(
     ledger: Ledger,
-    columns: Mapping[str, Counter[Name]],
+    source: RowHandle,
+    query: CategoryCountQuery,
     *,
     budget: PrivacyCost,
     delta: Fraction | float,
@@ -34,9 +36,10 @@ def release_categories(
     ----------
     ledger : Ledger
         Charged once, with ``budget`` and ``delta``.
-    columns : mapping of str to Counter
-        Private counts of the values of each column by name, :math:`q` of them, from
-        `count_values` or `count_codes`. Only values that occur are in it.
+    source : RowHandle
+        Where the rows are.
+    query : CategoryCountQuery
+        Counts the values of each column, :math:`q` of them, by `count_values` or `count_codes`.
     budget : Fraction or inf
         In the unit of the ledger's accountant; shared by the columns.
     delta : Fraction or float
@@ -83,23 +86,27 @@ def release_categories(
     if failure <= 0 and not exact:
         raise InvalidParameterError(
             "Learning categories or classes from private rows needs delta > 0. Set 'delta', or "
-            f"declare them: Schema(categories=...) or Schema(classes=...) for {list(columns)}."
+            "declare them: Schema(categories=...) or Schema(classes=...) for "
+            f"{list(query.columns)}."
         )
-    if not columns:
+    if not query.columns:
         return {}
     noise = ledger.accountant.noise(budget)
     units = SMALLEST_SIGMA if noise.needs == "l2" else 1
     sensitive = Sensitive(
-        NameCounts(columns=list(columns.values()), units=units),
-        bounds=counts(ledger.neighbours, units, histograms=len(columns)),
+        NameCounts(columns=store_of(source).tally(query), units=units),
+        bounds=counts(ledger.neighbours, units, histograms=len(query.columns)),
         unit=1 / units,
     )
     threshold = units
     if not exact:
-        threshold += noise.tail(sensitive.bound(noise.needs), failure / len(columns))
+        threshold += noise.tail(sensitive.bound(noise.needs), failure / len(query.columns))
     mechanism: Any = StabilityHistogram(noise=noise, threshold=threshold)
     passed = ledger.release(mechanism, sensitive, label=label, delta=0 if exact else failure)
-    return {column: [name[-1] for name in own] for column, own in zip(columns, passed, strict=True)}
+    return {
+        column: [name[-1] for name in own]
+        for column, own in zip(query.columns, passed, strict=True)
+    }
 
 
 def count_values(values: Iterable[Hashable]) -> Counter[Name]:

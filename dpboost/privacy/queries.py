@@ -1,6 +1,6 @@
-"""Where private rows are: what may be asked of them, and what they may be told.
+"""Where private rows are: the queries and commands they take, and who may see what of them.
 
-A fit works with rows through a `RowStore` alone. Rows may lie in this process, in partitions on
+A fit works with rows through a `RowHandle` alone. Rows may lie in this process, in partitions on
 other machines, or at parties that show them to nobody; the fit is the same.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,11 @@ class Query(SumQuery, Protocol):
 
 
 class CategoryCountQuery(Protocol):
-    """Counts by values that nobody has listed; only for sources that may be looked into."""
+    """Counts by values that nobody has listed; only for stores that have all rows."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Public names of what is counted."""
 
     def count(self, rows: Any) -> list[Counter[Any]]:
         """Return one table of counts for each column; adds up over sites."""
@@ -64,23 +68,77 @@ class Command(Protocol):
 
 
 class RowStore(Protocol):
-    """Private rows, wherever they are."""
+    """Private rows, wherever they are, on the private side: `RowHandle` is for all others."""
 
     def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
         """Return what the gate takes."""
 
     def exact(self, query: SumQuery) -> NDArray[np.int64]:
-        """Return the sum over all rows, on the private side.
+        """Return the sum over all rows.
 
         Scores of splits and clipped leaves are no sums: whoever computes them from this wraps
-        them as `Sensitive` at once. A source of parties has no such sum to give.
+        them as `Sensitive` at once. A store of parties has no such sum to give.
         """
 
     def tally(self, query: CategoryCountQuery) -> list[Counter[Any]]:
-        """Return counts over all rows, on the private side, as `exact` does."""
+        """Return counts over all rows."""
 
-    def apply(self, order: Command) -> None:
-        """Have an order carried out wherever rows are."""
+    def apply(self, command: Command) -> None:
+        """Have a command carried out wherever rows are."""
+
+
+class RowHandle:
+    """Private rows as public code has them: it can query and command them, and read nothing.
+
+    Parameters
+    ----------
+    store : RowStore
+
+    Privacy
+    -------
+    A result is `Sensitive`, a command returns nothing. The store is opened by `store_of`, on the
+    private side alone.
+    """
+
+    __slots__ = ("_row_store",)
+
+    def __init__(self, store: RowStore) -> None:
+        self._row_store = store
+
+    @property
+    def one_place(self) -> bool:
+        """Whether this process has all rows in one table, which is public."""
+        return isinstance(self._row_store, LocalRows)
+
+    def ask(self, query: Query, neighbours: Neighbours) -> Sensitive:
+        """Return the result of a query, as the gate takes it."""
+        return self._row_store.sensitive(query, neighbours)
+
+    def apply(self, command: Command) -> None:
+        """Have a command carried out wherever rows are."""
+        self._row_store.apply(command)
+
+    def prefetch(self, queries: Sequence[SumQuery]) -> None:
+        """Announce the next queries, which are then asked one by one.
+
+        A store that reads its rows again for each query answers all of them in one reading.
+
+        Parameters
+        ----------
+        queries : sequence of SumQuery
+            Equal ones are taken as one.
+        """
+        at_once = getattr(self._row_store, "prefetch", None)
+        if at_once is not None:
+            at_once(queries)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A handle of private rows cannot be pickled or copied.")
+
+
+def store_of(handle: RowHandle) -> RowStore:
+    """Return the store behind a handle, for the gate and for what wraps exact sums at once."""
+    return handle._row_store
 
 
 class LocalRows:
@@ -89,7 +147,7 @@ class LocalRows:
     Parameters
     ----------
     rows : object
-        Their state, as questions and orders know it.
+        Their state, as queries and commands know it.
     """
 
     __slots__ = ("_prefetched", "_rows")
@@ -119,28 +177,11 @@ class LocalRows:
         if found is not None:
             self._prefetched = dict(zip(queries, found, strict=True))
 
-    def apply(self, order: Command) -> None:
-        """Carry out an order."""
-        self._rows = order.execute(self._rows)
+    def apply(self, command: Command) -> None:
+        """Carry out a command."""
+        self._rows = command.execute(self._rows)
 
 
-def wrapped(source: RowStore, query: Query, neighbours: Neighbours) -> Sensitive:
-    """Return the exact answer of a trusted source as what the gate takes."""
-    return Sensitive(source.exact(query), query.bounds(neighbours), unit=query.unit)
-
-
-def prefetch(source: RowStore, queries: Sequence[SumQuery]) -> None:
-    """Say which questions come next, one by one.
-
-    A source that reads its rows again for each question, and therefore has a method of this name,
-    answers all of them in one reading. To the others it makes no difference.
-
-    Parameters
-    ----------
-    source : RowStore
-    queries : sequence of SumQuery
-        Equal ones are taken as one.
-    """
-    at_once = getattr(source, "prefetch", None)
-    if at_once is not None:
-        at_once(queries)
+def wrapped(store: RowStore, query: Query, neighbours: Neighbours) -> Sensitive:
+    """Return the exact result of a trusted store as what the gate takes."""
+    return Sensitive(store.exact(query), query.bounds(neighbours), unit=query.unit)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import Mechanism, Noise
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Query
+from dpboost.privacy.queries import Query, RowHandle
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
@@ -24,7 +24,7 @@ from dpboost.rows.class_queries import (
     branch_of,
 )
 from dpboost.rows.class_scores import NOT_OFFERED, candidate_scores, clips, node_scores
-from dpboost.rows.tree_statistics import TreeRowStore, TreeStatistics
+from dpboost.rows.tree_statistics import TreeStatistics
 from dpboost.trees.split_candidates import Candidates
 
 
@@ -46,7 +46,7 @@ class ClassStatistics(TreeStatistics):
 
     def __init__(
         self,
-        source: TreeRowStore,
+        source: RowHandle,
         *,
         n_classes: int,
         candidates: Candidates,
@@ -74,7 +74,7 @@ class ClassStatistics(TreeStatistics):
         Asks no row: the bounds of a question are public, and so is a surplus of the sites' noise.
         """
         bounds = {bound.kind: bound for bound in query.bounds(self._neighbours)}
-        noise_variance_ratio = getattr(self._source, "noise_variance_ratio", 1.0)
+        noise_variance_ratio = getattr(self._row_store, "noise_variance_ratio", 1.0)
         return noise.noise_stddev(bounds[noise.needs]) * math.sqrt(noise_variance_ratio)
 
     def each(
@@ -84,7 +84,7 @@ class ClassStatistics(TreeStatistics):
 
         Sites hold disjoint rows, so that all of it costs what one outcome costs.
         """
-        positions = getattr(self._source, "each", None)
+        positions = getattr(self._row_store, "each", None)
         value = self.ask_site(query) if positions is None else positions(query, self._neighbours)
         outcome = ledger.release(mechanism, value, label=label)
         return outcome.reshape(-1, query.shape[0])
@@ -96,7 +96,7 @@ class ClassStatistics(TreeStatistics):
 
         A branch is a path of nodes: rows below different children are different rows.
         """
-        together = getattr(self._source, "release", None)
+        together = getattr(self._row_store, "release", None)
         if together is not None:
             released: list[NDArray[Any]] = together(asked, label=label)
             return released
@@ -113,7 +113,7 @@ class ClassStatistics(TreeStatistics):
         Where one table lies in parts, the parts are no sites: the answer is that of the whole
         table, which does not depend on how it was divided.
         """
-        if not getattr(self._source, "one_table", False) or not hasattr(query, "of_histograms"):
+        if not getattr(self._row_store, "one_table", False) or not hasattr(query, "of_histograms"):
             return self.ask(query)
         answer = query.of_histograms(
             lambda nodes: self._exact(self._histograms(nodes)),

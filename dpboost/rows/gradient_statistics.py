@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.rows.gradient_queries import LevelScores, NodeHistograms, NodeTotals, SplitNodes
@@ -39,7 +39,7 @@ class NodeStatistics:
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of the tree's rows, which have ``nodes``.
     layout : Layout
         Public positions of cells and candidates.
@@ -60,20 +60,20 @@ class NodeStatistics:
         "_levels",
         "_n_nodes",
         "_neighbours",
-        "_source",
+        "_row_store",
         "_whole",
     )
 
     def __init__(
         self,
-        source: RowStore,
+        source: RowHandle,
         layout: Layout,
         neighbours: Neighbours,
         *,
         whole: bool = False,
         n_threads: int = 1,
     ) -> None:
-        self._source = source
+        self._row_store = store_of(source)
         self._layout = layout
         self._neighbours = neighbours
         self._whole = whole
@@ -108,7 +108,7 @@ class NodeStatistics:
                 n_nodes=self._n_nodes,
                 n_candidates=self._layout.n_candidates,
             )
-            scores = self._source.exact(query)
+            scores = self._row_store.exact(query)
         else:
             sums, counts = self._levels.of(self._n_nodes, self._histograms)
             scores = criterion.scores(sums, counts, self._layout)
@@ -116,7 +116,7 @@ class NodeStatistics:
 
     def leaf_values(self, leaf: LeafFormula) -> Sensitive:
         """Clipped leaf values of the nodes of the level, in units of the leaf's grid."""
-        sums, counts = self._source.exact(NodeTotals(n_nodes=self.n_nodes))
+        sums, counts = self._row_store.exact(NodeTotals(n_nodes=self.n_nodes))
         return Sensitive(leaf.values(sums, counts), (leaf.bound(self._neighbours),), unit=leaf.unit)
 
     def split(self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8]) -> None:
@@ -128,10 +128,10 @@ class NodeStatistics:
         split_bin : ndarray of shape (n_nodes,), uint8
             Released splits, one a node.
         """
-        self._source.apply(SplitNodes(feature=feature, split_bin=split_bin))
+        self._row_store.apply(SplitNodes(feature=feature, split_bin=split_bin))
         self._n_nodes *= 2
 
     def _histograms(self, n_asked: int, step: int) -> NDArray[np.int64]:
         """Add up the histograms of every ``step``-th node over all sites."""
         query = NodeHistograms(n_nodes=n_asked, n_cells=self._layout.n_cells, step=step)
-        return self._source.exact(query)
+        return self._row_store.exact(query)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,11 @@ class CategoryTally:
         """Positions of the columns in the order of the counts."""
         return [*self.listed, *self.nominal]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Public names of what is counted."""
+        return tuple(map(str, self.positions))
+
     def count(self, rows: RawRows) -> list[Counter[Any]]:
         """Return one table of counts for each column."""
         tables: list[Counter[Any]] = [Counter() for _ in self.positions]
@@ -125,6 +130,8 @@ class CategoryTally:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassTally:
     """Counts of class labels."""
+
+    columns: ClassVar[tuple[str, ...]] = ("label",)
 
     def count(self, rows: RawRows) -> list[Counter[Any]]:
         """Return one table of counts."""

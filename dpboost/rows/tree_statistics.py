@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import Command, Query, RowStore, SumQuery
+from dpboost.privacy.queries import Query, RowHandle, SumQuery, store_of
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.rows.class_queries import SplitRows
 from dpboost.trees.growing_tree import Splits
 from dpboost.trees.split_candidates import Candidates
-
-
-class TreeRowStore(Protocol):
-    """Where the rows of a tree are: a whole ``RowStore``, or parties that have no exact sums."""
-
-    def sensitive(self, query: Query, neighbours: Neighbours) -> Sensitive:
-        """Return what the gate takes."""
-
-    def apply(self, order: Command) -> None:
-        """Have an order carried out wherever rows are."""
 
 
 class TreeStatistics:
@@ -33,7 +21,7 @@ class TreeStatistics:
 
     Parameters
     ----------
-    source : TreeRowStore
+    source : RowHandle
         Of rows in the state that the statistics ask. Sums can be had from any store; scores and
         gains, which do not add up over sites, from a trusted one only.
     candidates : Candidates
@@ -50,22 +38,17 @@ class TreeStatistics:
 
     def __init__(
         self,
-        source: TreeRowStore,
+        source: RowHandle,
         *,
         candidates: Candidates,
         neighbours: Neighbours,
         n_threads: int,
     ) -> None:
-        self._source = source
+        self._row_store = store_of(source)
         self._candidates = candidates
         self._neighbours = neighbours
         self._n_threads = n_threads
         self._cells = candidates.cell_offsets
-
-    @property
-    def source(self) -> TreeRowStore:
-        """Where the rows are."""
-        return self._source
 
     @property
     def candidates(self) -> Candidates:
@@ -79,12 +62,12 @@ class TreeStatistics:
 
     def ask(self, query: Query) -> Sensitive:
         """Return the answer to a question, with its bounds under the relation."""
-        return self._source.sensitive(query, self._neighbours)
+        return self._row_store.sensitive(query, self._neighbours)
 
     def split(self, splits: Splits) -> None:
         """Send the rows of the split nodes on to their children, which get the next numbers."""
-        self._source.apply(SplitRows(splits=splits))
+        self._row_store.apply(SplitRows(splits=splits))
 
     def _exact(self, query: SumQuery) -> NDArray[np.int64]:
         """Private numbers, on the private side: recipes of sums alone never come here."""
-        return cast("RowStore", self._source).exact(query)
+        return self._row_store.exact(query)

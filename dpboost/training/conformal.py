@@ -20,7 +20,7 @@ from dpboost.losses.softmax import MOST_CLASSES
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows, RowStore
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.held_out_rows import HeldOutRows, QuantileBalance
 from dpboost.training.fitted_model import FittedModel
@@ -72,7 +72,7 @@ def calibrated(
     bounds = schema.label_bounds if schema.classes is None else None
     rows = held_out_scores(fitted.ensemble, table, labels, bounds, schema.classes, n_threads)
     threshold = release_quantile(
-        LocalRows(rows),
+        RowHandle(LocalRows(rows)),
         level=level,
         grid=thresholds(bounds),
         budget=ledger.capacity,
@@ -136,7 +136,7 @@ def thresholds(bounds: tuple[float, float] | None) -> NDArray[np.float64]:
 
 
 def release_quantile(
-    source: RowStore,
+    source: RowHandle,
     *,
     level: float,
     grid: NDArray[np.float64],
@@ -147,7 +147,7 @@ def release_quantile(
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of `HeldOutRows`.
     level : float
         In (0, 1).
@@ -176,7 +176,7 @@ def release_quantile(
         middle = (least + most) // 2
         noise = ledger.accountant.noise(share)
         query = QuantileBalance(threshold=float(grid[middle]), level=level)
-        balance = source.sensitive(query, ledger.neighbours)
+        balance = source.ask(query, ledger.neighbours)
         if ledger.release(noise, balance, label="conformal balance")[0] >= 0:
             most = middle
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from dpboost._utils.progress import tree_progress
 from dpboost._utils.threads import effective_n_threads
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.encoded_rows import EncodeLabels
 from dpboost.training.fitted_model import FittedModel, fitted_model
@@ -21,7 +21,7 @@ from dpboost.training.request import FitRequest, Inputs
 
 # A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
 @np.errstate(all="ignore")
-def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> FittedModel:
+def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) -> FittedModel:
     """Fit a model to rows that have been read and checked, wherever they are.
 
     Rows in memory, in batches, on workers or at parties, boosting and single trees: what differs
@@ -29,7 +29,7 @@ def fit(rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger) -> 
 
     Parameters
     ----------
-    rows : RowStore
+    rows : RowHandle
         Of ``RawRows``.
     inputs : Inputs
         What the inputs show in public.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.label_range import release_label_range, release_row_count
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 
 # Of the budget, by the norm of the noise: for the number of rows, and the least, the most and, over
 # rows times epsilon, the share of the first two histograms.
@@ -44,7 +44,7 @@ class LabelRange:
 
 def learn_label_range(
     bounds: tuple[float, float],
-    source: RowStore,
+    source: RowHandle,
     *,
     margin: float,
     budget: PrivacyCost,
@@ -58,7 +58,7 @@ def learn_label_range(
     ----------
     bounds : (float, float)
         Declared or released bounds of the labels.
-    source : RowStore
+    source : RowHandle
         Of ``RawRows``.
     margin : float
         How far the range goes beyond the 1 and 99 % points, in their distance.

@@ -11,7 +11,7 @@ from dpboost._utils.threads import effective_n_threads
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD, TRAINED
 from dpboost.privacy.ledger import Disjoint, Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.training.conformal import calibrated
 from dpboost.training.fit import fit
 from dpboost.training.fitted_model import FittedModel, with_facts
@@ -78,13 +78,13 @@ def fit_local(X: Any, y: Any, request: FitRequest) -> FittedModel:
 
 
 def fit_until_stopped(
-    rows: RowStore, inputs: Inputs, request: FitRequest, ledger: Ledger, aside: AsideRows
+    rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger, aside: AsideRows
 ) -> FittedModel:
     """Fit a model to rows of this process, and ask rows that were set aside when to stop.
 
     Parameters
     ----------
-    rows : RowStore
+    rows : RowHandle
         Those to train on.
     inputs : Inputs
     request : FitRequest

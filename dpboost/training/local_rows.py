@@ -12,7 +12,7 @@ from dpboost._utils.threads import Threads
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.users import first_rows, sample_rows, take_rows
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.inputs import Reading, read, read_labels, users_of
 from dpboost.training.request import FitRequest, Inputs
@@ -70,7 +70,7 @@ def _that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
 
 def read_local(
     X: Any, y: Any, request: FitRequest
-) -> tuple[LocalRows, Inputs, Ledger, AsideRows | None]:
+) -> tuple[RowHandle, Inputs, Ledger, AsideRows | None]:
     """Read and check the inputs, open the ledger, and make a store of the rows.
 
     Parameters
@@ -82,7 +82,7 @@ def read_local(
 
     Returns
     -------
-    rows : LocalRows
+    rows : RowHandle
         Of ``RawRows``. It alone holds what is read here, and lets go of it once rows are in bins.
     inputs : Inputs
     ledger : Ledger
@@ -138,4 +138,4 @@ def read_local(
         read_again=lambda schema: read(X, schema, reading),
         threads=Threads.of(request.n_jobs),
     )
-    return LocalRows(rows), inputs, ledger, aside
+    return RowHandle(LocalRows(rows)), inputs, ledger, aside

@@ -15,7 +15,7 @@ from dpboost.losses import AnyCustomLoss, ClassLoss, Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.row_attributes import RowExtras, Weighting
 from dpboost.schema import ResolvedSchema
@@ -90,7 +90,7 @@ def weighting_of(objective: ObjectiveRequest, classes: tuple[Any, ...]) -> Weigh
 
 
 def start_loss(
-    source: RowStore,
+    source: RowHandle,
     loss: Loss,
     classes: tuple[Any, ...],
     request: FitRequest,
@@ -102,7 +102,7 @@ def start_loss(
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of ``EncodedRows``.
     loss : Loss
     classes : tuple
@@ -137,7 +137,7 @@ def start_loss(
 
 
 def _start(
-    source: RowStore,
+    source: RowHandle,
     loss: Loss,
     classes: tuple[Any, ...],
     request: FitRequest,

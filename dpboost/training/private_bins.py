@@ -20,7 +20,7 @@ from dpboost.data.table import Table
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -112,7 +112,7 @@ class FineCounts:
 
 def release_bins(
     binner: Binner,
-    source: RowStore,
+    source: RowHandle,
     *,
     integer: Set[int] = frozenset(),
     n_bins: int,
@@ -126,7 +126,7 @@ def release_bins(
     ----------
     binner : Binner
         Public bins; those of features with bounds are replaced.
-    source : RowStore
+    source : RowHandle
         Of rows with a ``table``.
     integer : set of int
         Features of whole numbers, whose bins are those of `whole_bins`.
@@ -163,7 +163,7 @@ def release_bins(
     noise = ledger.accountant.noise(budget)
     units = ROW_UNITS if noise.needs == "l2" else 1
     query = FineCounts(fine=fine, zero_as_missing=binner.zero_as_missing, units=units)
-    sensitive = source.sensitive(query, ledger.neighbours)
+    sensitive = source.ask(query, ledger.neighbours)
     released = ledger.release(noise, sensitive, label="fine histograms")
     noise_stddev = sensitive.noise_stddev(noise) / units
     del sensitive  # with thousands of features it would count in the peak of memory

@@ -21,7 +21,7 @@ from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes.recipe import Setting
 from dpboost.rows.loss_change import LossChange, TwiceJudged
 from dpboost.schema import ResolvedSchema, Schema
@@ -229,9 +229,9 @@ class StoppingRows:
 
         Proof: docs/proofs/early-stopping.md.
         """
-        source = LocalRows(TwiceJudged(before=self._best, now=losses))
+        source = RowHandle(LocalRows(TwiceJudged(before=self._best, now=losses)))
         query = LossChange(bound=self._bound, units=self._units())
-        value = source.sensitive(query, self.ledger.neighbours)
+        value = source.ask(query, self.ledger.neighbours)
         with self.ledger.beside(DIVISION, HELD, most=STOPPING_SHARE):
             found = self.ledger.release(self._noise, value, label="change of the loss")
         self.looks += 1

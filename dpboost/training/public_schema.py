@@ -19,7 +19,7 @@ from dpboost.privacy.label_range import release_label_range, release_row_count
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.private_bounds import magnitudes, release_bounds, release_magnitude
 from dpboost.privacy.private_categories import release_categories
-from dpboost.privacy.queries import RowStore, prefetch
+from dpboost.privacy.queries import RowHandle
 from dpboost.rows.raw_rows import CategoryTally, ClassTally
 from dpboost.schema import ResolvedSchema
 from dpboost.training.label_range import learn_label_range
@@ -91,7 +91,7 @@ class CompletedSchema:
 def complete_schema(
     schema: ResolvedSchema,
     columns: ColumnFacts,
-    source: RowStore,
+    source: RowHandle,
     *,
     task: str,
     assume_public: tuple[str, ...],
@@ -111,7 +111,7 @@ def complete_schema(
         What the user declares, by position.
     columns : ColumnFacts
         Names and kinds of the columns.
-    source : RowStore
+    source : RowHandle
         Of ``RawRows``.
     task : {"regression", "classification"}
         Whether label bounds or classes are needed.
@@ -411,7 +411,7 @@ def _warn(steps: dict[str, str], asked: dict[str, str]) -> None:
 def _learn(
     schema: ResolvedSchema,
     columns: ColumnFacts,
-    source: RowStore,
+    source: RowHandle,
     steps: dict[str, str],
     budget: FitBudget,
     n_bins: int,
@@ -430,10 +430,10 @@ def _learn(
                 if share != np.inf:
                     left = share - (ledger.spent - before)
             elif name == "classes":
-                (counted,) = source.tally(ClassTally())
                 classes = release_categories(
                     ledger,
-                    {"label": counted},
+                    source,
+                    ClassTally(),
                     budget=share,
                     delta=ledger.histogram_delta,
                     label="class labels",
@@ -455,7 +455,7 @@ def _learn(
 
 
 def _learn_label_bounds(
-    source: RowStore, budget: PrivacyCost, ledger: Ledger
+    source: RowHandle, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[float, float]:
     """Release where labels lie by their magnitudes.
 
@@ -486,13 +486,12 @@ def _learn_label_bounds(
 
 
 def _learn_categories(
-    tally: CategoryTally, source: RowStore, budget: PrivacyCost, ledger: Ledger
+    tally: CategoryTally, source: RowHandle, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[Any, ...]]:
     """Release the categories of all nominal columns together."""
-    positions = {str(position): position for position in tally.positions}
-    columns = dict(zip(positions, source.tally(tally), strict=True))
+    positions = dict(zip(tally.columns, tally.positions, strict=True))
     released = release_categories(
-        ledger, columns, budget=budget, delta=ledger.histogram_delta, label="categories"
+        ledger, source, tally, budget=budget, delta=ledger.histogram_delta, label="categories"
     )
     # Equal values of two types, from two positions, are one category.
     return {
@@ -507,12 +506,12 @@ def _whole(value: Any) -> Any:
 
 
 def _learn_bounds(
-    positions: list[int], source: RowStore, budget: PrivacyCost, ledger: Ledger
+    positions: list[int], source: RowHandle, budget: PrivacyCost, ledger: Ledger
 ) -> dict[int, tuple[float, float]]:
     """Release the bounds of every numeric column; those that do not pass stay unknown."""
     learned = {}
     each = budget / len(positions)
-    prefetch(source, [magnitudes(ledger, position, each) for position in positions])
+    source.prefetch([magnitudes(ledger, position, each) for position in positions])
     for position in positions:
         bounds = release_bounds(ledger, source, position, budget=each, label="feature bounds")
         if bounds is not None:
@@ -522,7 +521,7 @@ def _learn_bounds(
 
 def _learn_common_grid(
     positions: list[int],
-    source: RowStore,
+    source: RowHandle,
     budget: PrivacyCost,
     n_bins: int,
     ledger: Ledger,

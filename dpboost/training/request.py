@@ -16,7 +16,7 @@ from dpboost.losses import Loss
 from dpboost.privacy.budget import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
 from dpboost.recipes.parameters import Given
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
@@ -281,7 +281,7 @@ class Inputs:
     nominal: frozenset[int] = frozenset()
     extras: RowExtras = field(default_factory=RowExtras)
 
-    def complete(self, source: RowStore, request: FitRequest, ledger: Ledger) -> CompletedSchema:
+    def complete(self, source: RowHandle, request: FitRequest, ledger: Ledger) -> CompletedSchema:
         """Learn what the schema leaves open, and have rows read again where lists are learned."""
         completed = complete_schema(
             self.schema,

@@ -18,7 +18,7 @@ from dpboost.losses import (
 )
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import Query, RowStore
+from dpboost.privacy.queries import Query, RowHandle
 from dpboost.rows.row_attributes import Weighting
 from dpboost.rows.start_queries import ROW_UNITS, ClassSizes, MeanAndRows, PresentRows, RowCount
 
@@ -77,12 +77,12 @@ class SeenRows:
         )
 
 
-def release_rows(source: RowStore, *, budget: PrivacyCost, ledger: Ledger) -> SeenRows:
+def release_rows(source: RowHandle, *, budget: PrivacyCost, ledger: Ledger) -> SeenRows:
     """Release the number of rows that take part; under the replace relation too, which knows it.
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of ``EncodedRows``.
     budget : Fraction or inf
     ledger : Ledger
@@ -95,7 +95,7 @@ def release_rows(source: RowStore, *, budget: PrivacyCost, ledger: Ledger) -> Se
     -------
     One release of a count (``constants.counts``).
     """
-    sensitive = source.sensitive(PresentRows(), ledger.neighbours)
+    sensitive = source.ask(PresentRows(), ledger.neighbours)
     noise = ledger.accountant.noise(budget)
     released = ledger.release(noise, sensitive, label="row count")
     return SeenRows(n_rows=max(float(released[0]), 1.0))
@@ -103,7 +103,7 @@ def release_rows(source: RowStore, *, budget: PrivacyCost, ledger: Ledger) -> Se
 
 def release_start(
     loss: Loss,
-    source: RowStore,
+    source: RowHandle,
     *,
     budget: PrivacyCost,
     ledger: Ledger,
@@ -118,7 +118,7 @@ def release_start(
     ----------
     loss : Loss
         Turns a mean of scaled labels, or the shares of several classes, into a start value.
-    source : RowStore
+    source : RowHandle
         Of ``EncodedRows``.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
@@ -193,7 +193,7 @@ def _weight(typical: float, noise_stddev: float) -> float:
 
 def release_class_sizes(
     n_classes: int,
-    source: RowStore,
+    source: RowHandle,
     *,
     budget: PrivacyCost,
     ledger: Ledger,
@@ -204,7 +204,7 @@ def release_class_sizes(
     Parameters
     ----------
     n_classes : int
-    source : RowStore
+    source : RowHandle
         Of ``EncodedRows``.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
@@ -233,10 +233,10 @@ def release_class_sizes(
 
 
 def _release(
-    query: Query, source: RowStore, budget: PrivacyCost, ledger: Ledger
+    query: Query, source: RowHandle, budget: PrivacyCost, ledger: Ledger
 ) -> tuple[NDArray[np.float64], float]:
     """Release a vector in rows instead of units; with the deviation of its noise."""
-    sensitive = source.sensitive(query, ledger.neighbours)
+    sensitive = source.ask(query, ledger.neighbours)
     noise = ledger.accountant.noise(budget)
     released = ledger.release(noise, sensitive, label="start value") / ROW_UNITS
     # Whose shares are in the noise of parties is known now.

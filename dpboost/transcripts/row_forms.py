@@ -84,7 +84,12 @@ class TableForm:
             weighted = first.weight is not None
             return replace(own, batched=True, labelled=X.labelled, weighted=weighted)
         if hasattr(X, "dask"):
-            X = np.zeros((1, X.shape[1])) if not hasattr(X, "columns") else X._meta
+            if hasattr(X, "columns"):
+                from dask.dataframe.utils import make_meta
+
+                X = make_meta(X)
+            else:
+                X = np.zeros((1, X.shape[1]))
         if is_dataset(X):
             batches = getattr(X, "_batches", None)
             own = cls.of(batches, lists=lists) if batches else cls._of_rows(unpack(X), lists)

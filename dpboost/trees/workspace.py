@@ -17,12 +17,12 @@ _LARGE = 1 << 20
 class _Lease:
     """What all views of a lent array keep alive."""
 
-    __slots__ = ("__array_interface__", "__weakref__", "_buffer")
+    __slots__ = ("__array_interface__", "__weakref__", "buffer")
 
     def __init__(
         self, buffer: NDArray[np.uint8], shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
-        self._buffer = buffer
+        self.buffer = buffer
         self.__array_interface__ = {
             "version": 3,
             "data": (buffer.ctypes.data, False),
@@ -62,7 +62,7 @@ class Workspace:
         if size < _LARGE:
             return np.empty(shape, dtype=kind)
         lease = _Lease(self._free(size), shape, kind)
-        self._lent.append((lease._buffer, weakref.ref(lease)))
+        self._lent.append((lease.buffer, weakref.ref(lease)))
         return np.asarray(lease)
 
     def _free(self, size: int) -> NDArray[np.uint8]:

@@ -24,6 +24,7 @@ from dpboost.growing import clipped_leaves, grower, selectors
 from dpboost.privacy import ledger, mechanisms, private_bounds, sensitive
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity import constants
 from dpboost.rows import (
@@ -44,14 +45,14 @@ BANNED = -(1 << 44)
 Patches = list[tuple[Any, str, Any]]
 
 
-def rows_of(source):
-    """Rows of a source in one process, where no mechanism may look."""
-    return source._rows
+def rows_of(handle):
+    """Rows of this process behind a handle, where no mechanism may look."""
+    return store_of(handle)._rows
 
 
 def counts_of(node_statistics):
     """Exact numbers of rows in the nodes of a level."""
-    return rows_of(node_statistics._source).nodes.totals()[1]
+    return node_statistics._row_store._rows.nodes.totals()[1]
 
 
 # Bugs in scores or rows are planted where histograms are kept; without them they are the same.
@@ -525,10 +526,10 @@ def exact_leaf_counts():
 
 
 def categories_that_occur():
-    def release_categories(ledger, columns, **options):
+    def release_categories(ledger, source, query, **options):
         return {
             name: sorted({key[-1] for key in counted if key[-1]})
-            for name, counted in columns.items()
+            for name, counted in zip(query.columns, store_of(source).tally(query), strict=True)
         }
 
     return [(public_schema, "release_categories", release_categories)]

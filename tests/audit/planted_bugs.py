@@ -19,6 +19,7 @@ from dpboost.privacy import sensitive
 from dpboost.privacy.label_range import SeenRange
 from dpboost.privacy.ledger_records import NO_CHARGE
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import RowHandle, store_of
 from dpboost.privacy.randomness import RowCoins
 from tests.audit.kernel_bugs import Wrapped
 from tests.audit.positions import found, planted
@@ -58,8 +59,8 @@ def bug(name: str, kind: str) -> Callable[[Callable[[], Patches]], Callable[[], 
 
 
 def private(source: Any) -> Any:
-    """Return the state of the rows of a store, where no mechanism may look."""
-    return getattr(source, "_rows", source)
+    """Return the state of the rows behind a handle, where no mechanism may look."""
+    return store_of(source)._rows if isinstance(source, RowHandle) else source
 
 
 def remembering(seen: dict[str, Any]) -> tuple[Any, str, Any]:
@@ -634,11 +635,11 @@ def _():
 def _():
     original = found("stability histogram")[2]
 
-    def release(ledger, columns, **options):
-        original(ledger, columns, **options)
+    def release(ledger, source, query, **options):
+        original(ledger, source, query, **options)
         return {
             name: [key[-1] for key in sorted(table) if table[key] >= 2]
-            for name, table in columns.items()
+            for name, table in zip(query.columns, store_of(source).tally(query), strict=True)
         }
 
     return [planted("stability histogram", release)]
@@ -648,10 +649,11 @@ def _():
 def _():
     original = found("stability histogram")[2]
 
-    def release(ledger, columns, **options):
-        passed = original(ledger, columns, **options)
+    def release(ledger, source, query, **options):
+        passed = original(ledger, source, query, **options)
         times = {
-            name: {key[-1]: table[key] for key in sorted(table)} for name, table in columns.items()
+            name: {key[-1]: table[key] for key in sorted(table)}
+            for name, table in zip(query.columns, store_of(source).tally(query), strict=True)
         }
         return {
             name: sorted(values, key=lambda value: times[name][value])  # noqa: B023

@@ -16,6 +16,7 @@ from dpboost.audit.parts import LARGE_EPSILON, replay_cases
 from dpboost.boosting.order_of_sums import OrderOfSums
 from dpboost.privacy.accounting import GDPAccountant, ZCDPAccountant
 from dpboost.privacy.neighbours import Neighbours
+from dpboost.privacy.queries import store_of
 from dpboost.training.objective_names import OF_TASK
 
 SETTINGS = [(1.0, 1e-6), (1.0, 0.0), (LARGE_EPSILON, 1e-6)]
@@ -45,7 +46,7 @@ def test_a_correction_that_knows_the_labels_is_seen(neighbours):
         after(self, trees, rows, callback)
         for _, own in self._made[n_made:]:
             for tree in own:
-                tree.leaf_value[:] += int(rows.source._rows.labels.sum())
+                tree.leaf_value[:] += int(store_of(rows.source)._rows.labels.sum())
 
     cases = (case for case in other_cases(neighbours) if case[0].name == "features with directions")
     with mock.patch.object(OrderOfSums, "after", planted):

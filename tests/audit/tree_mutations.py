@@ -105,7 +105,7 @@ class TreeMutation:
 
 
 def exact(rows, query):
-    return rows.source.exact(query)
+    return rows._row_store.exact(query)
 
 
 def exact_counts(rows, nodes):

@@ -12,7 +12,7 @@ from dpboost._utils.threads import Threads
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.class_node_rows import ClassRows
 from dpboost.rows.class_statistics import ClassStatistics
@@ -73,7 +73,7 @@ def statistics(layout):
         nodes = kind(bins, words, layout, n_threads)
         position = SimpleNamespace(nodes=nodes, split=nodes.split)
         return NodeStatistics(
-            LocalRows(position),
+            RowHandle(LocalRows(position)),
             layout,
             neighbours,
             whole=kind is not NodeRows,
@@ -122,7 +122,7 @@ def class_statistics(candidates):
             bins, classes, present, n_classes=n_classes, candidates=layout, threads=Threads(1)
         )
         return ClassStatistics(
-            LocalRows(position),
+            RowHandle(LocalRows(position)),
             n_classes=n_classes,
             candidates=layout,
             neighbours=neighbours,

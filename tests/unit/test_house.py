@@ -15,18 +15,37 @@ MODULES = {
 MOST_AT_THE_ROOT = 15
 MOST_LINES_OF_THE_STORY = 150
 
-# What returns raw private numbers, and the modules that may call it, with the reason.
+# What holds rows or opens a handle of them: all other rooms are public.
+PRIVATE_SIDE = (
+    "dpboost.rows.",
+    "dpboost.privacy.",
+    "dpboost.dask.dask_rows",
+    "dpboost.dask.worker_state",
+    "dpboost.federated.party.own_rows",
+    "dpboost.federated.training.party_row_store",
+    # The audit's simulation of parties.
+    "dpboost.audit.pooled_rows",
+)
+
+# What returns raw private numbers, and the modules that may name it, with the reason.
 RAW = {
+    # The store behind a handle.
+    "store_of": {
+        "dpboost.privacy.private_categories",
+        "dpboost.rows.gradient_statistics",
+        "dpboost.rows.tree_statistics",
+    },
+    "_row_store": {"dpboost.privacy.queries"},
+    "_rows": set(),
     # Exact sums over all rows: wrapped as `Sensitive` at once, or a score computed from them.
     "exact": {
         "dpboost.privacy.queries",
-        "dpboost.audit.pooled_rows",
         "dpboost.rows.gradient_statistics",
         "dpboost.rows.tree_statistics",
     },
     # Counts of categories and classes that nobody has listed: into a stability histogram.
-    "tally": {"dpboost.training.public_schema"},
-    # The answers of the rows of one place.
+    "tally": {"dpboost.privacy.private_categories"},
+    # The results of the rows of one place.
     "evaluate": {
         "dpboost.privacy.queries",
         "dpboost.dask.worker_state",
@@ -35,10 +54,41 @@ RAW = {
         # Metrics of rows that are public: another method of this name.
         "dpboost.lightgbm.evaluation",
         "dpboost.lightgbm.kept_booster",
-        "dpboost.rows.class_queries",
         "dpboost.rows.raw_rows",
     },
+    # A function of what a `Sensitive` hides.
+    "map": {
+        "dpboost.rows.class_statistics",
+        # Picks columns of scores.
+        "dpboost.growing.class_selectors",
+        # A method of pandas.
+        "dpboost.cli.table_files",
+    },
 }
+# Private names in rooms that hold handles, and names that are put together at run time ("?").
+OTHER_NAMES = {
+    # Of an estimator.
+    "dpboost.refitting": {"_arguments", "_extra_params", "_store", "_task", "?"},
+    # Fields of a schema.
+    "dpboost.federated.training.boosting": {"?"},
+    # Fields of hyper-parameters.
+    "dpboost.recipes.single_tree.dp_topdown": {"?"},
+}
+# Which argument of a call is the name of an attribute.
+LOOKUPS = {
+    "getattr": slice(1, 2),
+    "hasattr": slice(1, 2),
+    "setattr": slice(1, 2),
+    "delattr": slice(1, 2),
+    "__getattribute__": slice(-1, None),
+    "attrgetter": slice(0, None),
+    "methodcaller": slice(0, 1),
+    "vars": slice(0, 1),
+}
+# What a module imports that has to do with rows.
+ROWS = ("dpboost.rows.", "dpboost.privacy.queries")
+# Attributes that lead to all others.
+DOORS = {"__dict__", "__self__", "__func__", "__closure__", "__getstate__", "__reduce_ex__"}
 
 
 def imports(source: str) -> set[str]:
@@ -64,15 +114,67 @@ def circles(graph: dict[str, set[str]]) -> list[str]:
     return sorted(left)
 
 
-def callers(source: str, names: set[str]) -> set[str]:
-    """Return the names among these that a source calls as methods."""
+def is_own(node: ast.expr) -> bool:
+    """Return whether an expression is the object or class whose method this is, or its parent."""
+    return ast.unparse(node) in ("self", "cls", "super()")
+
+
+def names_used(source: str) -> set[str]:
+    """Return what a source names of other objects and modules, however it is spelt.
+
+    A name that is put together at run time is "?".
+    """
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(ROWS):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and not is_own(node.value):
+            found.add("?" if node.attr in DOORS else node.attr)
+        elif isinstance(node, ast.MatchClass):
+            found |= set(node.kwd_attrs)
+        elif isinstance(node, ast.Call) and not (node.args and is_own(node.args[0])):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            for word in node.args[LOOKUPS.get(name, slice(0))]:
+                text = word.value if isinstance(word, ast.Constant) else "?"
+                found |= set(str(text).split("."))
+    return found
+
+
+def behind_handles(source: str) -> set[str]:
+    """Return the names by which a source of a public room may reach what a handle hides."""
+    used = names_used(source)
+    holds = any(name.startswith(ROWS) for name in imports(source))
+    hidden = {name for name in used if name == "?" or (name[0] == "_" and name[:2] != "__")}
+    return used & set(RAW) | (hidden if holds else set())
+
+
+def stores() -> set[str]:
+    """Return the classes of the package that have exact sums."""
     return {
-        node.func.attr
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in names
+        node.name
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and {"exact", "apply"} <= {each.name for each in node.body if hasattr(each, "name")}
     }
+
+
+def kept_stores(source: str, classes: set[str]) -> list[str]:
+    """Return where a source names a store other than to put it behind a handle at once."""
+    tree = ast.parse(source)
+    hidden = {
+        id(node.args[0].func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "RowHandle"
+        and node.args
+        and isinstance(node.args[0], ast.Call)
+    }
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if getattr(node, "id", getattr(node, "attr", "")) in classes and id(node) not in hidden
+    ]
 
 
 def test_no_import_closes_a_circle():
@@ -122,15 +224,99 @@ def test_the_story_of_a_fit_is_one_page():
     assert len(story.splitlines()) <= MOST_LINES_OF_THE_STORY
 
 
+@pytest.fixture(scope="module")
+def used():
+    return {module: names_used(path.read_text()) for module, path in MODULES.items()}
+
+
 @pytest.mark.parametrize("name", sorted(RAW))
-def test_raw_private_numbers_are_asked_for_where_they_may_be(name):
-    found = {module for module, path in MODULES.items() if callers(path.read_text(), {name})}
+def test_raw_private_numbers_are_named_where_they_may_be(name, used):
+    found = {module for module, names in used.items() if name in names}
     assert found == RAW[name]
 
 
-def test_a_planted_caller_is_found():
-    source = "def size(rows):\n    return rows.exact(NodeSizes(nodes=[0]))\n"
-    assert callers(source, set(RAW)) == {"exact"}
+@pytest.fixture(scope="module")
+def public_rooms():
+    return {
+        module: path.read_text()
+        for module, path in MODULES.items()
+        if not module.startswith(PRIVATE_SIDE)
+    }
+
+
+def test_public_rooms_reach_nothing_behind_a_handle(public_rooms):
+    allowed = {module: {name for name in RAW if module in RAW[name]} for module in public_rooms}
+    found = {
+        module: behind_handles(source) - allowed[module] for module, source in public_rooms.items()
+    }
+    assert {module: names for module, names in found.items() if names} == OTHER_NAMES
+
+
+def test_public_rooms_keep_no_store(public_rooms):
+    classes = stores()
+    assert classes == {"RowStore", "LocalRows", "DaskRows", "PartyRowStore", "Sites"}
+    found = {module: kept_stores(source, classes) for module, source in public_rooms.items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+PUBLIC = "from dpboost.privacy.queries import RowHandle\ndef size(handle, name, query):\n    "
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "return handle.exact(query)",
+        "return handle.exact",
+        "read = handle.tally",
+        "return handle._rows.scores",
+        "return handle._row_store",
+        "return queries.store_of(handle)",
+        "from dpboost.privacy.queries import store_of",
+        "from dpboost.privacy.queries import store_of as quiet",
+        "return query.evaluate(handle)",
+        "return getattr(handle, '_row_store').exact(query)",
+        "return getattr(handle, 'exact', None)",
+        "return getattr(handle, name)",
+        "return getattr(handle, '_row' + '_store')",
+        "return object.__getattribute__(handle, '_row_store')",
+        "return handle.__getattribute__(name)",
+        "return attrgetter('_row_store.exact')(handle)",
+        "return operator.methodcaller('exact', query)(handle)",
+        "return vars(handle)",
+        "return handle.ask.__self__",
+        "match handle:\n        case RowHandle(_row_store=store):\n            return store",
+        "seen = []\n    handle.ask(query, name).map(seen.append, bounds=())",
+        "return handle._anything",
+    ],
+)
+def test_a_planted_look_behind_a_handle_is_found(planted):
+    assert behind_handles(PUBLIC + planted)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "handle.apply(query)\n    return handle.ask(query, name), handle.one_place",
+        "return getattr(query, 'unit', 1.0)",
+        "self._rows = 1\n    return getattr(self, name), super()._fit(query)",
+    ],
+)
+def test_queries_and_commands_are_no_looks(planted):
+    assert behind_handles(PUBLIC + planted) == set()
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "rows = LocalRows(name)\n    return rows",
+        "return RowHandle(store := LocalRows(name))",
+        "def of(rows: RowStore): ...",
+        "return isinstance(handle, queries.LocalRows)",
+    ],
+)
+def test_a_planted_store_is_found(planted):
+    assert kept_stores(PUBLIC + planted, stores())
+    assert kept_stores(PUBLIC + "return RowHandle(LocalRows(name))", stores()) == []
 
 
 def test_tests_mirror_modules():

@@ -16,7 +16,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.queries import Command, SumQuery
+from dpboost.privacy.queries import Command, RowHandle, SumQuery
 from dpboost.recipes.recipe import Recipe
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.site_queries import ImpurityBounds
@@ -94,7 +94,7 @@ class PooledRows:
         ledger = request.privacy.ledger(PureAccountant())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotPrivateWarning)
-            return fit(_Pool(self._sites, self._everything), inputs, request, ledger)
+            return fit(RowHandle(_Pool(self._sites, self._everything)), inputs, request, ledger)
 
 
 class HeldOutRows:

@@ -22,7 +22,7 @@ from dpboost.growing.monotone_leaves import check_ordered
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.exact_arithmetic import number_of
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import Given, constraints_of, on_columns
@@ -75,8 +75,8 @@ def boost(
     Everything in the result is public, declared or released by the ledger of this side.
     """
     ledger = session.open_ledger(agreement)
-    store = PartyRowStore(session, rows, ledger)
-    fitted = train_agreed(store, agreement, ledger, show_progress=show_progress)
+    handle = RowHandle(PartyRowStore(session, rows, ledger))
+    fitted = train_agreed(handle, agreement, ledger, show_progress=show_progress)
     more: dict[str, Any] = facts(agreement, ledger) | session.losses
     if fitted.recipe.needs_exact_sums:
         more |= {"selection": "largest gain of noisy histograms", "deviation": DEVIATION}
@@ -84,13 +84,13 @@ def boost(
 
 
 def train_agreed(
-    source: RowStore, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
+    source: RowHandle, agreement: Agreement, ledger: Ledger, *, show_progress: bool = False
 ) -> FittedModel:
     """Train by the terms of an agreement, wherever the rows are.
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of ``RawRows``: parties, or, to compare with them, one process that has all rows.
     agreement : Agreement
         The terms.
@@ -205,7 +205,7 @@ def _least_of_histograms(recipe: Recipe, given: Given, agreement: Agreement) -> 
     return float(Fraction(bound.constant * parts, 2**31))
 
 
-def _build(recipe: Recipe, setting: Setting, source: RowStore) -> Growth:
+def _build(recipe: Recipe, setting: Setting, source: RowHandle) -> Growth:
     """Build a recipe's strategies; where they ask for exact sums, with sums that parties give."""
     growth = recipe.build(setting)
     if not recipe.needs_exact_sums:

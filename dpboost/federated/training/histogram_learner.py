@@ -18,7 +18,7 @@ from dpboost.privacy.budget import split_tree
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.mechanisms import DiscreteLaplace
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.trees.bin_layout import Layout
 from dpboost.trees.tree import Tree
 
@@ -42,7 +42,7 @@ class HistogramLearner:
     ----------
     central : SplitLearner
         The recipe's own learner.
-    source : RowStore
+    source : RowHandle
         Of rows in the state that the loop has told them.
     layout : Layout
         Public positions of cells and candidates.
@@ -53,7 +53,7 @@ class HistogramLearner:
     """
 
     central: SplitLearner
-    source: RowStore
+    source: RowHandle
     layout: Layout
 
     def learn(
@@ -105,7 +105,7 @@ class HistogramLearner:
         query = LevelSums(
             n_nodes=n_nodes, layout=self.layout, gradient_bound=self.central.gradient_bound
         )
-        sums = self.source.sensitive(query, ledger.neighbours)
+        sums = self.source.ask(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
         released = ledger.release(noise, sums, label="level histograms")
         noise_stddev = sums.noise_stddev(noise) * GRADIENT_UNIT
@@ -172,7 +172,7 @@ class HistogramLearner:
             Standard deviation of the noise of a gradient sum.
         """
         query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
-        totals = self.source.sensitive(query, ledger.neighbours)
+        totals = self.source.ask(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)
         released = ledger.release(noise, totals, label="leaf sums")
         noise_stddev = totals.noise_stddev(noise) * GRADIENT_UNIT

@@ -14,7 +14,7 @@ from dpboost.federated.protocol.session import Session
 from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.threat_model import facts, shares
 from dpboost.privacy.ledger import Ledger
-from dpboost.privacy.queries import RowStore
+from dpboost.privacy.queries import RowHandle
 from dpboost.reporting.privacy_report import PrivacyReport
 
 
@@ -36,7 +36,8 @@ def judge(session: Session, agreement: Agreement, rows: Any) -> Evaluation:
         The same on all sides.
     """
     ledger = session.open_ledger(agreement)
-    found = evaluate_agreed(PartyRowStore(session, rows, ledger), agreement, ledger)
+    handle = RowHandle(PartyRowStore(session, rows, ledger))
+    found = evaluate_agreed(handle, agreement, ledger)
     more = facts(agreement, ledger) | session.losses
     report = PrivacyReport.from_ledger(
         ledger,
@@ -47,12 +48,12 @@ def judge(session: Session, agreement: Agreement, rows: Any) -> Evaluation:
     return replace(found, report=report)
 
 
-def evaluate_agreed(source: RowStore, agreement: Agreement, ledger: Ledger) -> Evaluation:
+def evaluate_agreed(source: RowHandle, agreement: Agreement, ledger: Ledger) -> Evaluation:
     """Evaluate by the terms of an agreement, wherever the rows are.
 
     Parameters
     ----------
-    source : RowStore
+    source : RowHandle
         Of predicted rows: parties, or, to compare with them, one process that has all rows.
     agreement : Agreement
         The terms.

@@ -10,6 +10,7 @@ from dpboost.federated.protocol.session import Session
 from dpboost.federated.training.agreed_terms import agreed_inputs, agreed_privacy
 from dpboost.federated.training.party_row_store import PartyRowStore
 from dpboost.federated.training.threat_model import facts, shares
+from dpboost.privacy.queries import RowHandle
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.schema import ResolvedSchema
 from dpboost.training.fit import fit
@@ -123,7 +124,7 @@ def grow(session: Session, agreement: Agreement, rows: Any, *, owner: str) -> Fi
     """
     request = check_agreement(agreement, owner)
     ledger = session.open_ledger(agreement)
-    store = PartyRowStore(session, rows, ledger)
-    fitted = fit(store, agreed_inputs(agreement), request, ledger)
+    handle = RowHandle(PartyRowStore(session, rows, ledger))
+    fitted = fit(handle, agreed_inputs(agreement), request, ledger)
     told = facts(agreement, ledger) | session.losses
     return with_facts(fitted, told, parties=shares(agreement))

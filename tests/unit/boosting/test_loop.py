@@ -12,7 +12,7 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import given as set_values
@@ -80,7 +80,8 @@ def trees_of(recipe, loss, bins, labels, hyper, records):
     )
     present = np.ones(bins.shape[1], dtype=bool)
     rows = TrainingRows(
-        LocalRows(BoostingState(bins, labels, present, loss, layout(), Threads(2))), layout()
+        RowHandle(LocalRows(BoostingState(bins, labels, present, loss, layout(), Threads(2)))),
+        layout(),
     )
     loop = algorithm.build(setting)
     return loop.boost(rows, budget=math.inf, ledger=records, on_tree=lambda: None)
@@ -225,8 +226,10 @@ def test_a_watch_sees_every_round_and_may_end_training(recipe):
         n_threads=1,
     )
     rows = TrainingRows(
-        LocalRows(
-            BoostingState(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))
+        RowHandle(
+            LocalRows(
+                BoostingState(bins, labels, np.ones(400, dtype=bool), loss, layout(), Threads(1))
+            )
         ),
         layout(),
     )

@@ -19,7 +19,7 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.boosting_state import BoostingState
 from dpboost.rows.newton_sums import SumScale
@@ -89,7 +89,10 @@ def training_rows(loss, n_threads=1, present=None):
     )
     present = np.ones(N_ROWS, bool) if present is None else present
     return TrainingRows(
-        LocalRows(BoostingState(bins, labels, present, loss, layout, Threads(n_threads))), layout
+        RowHandle(
+            LocalRows(BoostingState(bins, labels, present, loss, layout, Threads(n_threads)))
+        ),
+        layout,
     )
 
 
@@ -147,17 +150,17 @@ def test_scores_that_rounds_keep_are_those_of_the_trees(name):
     # A round of some rows needs the scores of these up to date; dealt to one round, that is all.
     rows.deal(EnsemblePlan(n_trees=1, shares=(Fraction(1),)), records)
     rows.take(0)
-    moved = sum(scores_of(tree, rows.source._rows.bins) for tree in trees)
+    moved = sum(scores_of(tree, store_of(rows.source)._rows.bins) for tree in trees)
     assert np.abs(moved).max() > 0
-    np.testing.assert_array_equal(rows.source._rows.scores[0], loss.start_units + moved)
+    np.testing.assert_array_equal(store_of(rows.source)._rows.scores[0], loss.start_units + moved)
 
 
 def test_rows_that_take_no_part_leave_no_trace():
     loss = LOSSES["logistic"]
     present = np.arange(N_ROWS) % 3 == 0
     rows = training_rows(loss, present=present)
-    rows.source._rows.labels = np.where(
-        present, rows.source._rows.labels, 1 - rows.source._rows.labels
+    store_of(rows.source)._rows.labels = np.where(
+        present, store_of(rows.source)._rows.labels, 1 - store_of(rows.source)._rows.labels
     )
     same = run(rows, learner(loss), ledger(), 2)
     other = run(training_rows(loss, present=present), learner(loss), ledger(), 2)

@@ -13,7 +13,7 @@ from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitive import _reveal
 from dpboost.rows.boosting_state import BoostingState
@@ -73,7 +73,7 @@ def table(seed=0):
 
 
 class Apart:
-    """A source whose places add up histograms, since no place has all rows."""
+    """A store whose places add up histograms, since no place has all rows."""
 
     def __init__(self, rows):
         local = LocalRows(rows)
@@ -82,9 +82,8 @@ class Apart:
 
 def training_rows(bins, labels, present=None, loss=LOSS):
     present = np.ones(bins.shape[1], bool) if present is None else present
-    return TrainingRows(
-        Apart(BoostingState(bins, labels, present, loss, LAYOUT, Threads(1))), LAYOUT
-    )
+    rows = BoostingState(bins, labels, present, loss, LAYOUT, Threads(1))
+    return TrainingRows(RowHandle(Apart(rows)), LAYOUT)
 
 
 def histogram(rows, index, records, gradient_bound=1.0):

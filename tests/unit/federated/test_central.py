@@ -12,7 +12,7 @@ from dpboost.federated.training.boosting import train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.rows.raw_rows import RawRows
 from tests.unit.federated.channels import agreement, tables
 
@@ -29,7 +29,7 @@ def terms(n_parties=3, **more):
 
 def trained_in_one_place(agreed, X, y):
     table = read_table(X, schema=agreed.declared, feature_names=agreed.features)
-    source = LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64)))
+    source = RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y, dtype=np.float64))))
     ledger = agreed_privacy(agreed).ledger(PureAccountant())
     return train_agreed(source, agreed, ledger)
 

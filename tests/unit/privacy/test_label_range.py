@@ -23,7 +23,7 @@ from dpboost.privacy.label_range import (
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_bounds import RANGE_CELLS
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.sensitivity.bound import Sensitivity
 
@@ -47,7 +47,7 @@ def looked(ledger, values, low, high, budget=Fraction(1, 10)):
 
 
 def seen(ledger, values, low, high, budget=Fraction(1, 10)):
-    source = LocalRows(SimpleNamespace(labels=np.asarray(values, dtype=float)))
+    source = RowHandle(LocalRows(SimpleNamespace(labels=np.asarray(values, dtype=float))))
     count = release_row_count(ledger, source, low, high, budget=budget / 10, label="x")
     return release_label_range(ledger, source, low, high, count=count, budget=budget, label="x")
 

@@ -22,7 +22,7 @@ from dpboost.losses import (
 )
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.sensitive import _reveal
 from dpboost.privacy.sensitivity.constants import newton_sums
 from dpboost.rows.encoded_rows import EncodedRows
@@ -188,7 +188,7 @@ def asked(query, label, weight, neighbours):
         indices=np.array([label or 0]),
         extras=RowExtras(sample_weight=np.array([weight / ROW_UNITS])),
     )
-    return LocalRows(row).sensitive(query, neighbours)
+    return RowHandle(LocalRows(row)).ask(query, neighbours)
 
 
 def check_start_bounds(query, labels, neighbours, tight):

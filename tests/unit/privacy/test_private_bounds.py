@@ -26,7 +26,7 @@ from dpboost.privacy.private_bounds import (
     release_bounds,
     release_magnitude,
 )
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.rows.raw_rows import RawRows
 
 ZERO = N_CELLS // 2
@@ -35,12 +35,12 @@ DELTA = Fraction(1, 10**6)
 
 def labelled(values):
     """Rows whose labels are these numbers."""
-    return LocalRows(SimpleNamespace(labels=values))
+    return RowHandle(LocalRows(SimpleNamespace(labels=values)))
 
 
 def tabled(values):
     """Rows of a table of numbers."""
-    return LocalRows(RawRows(table=read_table(values), labels=np.zeros(len(values))))
+    return RowHandle(LocalRows(RawRows(table=read_table(values), labels=np.zeros(len(values)))))
 
 
 def cell(x):

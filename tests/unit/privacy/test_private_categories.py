@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,14 +13,25 @@ from dpboost.privacy.accounting import GDPAccountant, PureAccountant, ZCDPAccoun
 from dpboost.privacy.ledger import BudgetExceededError
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.private_categories import count_values, release_categories
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.stability_histogram import NameCounts
 
 DELTA = Fraction(1, 10**5)
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Counts of columns that are lists of values."""
+
+    columns: tuple[str, ...]
+
+    def count(self, rows):
+        return [count_values(rows[name]) for name in self.columns]
+
+
 def learn(ledger, columns, budget=Fraction(1, 2), delta=DELTA):
-    columns = {name: count_values(values) for name, values in columns.items()}
-    return release_categories(ledger, columns, budget=budget, delta=delta)
+    rows = RowHandle(LocalRows(columns))
+    return release_categories(ledger, rows, Tally(tuple(columns)), budget=budget, delta=delta)
 
 
 @pytest.mark.parametrize("accountant", [PureAccountant(), ZCDPAccountant(), GDPAccountant()])
@@ -137,9 +149,7 @@ def test_what_leaves_the_gate_shows_neither_a_count_nor_how_many_names_there_are
     seen = []
     for column in (["a"] * 4000, ["a"] * 4000 + ["lone"]):
         ledger = open_ledger(delta=DELTA * 10)
-        outcome = release_categories(
-            ledger, {"c": count_values(column)}, budget=Fraction(1, 2), delta=DELTA
-        )
+        outcome = learn(ledger, {"c": column})
         (entry,) = ledger.entries
         seen.append((outcome, entry.charge, entry.bound, entry.mechanism))
     assert seen[0] == seen[1]

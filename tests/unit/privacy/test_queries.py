@@ -1,12 +1,14 @@
-"""Rows of one process behind a source."""
+"""Rows of one process, their store and the handle that public code has."""
 
+import copy
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.sensitive import Sensitive, _reveal
 from dpboost.privacy.sensitivity.constants import counts
 
@@ -36,8 +38,8 @@ class Shift:
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
-    source = LocalRows(np.array([1.0, 2.0, 3.0]))
-    sensitive = source.sensitive(Above(1.5), neighbours)
+    handle = RowHandle(LocalRows(np.array([1.0, 2.0, 3.0])))
+    sensitive = handle.ask(Above(1.5), neighbours)
     assert isinstance(sensitive, Sensitive)
     assert _reveal(sensitive).tolist() == [4]
     assert sensitive.unit == 0.5
@@ -45,7 +47,16 @@ def test_a_question_is_wrapped_with_its_own_bounds_and_unit(neighbours):
 
 
 def test_an_order_changes_what_is_answered():
-    source = LocalRows(np.array([1.0, 2.0, 3.0]))
-    source.apply(Shift(-1.0))
-    assert source.exact(Above(1.5)).tolist() == [2]
-    assert not hasattr(source, "rows")
+    handle = RowHandle(LocalRows(np.array([1.0, 2.0, 3.0])))
+    assert handle.apply(Shift(-1.0)) is None
+    assert store_of(handle).exact(Above(1.5)).tolist() == [2]
+
+
+def test_a_handle_shows_queries_and_commands_alone():
+    handle = RowHandle(LocalRows(np.array([1.0])))
+    shown = {name for name in dir(handle) if not name.startswith("_")}
+    assert shown == {"apply", "ask", "one_place", "prefetch"}
+    assert not hasattr(handle, "__dict__")
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="private rows"):
+            copied(handle)

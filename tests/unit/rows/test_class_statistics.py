@@ -180,7 +180,7 @@ def test_noise_is_told_without_asking_rows(class_rows, class_statistics):
     query = ClassCounts(nodes=np.zeros(1, dtype=np.int32), n_classes=statistics.n_classes)
     noise = DiscreteLaplace(epsilon=1)
     asked = statistics.ask(query).noise_stddev(noise)
-    statistics._source = None
+    statistics._row_store = None
     assert statistics.noise_stddev(noise, query) == asked
-    statistics._source = SimpleNamespace(noise_variance_ratio=4.0)
+    statistics._row_store = SimpleNamespace(noise_variance_ratio=4.0)
     assert statistics.noise_stddev(noise, query) == 2 * asked

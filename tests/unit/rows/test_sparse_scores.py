@@ -90,5 +90,5 @@ def test_leaves_are_those_of_dense_bins(rows, statistics):
     for one in data:
         one.split(np.array([1], np.int32), np.array([2], np.uint8))
         one.split(np.array([0, 0], np.int32), np.array([1, 3], np.uint8))
-    (dense, other) = [one._source.exact(NodeTotals(n_nodes=4)) for one in data]
+    (dense, other) = [one._row_store.exact(NodeTotals(n_nodes=4)) for one in data]
     np.testing.assert_array_equal(dense, other)

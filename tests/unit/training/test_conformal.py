@@ -13,7 +13,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.held_out_rows import HeldOutRows
 from dpboost.training import conformal
@@ -46,7 +46,7 @@ def released(scores, level, epsilon=math.inf, delta=0.0, bounds=(0.0, 1.0)):
     rows = HeldOutRows(scores=scores, present=np.ones(len(scores), dtype=bool))
     records = ledger(epsilon, delta)
     return release_quantile(
-        LocalRows(rows),
+        RowHandle(LocalRows(rows)),
         level=level,
         grid=thresholds(bounds),
         budget=records.capacity,

@@ -14,7 +14,7 @@ from dpboost.losses import SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.training.label_range import COUNT_SHARE, learn_label_range
 
@@ -34,7 +34,7 @@ def open_ledger(accountant, epsilon=Fraction(1)):
 def learned(y, bounds, ledger, *, margin=1.0, epsilon=1.0, max_rows=None):
     return learn_label_range(
         bounds,
-        LocalRows(SimpleNamespace(labels=y)),
+        RowHandle(LocalRows(SimpleNamespace(labels=y))),
         margin=margin,
         budget=ledger.capacity,
         ledger=ledger,

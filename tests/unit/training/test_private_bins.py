@@ -13,7 +13,7 @@ from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
 from dpboost.schema import Schema
@@ -53,7 +53,7 @@ SCHEMA = {"bounds": {0: (0, 1), 1: (-5, 5)}, "categories": {2: [0, 1, 2]}}
 
 
 def source(table):
-    return LocalRows(RawRows(table=table, labels=np.zeros(table.n_rows)))
+    return RowHandle(LocalRows(RawRows(table=table, labels=np.zeros(table.n_rows))))
 
 
 def released(records, X=None, n_bins=16):

@@ -14,7 +14,7 @@ from dpboost.data.table import read_table
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows.raw_rows import RawRows
 from dpboost.training.public_schema import (
@@ -67,7 +67,7 @@ def complete(
     return complete_schema(
         resolved,
         ColumnFacts.of(table),
-        LocalRows(RawRows(table=table, labels=np.asarray(y))),
+        RowHandle(LocalRows(RawRows(table=table, labels=np.asarray(y)))),
         task=task,
         assume_public=assume_public,
         n_bins=n_bins,
@@ -626,7 +626,7 @@ def test_categories_in_columns_of_numbers_are_learned():
         completed = complete_schema(
             Schema(label_bounds=(0, 1)).resolve(table.feature_names),
             ColumnFacts.of(table),
-            LocalRows(RawRows(table=table, labels=np.zeros(2000))),
+            RowHandle(LocalRows(RawRows(table=table, labels=np.zeros(2000)))),
             task="regression",
             assume_public=ASSUMED_BY_DEFAULT,
             n_bins=16,
@@ -645,8 +645,10 @@ def test_histograms_count_the_rows_they_are_told_to():
         completed = complete_schema(
             Schema(label_bounds=(0, 1), bounds={0: (0, 1)}).resolve(table.feature_names),
             ColumnFacts.of(table),
-            LocalRows(
-                RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
+            RowHandle(
+                LocalRows(
+                    RawRows(table=table, labels=np.zeros(3000), counted=np.arange(1501)),
+                )
             ),
             task="regression",
             assume_public=ASSUMED_BY_DEFAULT,
@@ -662,7 +664,7 @@ def test_the_set_of_classes_is_that_of_all_rows():
     completed = complete_schema(
         Schema(bounds={0: (0, 1)}).resolve(table.feature_names),
         ColumnFacts.of(table),
-        LocalRows(RawRows(table=table, labels=np.array([1, 1, 1, 1]))),
+        RowHandle(LocalRows(RawRows(table=table, labels=np.array([1, 1, 1, 1])))),
         task="classification",
         assume_public=ASSUMED_BY_DEFAULT,
         n_bins=16,

@@ -12,7 +12,7 @@ from dpboost.losses import LogisticLoss, LogLinkLoss, OneVsRestLoss, SoftmaxLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.privacy.queries import LocalRows
+from dpboost.privacy.queries import LocalRows, RowHandle, store_of
 from dpboost.privacy.randomness import Entropy
 from dpboost.rows import start_queries
 from dpboost.rows.encoded_rows import EncodedRows
@@ -42,7 +42,7 @@ def source(labels, present=None, sample_weight=None):
         indices=np.asarray(labels),
         extras=RowExtras(sample_weight=sample_weight),
     )
-    return LocalRows(rows)
+    return RowHandle(LocalRows(rows))
 
 
 def release(loss, labels, records=None, present=None, budget=None):
@@ -253,16 +253,16 @@ def test_pieces_of_rows_add_up(monkeypatch, weighting, size):
     random = np.random.default_rng(5)
     labels, weights = random.integers(0, 2, 50), random.random(50)
     present = random.random(50) < 0.8
-    position = source(labels, present, None if weighting is None else weights)
+    store = store_of(source(labels, present, None if weighting is None else weights))
     queries = [
         RowCount(weighting=weighting, others=True),
         ClassSizes(n_classes=2, weighting=weighting),
         MeanAndRows(loss=LogisticLoss(), weighting=weighting, others=True),
     ]
-    whole = [position.exact(query) for query in queries]
+    whole = [store.exact(query) for query in queries]
     monkeypatch.setattr(start_queries, "ROWS_AT_ONCE", size)
     for query, answer in zip(queries, whole, strict=True):
-        assert np.array_equal(position.exact(query), answer)
+        assert np.array_equal(store.exact(query), answer)
     units = np.full(50, ROW_UNITS) if weighting is None else np.rint(weights * ROW_UNITS / 2)
     tolerance = 0 if weighting is None else 4 * 50
     assert whole[0][0] == pytest.approx(units[present].sum(), abs=tolerance)

@@ -16,6 +16,7 @@ from dpboost.federated.training.agreed_terms import agreed_privacy
 from dpboost.federated.training.boosting import train_agreed
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitive import Sensitive
 from dpboost.privacy.sensitivity.constants import counts
 from dpboost.recipes import ALGORITHMS
@@ -124,7 +125,7 @@ def replays(terms, places=None):
         rows = Sites(held_by(terms, X, y, ids_other[: len(y)], places or terms.parties_per_user))
         # Audits look at ledgers that are opened there.
         privacy = agreed_privacy(terms)
-        train_agreed(rows, terms, privacy.ledger(privacy.accountant(BEST)))
+        train_agreed(RowHandle(rows), terms, privacy.ledger(privacy.accountant(BEST)))
         return {}
 
     return [replay_pair(fit, each) for each in (pair, pair.swapped)]
