@@ -318,14 +318,14 @@ class Recorder:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
             stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
-            stack.enter_context(mock.patch.object(Recording, "value", self._value()))
+            stack.enter_context(mock.patch.object(Recording, "value", self._public_values()))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)
                 stack.enter_context(mock.patch.object(mechanisms, name, spy))
             self.transcript.public_calls = stack.enter_context(listening())
             yield self.transcript
 
-    def _value(self) -> Callable[..., Any]:
+    def _public_values(self) -> Callable[..., Any]:
         """Return what chooses the public values of a call: a replay gets those of the first run."""
         given = None if self._source is None else iter(self._source.values)
 
