@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 import dpboost
 from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.parts import (
+    CALLS,
     CLUSTER,
     LONG_RUNS,
     OTHER,
@@ -148,7 +149,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--recipe",
         action="append",
-        choices=[SAMPLERS, *ALGORITHMS.names, *TREES, OTHER, CLUSTER, PARTIES],
+        choices=[SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, CLUSTER, PARTIES],
         help="only this one; repeatable",
     )
     parser.add_argument(
@@ -195,7 +196,9 @@ def _print(outcome: Outcome) -> None:
         _print_box(outcome.name, audit)
     else:
         verdict = "ok" if outcome.sound else "VIOLATION"
-        print(ROW.format(outcome.name, outcome.what, "", "", "", f"{outcome.seconds:.1f}", verdict))
+        runs = "" if outcome.runs is None else outcome.runs
+        seconds = f"{outcome.seconds:.1f}"
+        print(ROW.format(outcome.name, outcome.what, "", "", runs, seconds, verdict))
     if not isinstance(audit, BoxAudit):
         _print_violations(outcome.violations)
 

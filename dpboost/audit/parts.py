@@ -29,7 +29,9 @@ from dpboost.audit.network_audit import (
     fits_of_parties,
 )
 from dpboost.audit.noise_independence import dependent_noise
+from dpboost.audit.non_interference import NonInterference, non_interference
 from dpboost.audit.rare_outcomes import rare_outcomes
+from dpboost.audit.recorded_calls import KINDS, N_ROWS, RecordedCall, recorded_calls
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.sampler_laws import sampler_laws
@@ -48,7 +50,7 @@ from dpboost.recipes import ALGORITHMS
 TREES = {f"tree:{name}": name for name in TREE_RECIPES}
 
 #: What is no recipe, by the names that the command knows it by.
-SAMPLERS, OTHER = "samplers", "other fits"
+SAMPLERS, OTHER, CALLS = "samplers", "other fits", "non-interference"
 
 #: Fits to rows that lie on workers, or at parties; of the long audit, where it is not asked for.
 CLUSTER, PARTIES = "dask", "parties"
@@ -121,6 +123,8 @@ class Outcome:
         In words, where there is no audit of a recipe.
     violations : tuple of (str, Violation)
     seconds : float
+    runs : int or None
+        How often something ran, where a part counts it.
     """
 
     name: str
@@ -128,6 +132,7 @@ class Outcome:
     what: str = ""
     violations: tuple[tuple[str, Violation], ...] = ()
     seconds: float = 0.0
+    runs: int | None = None
 
     @property
     def sound(self) -> bool:
@@ -184,12 +189,14 @@ def plan(request: Request) -> Plan:
     Plan
     """
     found = Plan()
-    every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+    every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER)
     if not request.quick:
         every = (*every, CLUSTER, PARTIES)
     chosen = request.names or every
     if SAMPLERS in chosen:
         found.parts += _samplers()
+    if CALLS in chosen:
+        found.parts += _recorded(request)
     for name in (name for name in chosen if name in ALGORITHMS.names):
         found.parts += _recipe(name, request)
     for name in (name for name in chosen if name in TREES):
@@ -204,6 +211,7 @@ def plan(request: Request) -> Plan:
             f"witnesses of preparation for other recipes than {', '.join(WHOLE_BANKS)}",
             f"black boxes of other recipes than {', '.join(QUICK_BOXES)}, of ensembles, and of "
             f"more than {request.runs or QUICK_RUNS} fits a table",
+            "non-interference of other calls than a few, and far tables of other sizes",
             f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
         ]
     return found
@@ -263,6 +271,38 @@ def _samplers() -> list[Part]:
         Part(name=SAMPLERS, what=what, run=_timed(SAMPLERS, what, check), cost=4)
         for what, check in checks.items()
     ]
+
+
+def _recorded(request: Request) -> list[Part]:
+    """Return the audit of non-interference, one part for each kind of calls."""
+    found = []
+    for kind in KINDS:
+        calls = [call for call in recorded_calls(quick=request.quick) if call.kind == kind]
+        if not calls:
+            continue
+
+        def run(kind: str = kind, calls: Sequence[RecordedCall] = tuple(calls)) -> Outcome:
+            started = time.perf_counter()
+            audits = {call.name: _audited(call, request) for call in calls}
+            violations = tuple(
+                (name, found) for name, audit in audits.items() for found in audit.violations
+            )
+            return Outcome(
+                name=CALLS,
+                what=f"replays without rows, far tables: {kind}",
+                violations=violations,
+                seconds=time.perf_counter() - started,
+                runs=sum(audit.n_runs for audit in audits.values()),
+            )
+
+        cost = len(calls) * (1 if request.quick else 4)
+        found.append(Part(name=CALLS, what=kind, run=run, cost=cost))
+    return found
+
+
+def _audited(call: RecordedCall, request: Request) -> NonInterference:
+    given = dict(call.given)
+    return non_interference(call.make(), N_ROWS, given=given, every_size=not request.quick)
 
 
 def _replayed(name: str, audit: RecipeAudit) -> Outcome:
