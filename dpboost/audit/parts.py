@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
@@ -17,6 +17,7 @@ from dpboost.audit.boosting_audit import (
     deltas,
     replay_recipe,
 )
+from dpboost.audit.budget_session import audit_sessions
 from dpboost.audit.claims import unfounded_claims
 from dpboost.audit.cluster_audit import fits_on_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
@@ -50,7 +51,8 @@ from dpboost.recipes import ALGORITHMS
 TREES = {f"tree:{name}": name for name in TREE_RECIPES}
 
 #: What is no recipe, by the names that the command knows it by.
-SAMPLERS, OTHER, CALLS = "samplers", "other fits", "non-interference"
+SAMPLERS, OTHER = "samplers", "other fits"
+CALLS, SESSION = "non-interference", "budget session"
 
 #: Fits to rows that lie on workers, or at parties; of the long audit, where it is not asked for.
 CLUSTER, PARTIES = "dask", "parties"
@@ -125,6 +127,11 @@ class Outcome:
     seconds : float
     runs : int or None
         How often something ran, where a part counts it.
+    reached : mapping of str to float
+        Largest part of its charge that each kind of release cost, where there is no audit of a
+        recipe, which has its own.
+    labels : tuple of str
+        Kinds of releases that a part audits in another way.
     """
 
     name: str
@@ -133,6 +140,8 @@ class Outcome:
     violations: tuple[tuple[str, Violation], ...] = ()
     seconds: float = 0.0
     runs: int | None = None
+    reached: Mapping[str, float] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -189,7 +198,7 @@ def plan(request: Request) -> Plan:
     Plan
     """
     found = Plan()
-    every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER)
+    every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, SESSION)
     if not request.quick:
         every = (*every, CLUSTER, PARTIES)
     chosen = request.names or every
@@ -203,6 +212,8 @@ def plan(request: Request) -> Plan:
         found.parts += _tree(name, request)
     if OTHER in chosen:
         found.parts += _others(request)
+    if SESSION in chosen:
+        found.parts.append(_session(request))
     _elsewhere(found, chosen)
     if request.names:
         found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
@@ -211,6 +222,7 @@ def plan(request: Request) -> Plan:
             f"witnesses of preparation for other recipes than {', '.join(WHOLE_BANKS)}",
             f"black boxes of other recipes than {', '.join(QUICK_BOXES)}, of ensembles, and of "
             f"more than {request.runs or QUICK_RUNS} fits a table",
+            "most sessions under one budget",
             "non-interference of other calls than a few, and far tables of other sizes",
             f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
         ]
@@ -248,12 +260,17 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
 
 
-def _timed(name: str, what: str, check: Callable[[], Sequence[Violation]]) -> Callable[[], Outcome]:
+def _timed(
+    name: str,
+    what: str,
+    check: Callable[[], Sequence[Violation]],
+    labels: tuple[str, ...] = (),
+) -> Callable[[], Outcome]:
     def run() -> Outcome:
         started = time.perf_counter()
         found = tuple((what, violation) for violation in check())
         seconds = time.perf_counter() - started
-        return Outcome(name=name, what=what, violations=found, seconds=seconds)
+        return Outcome(name=name, what=what, violations=found, seconds=seconds, labels=labels)
 
     return run
 
@@ -267,8 +284,14 @@ def _samplers() -> list[Part]:
         "refusals of bad input": telling_refusals,
         "claims of fits without privacy": unfounded_claims,
     }
+    labels: dict[object, tuple[str, ...]] = {local_reports: ("reports",)}
     return [
-        Part(name=SAMPLERS, what=what, run=_timed(SAMPLERS, what, check), cost=4)
+        Part(
+            name=SAMPLERS,
+            what=what,
+            run=_timed(SAMPLERS, what, check, labels.get(check, ())),
+            cost=4,
+        )
         for what, check in checks.items()
     ]
 
@@ -298,6 +321,24 @@ def _recorded(request: Request) -> list[Part]:
         cost = len(calls) * (1 if request.quick else 4)
         found.append(Part(name=CALLS, what=kind, run=run, cost=cost))
     return found
+
+
+def _session(request: Request) -> Part:
+    what = "replay of all calls under one budget"
+
+    def run() -> Outcome:
+        started = time.perf_counter()
+        audit = audit_sessions(quick=request.quick)
+        return Outcome(
+            name=SESSION,
+            what=what,
+            violations=tuple(audit.violations),
+            seconds=time.perf_counter() - started,
+            runs=audit.n_runs,
+            reached=audit.reached,
+        )
+
+    return Part(name=SESSION, what=what, run=run, cost=4 if request.quick else 20)
 
 
 def _audited(call: RecordedCall, request: Request) -> NonInterference:

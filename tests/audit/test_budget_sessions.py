@@ -1,4 +1,4 @@
-"""The replay auditor on budgets that protect users, and on what a stopped fit gives back."""
+"""The replay auditor on whole budgets, on users, and on what a stopped fit gives back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from dpboost import Budget, DPBoostClassifier, evaluate
 from dpboost.audit import pair_of, replay_budget
+from dpboost.audit.budget_session import QUICK, audit_sessions, sessions
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.budgeting.claim import Claim
 from dpboost.privacy.neighbours import Neighbours
@@ -137,3 +138,59 @@ def test_a_reserve_that_forgets_learned_categories_is_found(monkeypatch) -> None
 
     monkeypatch.setattr(Claim, "_charged", without_failures)
     assert checks_of_stopped()[1] == {"records"}
+
+
+# -- whole sessions ----------------------------------------------------------------------------
+
+
+def session(name: str):
+    return next(each for each in sessions() if each.name == name)
+
+
+def fails(each, *checks: str) -> bool:
+    """Whether a session fails one of some checks, in one direction or the other."""
+    for pair in (each.pair, each.pair.swapped):
+        audit = replay_budget(each.run, pair, seed=1, group=each.group, compare_visible=False)
+        if {found.check for found in audit.violations} & set(checks):
+            return True
+    return False
+
+
+def test_the_quick_sessions_hold_and_see_every_call() -> None:
+    found = audit_sessions(quick=True)
+    assert found.violations == []
+    assert found.n_runs == 2 * len(QUICK)
+    assert found.largest <= 1 + 1e-9
+    for label in ("change of the loss", "scores by label", "rows by bin", "leaf sums"):
+        assert 0 < found.reached[label] <= 1 + 1e-9
+
+
+@pytest.mark.nightly
+def test_all_sessions_hold() -> None:
+    found = audit_sessions()
+    assert found.violations == []
+    assert {"conformal balance", "label range", "magnitudes of errors"} <= set(found.reached)
+    assert min(found.reached.values()) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        ("dpboost.evaluating.drift", "users, trained on"),
+        ("dpboost.refitting", "users, trained on"),
+        ("dpboost.evaluating.evaluate", "users, held out"),
+        ("dpboost.training.local_rows", "users, held out"),
+        ("dpboost.training.local_rows", "users, trained on"),
+    ],
+)
+def test_a_call_that_lets_a_user_have_all_rows_is_found(where, name, monkeypatch) -> None:
+    module = importlib.import_module(where)
+    monkeypatch.setattr(module, "sample_rows", lambda users, most, coins: np.arange(len(users)))
+    assert fails(session(name), "entry cost", "records")
+
+
+@pytest.mark.parametrize("call", ["cv", "bin_histograms"])
+def test_a_call_that_nobody_books_is_found(call, monkeypatch) -> None:
+    book = Claim.book
+    monkeypatch.setattr(Claim, "book", lambda claim: claim.what == call or book(claim))
+    assert fails(session("classes, add_remove, row trained on"), "records")

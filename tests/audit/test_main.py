@@ -56,8 +56,7 @@ def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
     assert verdict
     assert rest.startswith("not audited:\n  Dask\n  parties")
     assert (
-        "not asked for: best, dpboost, non-interference, other fits, para, samplers, tree:best"
-        in rest
+        "not asked for: best, budget session, dpboost, non-interference, other fits, para" in rest
     )
     assert "more than 30 fits a table" in rest
     # The long run leaves out no recipe.
