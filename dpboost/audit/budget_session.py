@@ -246,6 +246,7 @@ def of_users(X: Any, y: Any) -> Mapping[str, str]:
         bins=bin_histograms(model, X, **users, **own).counts,
         leaves=refit_leaves(model, X, y, **users, **own).booster_.model_to_string(),
         second=make().fit(X, y, **users, **own).booster_.model_to_string(),
+        folds=_validated(X, y, "binary", Neighbours.ADD_REMOVE, own, **users),
     )
 
 
@@ -257,7 +258,9 @@ def _with(make: Callable[..., Any], **given: Any) -> Callable[..., Any]:
     return lambda **more: make(**given, **more)
 
 
-def _validated(X: Any, y: Any, objective: str, relation: Neighbours, own: Any) -> dict[str, Any]:
+def _validated(
+    X: Any, y: Any, objective: str, relation: Neighbours, own: Any, **users: Any
+) -> dict[str, Any]:
     """Cross-validate, with the metrics of an evaluation."""
     known = {"label_bounds": (-1.0, 1.0)} if objective == "regression" else {}
     params = {
@@ -269,5 +272,6 @@ def _validated(X: Any, y: Any, objective: str, relation: Neighbours, own: Any) -
         "seed": 0,
         "num_threads": 1,
         "verbosity": -1,
+        **({"rows_per_user": ROWS_PER_USER} if users else {}),
     }
-    return dict(cv(params, Dataset(X, y), num_boost_round=2, nfold=2, **own))
+    return dict(cv(params, Dataset(X, y, **users), num_boost_round=2, nfold=2, **own))

@@ -28,7 +28,9 @@ from dpboost.privacy.queries import LocalRows
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.recording import Outcomes, line_of, new_outcomes
 
-#: Where queries and commands are handed to rows of this process, and the name of each way.
+#: A release, and how queries and commands are handed to rows of this process: methods of their
+#: store, and the name of each way.
+RELEASE = "release"
 WAYS = {"sensitive": "query", "exact": "sum", "tally": "counts", "apply": "command"}
 
 #: What no digest speaks of: secret coins, and how many threads there are.
@@ -65,7 +67,7 @@ class _Watched:
         """Take note of a release."""
         content = json.dumps([line_of(entry), list(shape)])
         name = "/".join((*entry.scope, entry.label))
-        self._steps.append(TracedStep(kind="release", name=name, content=content))
+        self._steps.append(TracedStep(kind=RELEASE, name=name, content=content))
         return self._inner.settle(entry, shape, draw)
 
 
@@ -231,8 +233,10 @@ def visible(result: Any) -> dict[str, Any]:
         report = getattr(result, "privacy_report_", getattr(result, "report", None))
         for name in _attributes(result):
             value = getattr(result, name, None)
-            if not name.startswith("transcript") and not hasattr(value, "model_to_string"):
-                found[f"attribute {name}"] = digest(value)
+            # A client is a connection; the text of a booster was taken above.
+            if name.startswith(("transcript", "client")) or hasattr(value, "model_to_string"):
+                continue
+            found[f"attribute {name}"] = digest(value)
         if hasattr(result, "fit"):
             found["pickle"] = pickled(result)
         if type(result).__str__ is not object.__str__:

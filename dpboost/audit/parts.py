@@ -19,7 +19,7 @@ from dpboost.audit.boosting_audit import (
 )
 from dpboost.audit.budget_session import audit_sessions
 from dpboost.audit.claims import unfounded_claims
-from dpboost.audit.cluster_audit import fits_on_workers
+from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import Case, other_cases
 from dpboost.audit.fold_audit import cross_validations_of_parties
@@ -235,6 +235,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     if CLUSTER in chosen and not missing:
         what = "replay on the workers of a cluster"
         run = _timed(CLUSTER, what, fits_on_workers)
+        found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
+        what = "replays without rows, far tables"
+        run = _timed(CLUSTER, what, transcripts_of_workers)
         found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
     else:
         reason = ": the extra 'dask' is not installed" if CLUSTER in chosen else ""

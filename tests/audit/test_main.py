@@ -87,6 +87,7 @@ def test_everything_has_a_part():
     assert {
         "samplers",
         "non-interference",
+        "budget session",
         "best",
         "best, delta 0",
         "seq",
