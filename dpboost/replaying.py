@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.budgeting.budget import Budget
@@ -22,7 +20,7 @@ from dpboost.refitting import refit_leaves
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.transcripts.call import Call
 from dpboost.transcripts.encoding import DatasetParts, MissingObject, ModelText
-from dpboost.transcripts.row_forms import TableForm
+from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 from dpboost.transcripts.transcript import Transcript
 
 _ESTIMATORS: dict[str, type] = {
@@ -41,6 +39,43 @@ _FUNCTIONS: dict[str, Any] = {
     "refit_leaves": refit_leaves,
     "bin_histograms": bin_histograms,
 }
+
+
+class RowsInstead(Protocol):
+    """What a replay has where the rows of the call stood: of the same forms."""
+
+    def table(self, form: TableForm, labels: Any) -> Any:
+        """Return rows of these columns and types; labels are for batches that bring them."""
+
+    def labels(self, form: LabelForm) -> Any:
+        """Return their labels, the same each time."""
+
+    def numbers(self, form: NumbersForm | GroupForm) -> Any:
+        """Return weights, initial scores, ids of users or groups."""
+
+
+class BlankRows:
+    """Rows that say nothing: zero or missing cells, and every public class once.
+
+    Parameters
+    ----------
+    call : Call
+    """
+
+    def __init__(self, call: Call) -> None:
+        self._n_rows = call.labels.n_rows
+
+    def table(self, form: TableForm, labels: Any) -> Any:
+        """Return blank rows."""
+        return form.blank(self._n_rows, labels)
+
+    def labels(self, form: LabelForm) -> Any:
+        """Return the public classes, or ones."""
+        return form.blank(self._n_rows)
+
+    def numbers(self, form: NumbersForm | GroupForm) -> Any:
+        """Return values that say nothing."""
+        return form.blank(self._n_rows)
 
 
 def replay(transcript: Transcript, **given: Any) -> Any:
@@ -89,8 +124,7 @@ def replay(transcript: Transcript, **given: Any) -> Any:
     """
     if not isinstance(transcript, Transcript):
         raise refuse("transcript", "replay", "a dpboost.Transcript", type(transcript).__name__)
-    call = transcript.call
-    function, arguments = _prepared(call, given)
+    function, arguments = prepared(transcript.call, given, BlankRows(transcript.call))
     own = Replaying(source=transcript.recording())
     with recording(own):
         result = function(**arguments)
@@ -104,8 +138,22 @@ def _with_transcript(result: Any, transcript: Transcript) -> Any:
     return result
 
 
-def _prepared(call: Call, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the function to call, and its arguments with blank rows."""
+def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a recorded call, and its arguments with other rows.
+
+    Parameters
+    ----------
+    call : Call
+    given : mapping
+        Arguments that a file does not hold.
+    rows : RowsInstead
+        What stands where the rows of the call stood.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an argument is missing or unknown; the message names it.
+    """
     unknown = set(given) - {*call.arguments, *call.parameters}
     if unknown:
         raise InvalidParameterError(
@@ -118,17 +166,16 @@ def _prepared(call: Call, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
         function = _FUNCTIONS[call.function]
     else:
         raise InvalidParameterError(f"replay does not know the function {call.function!r}.")
-    n_rows = call.labels.n_rows
-    labels = call.labels.blank(n_rows)
-    arguments |= {name: form.blank(n_rows) for name, form in call.numbers.items()}
+    labels = rows.labels(call.labels)
+    arguments |= {name: rows.numbers(form) for name, form in call.numbers.items()}
     if "X" in call.tables and call.function != "bin_histograms":
         arguments["y"] = labels if call.labelled else None
     for name, form in call.tables.items():
-        rows = form.blank(n_rows, labels)
+        table = rows.table(form, labels)
         if form.dataset:
-            rows = _dataset(name, form, rows, labels, arguments)
-        arguments[name] = rows
-    _open_budget(call, arguments)
+            table = _dataset(name, form, table, labels, arguments)
+        arguments[name] = table
+    _open_budget(call, arguments, rows)
     return function, arguments
 
 
@@ -191,7 +238,7 @@ def _dataset(
     )
 
 
-def _open_budget(call: Call, arguments: dict[str, Any]) -> None:
+def _open_budget(call: Call, arguments: dict[str, Any], rows: RowsInstead) -> None:
     """Give the call a budget of the same terms, of which nothing is taken."""
     terms = call.facts.get("budget")
     if terms is None:
@@ -202,7 +249,10 @@ def _open_budget(call: Call, arguments: dict[str, Any]) -> None:
     arguments["budget"] = budget if name is None else budget.disjoint(name)
     held = call.facts.get("held")
     if held is not None:
-        rows = held["table"].blank(call.labels.n_rows)
-        users = np.arange(call.labels.n_rows) if held["users"] else None
-        labels = call.labels.blank(call.labels.n_rows)
-        budget.hold(arguments["model"], HeldRows(X=rows, y=labels, users=users), held["part"])
+        labels = rows.labels(call.labels)
+        aside = HeldRows(
+            X=rows.table(held["table"], labels),
+            y=labels,
+            users=rows.numbers(NumbersForm(kind="user")) if held["users"] else None,
+        )
+        budget.hold(arguments["model"], aside, held["part"])

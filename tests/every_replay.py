@@ -50,7 +50,8 @@ def visible(result: Any) -> dict[str, Any]:
             name: repr(value) for name, value in result.items() if name != "cvbooster"
         }
         found["report"] = result.privacy_report.to_dict()
-    for name in ("metrics", "groups", "counts", "evals_result_", "best_iteration_"):
+    names = ("metrics", "groups", "counts", "evals_result_", "best_iteration_", "calibration_")
+    for name in names:
         value = getattr(result, name, None)
         found[name] = np.array2string(value) if isinstance(value, np.ndarray) else repr(value)
     return found

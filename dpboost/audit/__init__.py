@@ -1,7 +1,8 @@
 """Audits of the guarantee, for anybody to rerun: ``python -m dpboost.audit``.
 
 The replay auditor computes the exact privacy loss of every release of a real fit; the black box
-bounds the epsilon of any estimator from below. The library does not import this package.
+bounds the epsilon of any estimator from below; the audit of non-interference replays calls without
+their rows and on far tables. The library does not import this package.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dpboost.audit.budget_replay import BudgetAudit, replay_budget
 from dpboost.audit.hill_climbing import climb
 from dpboost.audit.hockey_stick import hockey_stick
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.non_interference import NonInterference, non_interference
 from dpboost.audit.own_estimators import (
     OutsideAudit,
     OutsidePair,
@@ -27,6 +29,7 @@ from dpboost.audit.witnesses import Witness, witnesses
 __all__ = [
     "BudgetAudit",
     "EpsilonEstimate",
+    "NonInterference",
     "OutsideAudit",
     "OutsidePair",
     "Pair",
@@ -39,6 +42,7 @@ __all__ = [
     "estimate_epsilon",
     "estimator_fit",
     "hockey_stick",
+    "non_interference",
     "outside_pairs",
     "pair_of",
     "replay_budget",

@@ -12,18 +12,21 @@ import os
 import secrets
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import dpboost
+from dpboost.audit import record
 from dpboost.audit.boosting_audit import BoxAudit, RecipeAudit
 from dpboost.audit.parts import (
+    CALLS,
     CLUSTER,
     LONG_RUNS,
     OTHER,
     PARTIES,
     QUICK_RUNS,
     SAMPLERS,
+    SESSION,
     TREES,
     Outcome,
     Part,
@@ -35,6 +38,7 @@ from dpboost.audit.random_audit import RandomAudit, random_audit
 from dpboost.audit.transcript import Violation
 from dpboost.audit.witnesses import DELTA
 from dpboost.recipes import ALGORITHMS
+from dpboost.reporting.certificate import build_hash
 
 ROW = "{:<24} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
 
@@ -66,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     found = plan(request)
     print(f"dpboost {dpboost.__version__}, epsilon {options.epsilon:g}, delta {DELTA:g} or 0")
+    print(f"{record.BUILD} {build_hash()}")
     print(ROW.format("recipe", "audit", "claimed", "measured", "runs", "seconds", "verdict"))
     sound, stopped = True, []
     for outcome in outcomes(found):
@@ -148,7 +153,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--recipe",
         action="append",
-        choices=[SAMPLERS, *ALGORITHMS.names, *TREES, OTHER, CLUSTER, PARTIES],
+        choices=[SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, SESSION, CLUSTER, PARTIES],
         help="only this one; repeatable",
     )
     parser.add_argument(
@@ -195,7 +200,12 @@ def _print(outcome: Outcome) -> None:
         _print_box(outcome.name, audit)
     else:
         verdict = "ok" if outcome.sound else "VIOLATION"
-        print(ROW.format(outcome.name, outcome.what, "", "", "", f"{outcome.seconds:.1f}", verdict))
+        runs = "" if outcome.runs is None else outcome.runs
+        seconds = f"{outcome.seconds:.1f}"
+        print(ROW.format(outcome.name, outcome.what, "", "", runs, seconds, verdict))
+        _print_reached(outcome.name, outcome.reached)
+        for label in outcome.labels:
+            print(ROW.format(outcome.name, f"  {label}, audited", "", "", "", "", "").rstrip())
     if not isinstance(audit, BoxAudit):
         _print_violations(outcome.violations)
 
@@ -230,7 +240,11 @@ def _print_replay(name: str, audit: RecipeAudit) -> None:
             "VIOLATION" if audit.violations else "ok",
         )
     )
-    for label, part in sorted(audit.reached.items()):
+    _print_reached(name, audit.reached)
+
+
+def _print_reached(name: str, reached: Mapping[str, float]) -> None:
+    for label, part in sorted(reached.items()):
         text = f"  {label}, part of its charge"
         print(ROW.format(name, text, "1.000", f"{part:.3f}", "", "", ""))
 

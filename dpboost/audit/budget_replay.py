@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.replay import (
     TOLERANCE,
@@ -19,7 +21,7 @@ from dpboost.audit.replay import (
     run_watched,
     weigh,
 )
-from dpboost.audit.transcript import DivergenceError, Recorder, Transcript, Violation
+from dpboost.audit.transcript import DivergenceError, Line, Recorder, Transcript, Violation
 from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.budget_records import spent
 from dpboost.privacy.randomness import Entropy
@@ -35,6 +37,8 @@ class BudgetAudit:
         In the order of their release, over all fits and evaluations.
     measured : dict of str to float
         What the differing row has cost, as a part of each account.
+    failures : dict of str to float
+        What it has used of the delta for releases that may fail, as a part of that of each account.
     booked : dict of str to Fraction
         What the records of the budget have, of each account.
     violations : tuple of Violation
@@ -43,12 +47,18 @@ class BudgetAudit:
 
     entries: tuple[EntryLoss, ...]
     measured: dict[str, float]
+    failures: dict[str, float]
     booked: dict[str, Fraction]
     violations: tuple[Violation, ...]
 
 
 def replay_budget(
-    run: Fit, pair: Pair, *, seed: int | None = None, compare_visible: bool = True
+    run: Fit,
+    pair: Pair,
+    *,
+    seed: int | None = None,
+    group: int = 1,
+    compare_visible: bool = True,
 ) -> BudgetAudit:
     """Run on the first table, replay on the second, and hold all releases to one set of records.
 
@@ -59,6 +69,9 @@ def replay_budget(
     pair : Pair
     seed : int, optional
         Draw the first run from a seed.
+    group : int, default=1
+        Rows that may differ between the tables: those of one user that the budget lets take part.
+        Each release may cost as much as that many rows, and all of them what was booked.
     compare_visible : bool
         Whether what ``run`` returns must be the same for both tables.
 
@@ -99,25 +112,52 @@ def replay_budget(
             violations.append(stopped.violation)
     entries: list[EntryLoss] = []
     measured: dict[str, float] = {}
+    failures: dict[str, float] = {}
     if not violations:
         for own, other, ledger in _by_ledger(first.transcript, second.transcript, violations):
             found = weigh(own, other, ledger, violations)
-            violations += check_ledger(found, ledger)
+            violations += check_ledger(found, ledger, group)
             account = "pure" if ledger.accountant.privacy_measure == "epsilon" else "Gaussian"
             whole = budget.whole(ledger.accountant)
             cost = sum(entry.cost for entry in found) / float(whole)
             measured[account] = measured.get(account, 0.0) + cost
+            failed = _failure(own, other, budget)
+            failures[account] = failures.get(account, 0.0) + failed
             entries += found
         if compare_visible:
             violations += compare_runs(seen, other_seen, error, other_error)
     booked = spent(budget.lines)
-    for account, cost in measured.items():
-        allowed = float(booked.get(account, Fraction(0)))
-        if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
-            message = f"measured {cost:.6g} of the account, booked {allowed:.6g}"
-            violations.append(Violation(check="records", where=account, message=message))
+    for what, parts in (("account", measured), ("failure delta", failures)):
+        for account, cost in parts.items():
+            allowed = float(booked.get(account, Fraction(0)))
+            if cost > allowed * (1 + TOLERANCE) + TOLERANCE:
+                message = f"measured {cost:.6g} of the {what}, booked {allowed:.6g}"
+                violations.append(Violation(check="records", where=account, message=message))
     return BudgetAudit(
-        entries=tuple(entries), measured=measured, booked=booked, violations=tuple(violations)
+        entries=tuple(entries),
+        measured=measured,
+        failures=failures,
+        booked=booked,
+        violations=tuple(violations),
+    )
+
+
+def _failure(first: Transcript, second: Transcript, budget: Budget) -> float:
+    """Return what the releases that saw the differing row may fail by, as a part of the whole."""
+    whole = budget.failure_delta(Fraction(1))
+    used = sum(
+        one.entry.charge.delta
+        for one, other in zip(first.lines, second.lines, strict=True)
+        if one.entry.charge.delta and _differs(one, other)
+    )
+    return float(used / whole) if used else 0.0
+
+
+def _differs(line: Line, other: Line) -> bool:
+    """Return whether a release was handed something else on the other table."""
+    return any(
+        one.keys != two.keys or not np.array_equal(one.given, two.given)
+        for one, two in zip(line.calls, other.calls, strict=True)
     )
 
 

@@ -1,13 +1,18 @@
-"""Replays of fits to rows that lie on the workers of a Dask cluster."""
+"""Fits to rows on the workers of a Dask cluster: replays on neighbours and without rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpboost.audit.neighbouring_pairs import Pair, pair_of
+from dpboost.audit.non_interference import non_interference
+from dpboost.audit.recorded_calls import FOR_CLASSES, FOR_NUMBERS, LABELS, NUMBERS, X
+from dpboost.audit.recorded_calls import N_ROWS as N_CALL_ROWS
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.privacy.neighbours import Neighbours
@@ -32,18 +37,57 @@ def fits_on_workers() -> list[Violation]:
     -------
     list of Violation
     """
-    from distributed import Client, LocalCluster
+    found: list[Violation] = []
+    with _workers() as client:
+        for fit, pair in _cases(client):
+            for one in (pair, pair.swapped):
+                found += replay_pair(fit, one).violations
+    return found
+
+
+def transcripts_of_workers() -> list[Violation]:
+    """Record fits on workers, and compare them with replays and with fits on far tables here.
+
+    Returns
+    -------
+    list of Violation
+    """
+    import dask.array
+
+    from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor
 
     found: list[Violation] = []
+    rows = dask.array.from_array(X, chunks=(PARTITION, 3))
+    with _workers() as client:
+        for kind, labels, schema in (
+            (DaskDPBoostClassifier, LABELS, FOR_CLASSES),
+            (DaskDPBoostRegressor, NUMBERS, FOR_NUMBERS),
+        ):
+            own = dask.array.from_array(labels, chunks=PARTITION)
+            for recipe, settings in FITS:
+                model = kind(
+                    client=client,
+                    recipe=recipe,
+                    schema=schema,
+                    **{"n_estimators": 3, "max_depth": 2, "verbosity": 0, **settings},
+                )
+                fit = partial(model.fit, rows, own)
+                found += non_interference(fit, N_CALL_ROWS, every_size=False).violations
+    # The cluster itself draws from global generators.
+    return [each for each in found if each.check != "side effect"]
+
+
+@contextmanager
+def _workers() -> Iterator[Any]:
+    """Open a cluster in this process."""
+    from distributed import Client, LocalCluster
+
     cluster = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         LocalCluster(processes=False, **cluster) as workers,
         Client(workers, set_as_default=False) as client,
     ):
-        for fit, pair in _cases(client):
-            for one in (pair, pair.swapped):
-                found += replay_pair(fit, one).violations
-    return found
+        yield client
 
 
 def _cases(client: Any) -> Iterator[tuple[Callable[[Any, Any], Mapping[str, Any]], Pair]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
@@ -17,8 +17,9 @@ from dpboost.audit.boosting_audit import (
     deltas,
     replay_recipe,
 )
+from dpboost.audit.budget_session import audit_sessions
 from dpboost.audit.claims import unfounded_claims
-from dpboost.audit.cluster_audit import fits_on_workers
+from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
 from dpboost.audit.dropout_audit import masks_of_lost_parties
 from dpboost.audit.fit_variety import Case, other_cases
 from dpboost.audit.fold_audit import cross_validations_of_parties
@@ -29,7 +30,9 @@ from dpboost.audit.network_audit import (
     fits_of_parties,
 )
 from dpboost.audit.noise_independence import dependent_noise
+from dpboost.audit.non_interference import NonInterference, non_interference
 from dpboost.audit.rare_outcomes import rare_outcomes
+from dpboost.audit.recorded_calls import KINDS, N_ROWS, RecordedCall, recorded_calls
 from dpboost.audit.refusals import telling_refusals
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.sampler_laws import sampler_laws
@@ -49,6 +52,7 @@ TREES = {f"tree:{name}": name for name in TREE_RECIPES}
 
 #: What is no recipe, by the names that the command knows it by.
 SAMPLERS, OTHER = "samplers", "other fits"
+CALLS, SESSION = "non-interference", "budget session"
 
 #: Fits to rows that lie on workers, or at parties; of the long audit, where it is not asked for.
 CLUSTER, PARTIES = "dask", "parties"
@@ -121,6 +125,13 @@ class Outcome:
         In words, where there is no audit of a recipe.
     violations : tuple of (str, Violation)
     seconds : float
+    runs : int or None
+        How often something ran, where a part counts it.
+    reached : mapping of str to float
+        Largest part of its charge that each kind of release cost, where there is no audit of a
+        recipe, which has its own.
+    labels : tuple of str
+        Kinds of releases that a part audits in another way.
     """
 
     name: str
@@ -128,6 +139,9 @@ class Outcome:
     what: str = ""
     violations: tuple[tuple[str, Violation], ...] = ()
     seconds: float = 0.0
+    runs: int | None = None
+    reached: Mapping[str, float] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -184,18 +198,22 @@ def plan(request: Request) -> Plan:
     Plan
     """
     found = Plan()
-    every = (SAMPLERS, *ALGORITHMS.names, *TREES, OTHER)
+    every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, SESSION)
     if not request.quick:
         every = (*every, CLUSTER, PARTIES)
     chosen = request.names or every
     if SAMPLERS in chosen:
         found.parts += _samplers()
+    if CALLS in chosen:
+        found.parts += _recorded(request)
     for name in (name for name in chosen if name in ALGORITHMS.names):
         found.parts += _recipe(name, request)
     for name in (name for name in chosen if name in TREES):
         found.parts += _tree(name, request)
     if OTHER in chosen:
         found.parts += _others(request)
+    if SESSION in chosen:
+        found.parts.append(_session(request))
     _elsewhere(found, chosen)
     if request.names:
         found.left_out.append("not asked for: " + ", ".join(sorted(set(every) - set(chosen))))
@@ -204,6 +222,8 @@ def plan(request: Request) -> Plan:
             f"witnesses of preparation for other recipes than {', '.join(WHOLE_BANKS)}",
             f"black boxes of other recipes than {', '.join(QUICK_BOXES)}, of ensembles, and of "
             f"more than {request.runs or QUICK_RUNS} fits a table",
+            "most sessions under one budget",
+            "non-interference of other calls than a few, and far tables of other sizes",
             f"epsilon {LARGE_EPSILON:g}; other fits with delta 0 and neighbours='replace'",
         ]
     return found
@@ -215,6 +235,9 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     if CLUSTER in chosen and not missing:
         what = "replay on the workers of a cluster"
         run = _timed(CLUSTER, what, fits_on_workers)
+        found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
+        what = "replays without rows, far tables"
+        run = _timed(CLUSTER, what, transcripts_of_workers)
         found.parts.append(Part(name=CLUSTER, what=what, run=run, cost=12))
     else:
         reason = ": the extra 'dask' is not installed" if CLUSTER in chosen else ""
@@ -240,12 +263,17 @@ def _elsewhere(found: Plan, chosen: Sequence[str]) -> None:
     found.left_out.append("what carries messages: Dask's network, HTTPS and Flower, see tests/unit")
 
 
-def _timed(name: str, what: str, check: Callable[[], Sequence[Violation]]) -> Callable[[], Outcome]:
+def _timed(
+    name: str,
+    what: str,
+    check: Callable[[], Sequence[Violation]],
+    labels: tuple[str, ...] = (),
+) -> Callable[[], Outcome]:
     def run() -> Outcome:
         started = time.perf_counter()
         found = tuple((what, violation) for violation in check())
         seconds = time.perf_counter() - started
-        return Outcome(name=name, what=what, violations=found, seconds=seconds)
+        return Outcome(name=name, what=what, violations=found, seconds=seconds, labels=labels)
 
     return run
 
@@ -259,10 +287,66 @@ def _samplers() -> list[Part]:
         "refusals of bad input": telling_refusals,
         "claims of fits without privacy": unfounded_claims,
     }
+    labels: dict[object, tuple[str, ...]] = {local_reports: ("reports",)}
     return [
-        Part(name=SAMPLERS, what=what, run=_timed(SAMPLERS, what, check), cost=4)
+        Part(
+            name=SAMPLERS,
+            what=what,
+            run=_timed(SAMPLERS, what, check, labels.get(check, ())),
+            cost=4,
+        )
         for what, check in checks.items()
     ]
+
+
+def _recorded(request: Request) -> list[Part]:
+    """Return the audit of non-interference, one part for each kind of calls."""
+    found = []
+    for kind in KINDS:
+        calls = [call for call in recorded_calls(quick=request.quick) if call.kind == kind]
+        if not calls:
+            continue
+
+        def run(kind: str = kind, calls: Sequence[RecordedCall] = tuple(calls)) -> Outcome:
+            started = time.perf_counter()
+            audits = {call.name: _audited(call, request) for call in calls}
+            violations = tuple(
+                (name, found) for name, audit in audits.items() for found in audit.violations
+            )
+            return Outcome(
+                name=CALLS,
+                what=f"replays without rows, far tables: {kind}",
+                violations=violations,
+                seconds=time.perf_counter() - started,
+                runs=sum(audit.n_runs for audit in audits.values()),
+            )
+
+        cost = len(calls) * (1 if request.quick else 4)
+        found.append(Part(name=CALLS, what=kind, run=run, cost=cost))
+    return found
+
+
+def _session(request: Request) -> Part:
+    what = "replay of all calls under one budget"
+
+    def run() -> Outcome:
+        started = time.perf_counter()
+        audit = audit_sessions(quick=request.quick)
+        return Outcome(
+            name=SESSION,
+            what=what,
+            violations=tuple(audit.violations),
+            seconds=time.perf_counter() - started,
+            runs=audit.n_runs,
+            reached=audit.reached,
+        )
+
+    return Part(name=SESSION, what=what, run=run, cost=4 if request.quick else 20)
+
+
+def _audited(call: RecordedCall, request: Request) -> NonInterference:
+    given = dict(call.given)
+    return non_interference(call.make(), N_ROWS, given=given, every_size=not request.quick)
 
 
 def _replayed(name: str, audit: RecipeAudit) -> Outcome:

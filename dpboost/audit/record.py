@@ -18,6 +18,8 @@ from typing import Any
 
 from dpboost.reporting import audit_record
 
+#: Heads the line about the sources and compiled kernels that were audited.
+BUILD = "build"
 #: Heads the lines about what a run leaves out.
 LEFT_OUT = "not audited:"
 UNSAID = "the run does not say what it left out"
@@ -26,6 +28,8 @@ UNSAID = "the run does not say what it left out"
 _NUMBERS = re.compile(
     r"(?:  +(?:>=)?[\d.]+)*?(?:  +(?P<runs>\d+))?  +[\d.]+  (?P<verdict>ok|VIOLATION)"
 )
+# A kind of release that a part weighs by its charge, or audits in another way.
+_LABEL = re.compile(r" {2,}(?P<label>\S.*?), (?:part of its charge +[\d.]+ +[\d.]+|audited)$")
 # A name ends at the first space from here on.
 _NAME_WIDTH = 14
 
@@ -43,7 +47,8 @@ def read(text: str, date: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        Version, date, verdict, checks and what was left out.
+        Version, build, date, verdict, checks, kinds of releases, and what was left out. The build
+        is None where the run does not say it.
 
     Raises
     ------
@@ -55,6 +60,9 @@ def read(text: str, date: str) -> dict[str, Any]:
     found = [check for line in lines if (check := _check(line)) is not None]
     if head is None or not found:
         raise ValueError(f"The text is no output of {audit_record.COMMAND}.")
+    builds = (re.fullmatch(rf"{BUILD} ([0-9a-f]{{64}})", line) for line in lines)
+    build = next((match[1] for match in builds if match is not None), None)
+    labels = {match["label"] for line in lines if (match := _LABEL.search(line.rstrip()))}
     left_out = []
     if LEFT_OUT in lines:
         rest = lines[lines.index(LEFT_OUT) + 1 :]
@@ -63,9 +71,11 @@ def read(text: str, date: str) -> dict[str, Any]:
         left_out = [UNSAID]
     return {
         "version": head[1],
+        "build_sha256": build,
         "date": date,
         "verdict": "a claim was refuted" if "VIOLATION" in text else "no claim was refuted",
         "checks": found,
+        "releases": sorted(labels),
         "not_audited": left_out,
     }
 

@@ -258,9 +258,9 @@ def _times(ledger: Ledger, group: int) -> int:
     return group if ledger.accountant.privacy_measure == "epsilon" else group**2
 
 
-def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger) -> list[Violation]:
+def check_ledger(entries: Sequence[EntryLoss], ledger: Ledger, group: int = 1) -> list[Violation]:
     """Hold every release to its charge, every scope to its total, and the run to epsilon."""
-    return [*_check_scopes(entries, ledger, 1), *_check_total(entries, ledger)]
+    return [*_check_scopes(entries, ledger, group), *_check_total(entries, ledger)]
 
 
 def _check_scopes(entries: Sequence[EntryLoss], ledger: Ledger, group: int) -> list[Violation]:

@@ -26,6 +26,7 @@ from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.recording import Recording
 from dpboost.privacy.score_runs import ScoreRuns
 from dpboost.privacy.stability_histogram import NameCounts
+from dpboost.training import local_rows
 from dpboost.training.privacy_params import PrivacyRequest
 
 #: What an unmatched category of a stability histogram gets: far below any threshold.
@@ -304,10 +305,20 @@ class Recorder:
             return self.attach(original(request, *arguments, **options))
 
         set_aside, held_out = Claim.set_aside, Budget.held_out
+        that_stop = local_rows.rows_that_stop
 
         def narrowed(claim: Claim, *arguments: Any) -> NDArray[np.intp]:
             trained = set_aside(claim, *arguments)
             return self.narrow(claim, trained)
+
+        def stopping(*arguments: Any) -> Any:
+            # Coins that are asked for here are those of rows held out.
+            trained, (_, own) = self.transcript.ids, self._held[-1]
+            self.transcript.ids = own
+            try:
+                return that_stop(*arguments)
+            finally:
+                self.transcript.ids = trained
 
         def found(budget: Budget, model: Any) -> Any:
             rows, part = held_out(budget, model)
@@ -318,6 +329,7 @@ class Recorder:
             stack.enter_context(mock.patch.object(PrivacyRequest, "ledger", ledger))
             stack.enter_context(mock.patch.object(Claim, "set_aside", narrowed))
             stack.enter_context(mock.patch.object(Budget, "held_out", found))
+            stack.enter_context(mock.patch.object(local_rows, "rows_that_stop", stopping))
             stack.enter_context(mock.patch.object(Recording, "value", self._public_values()))
             for name, kind in (("noise", _Spy), ("selection", _Spy), ("runselection", _RunSpy)):
                 spy = kind(getattr(mechanisms, name), self)

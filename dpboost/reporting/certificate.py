@@ -63,7 +63,8 @@ def certificate(
         For a model without text, and for unknown names or values that are no text.
     """
     said = _checked(stated)
-    version, audit = __version__, audit_record.stored()
+    version, build, audit = __version__, build_hash(), audit_record.stored()
+    audited = set(audit["releases"])
     facts = report.facts
     epsilon, delta = report.total
     mu = report.mu
@@ -71,7 +72,7 @@ def certificate(
         "identity": {
             "library": "dpboost",
             "version": version,
-            "build_sha256": build_hash(),
+            "build_sha256": build,
             "recipe": str(facts.get("recipe", NOT_STATED)),
             "issued": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "model_sha256": NOT_STATED if model is None else _model_hash(model),
@@ -123,10 +124,13 @@ def certificate(
                 "installed_version": version,
                 "audited_version": audit["version"],
                 "covers_installed_version": version == audit["version"],
+                "audited_build_sha256": audit["build_sha256"],
+                "covers_installed_build": build == audit["build_sha256"],
                 "date": audit["date"],
                 "verdict": audit["verdict"],
                 "checks": audit["checks"],
                 "not_audited": audit["not_audited"],
+                "releases_not_audited": sorted({line.label for line in report.releases} - audited),
                 "record": audit_record.SOURCE,
                 "command": audit_record.COMMAND,
             },
@@ -208,13 +212,23 @@ def _of_audit(audit: Mapping[str, Any]) -> tuple[str, ...]:
     """Say in lines what was audited, when, and what was not."""
     failed = sum(check["verdict"] != "passed" for check in audit["checks"])
     runs = sum(check["runs"] for check in audit["checks"])
-    covers = "" if audit["covers_installed_version"] else ", which is not the installed one"
+    unknown = audit["releases_not_audited"]
     return (
-        f"Version {audit['audited_version']}{covers}, {audit['date']}: {audit['verdict']}; "
-        f"{len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
+        f"Version {audit['audited_version']}, {_build(audit)}, {audit['date']}: "
+        f"{audit['verdict']}; {len(audit['checks'])} checks of {runs:,} runs, {failed} failed.",
         f"Not audited: {_first(audit['not_audited']) or 'nothing that the run knows of'}.",
+        *([f"Releases of this model that were not audited: {'; '.join(unknown)}."] * bool(unknown)),
         f"{audit['record']} in the sources; again by {audit['command']}.",
     )
+
+
+def _build(audit: Mapping[str, Any]) -> str:
+    """Say whether the build that was audited is the one that made the certificate."""
+    if audit["audited_build_sha256"] is None:
+        return "of which the run does not say the build"
+    if not audit["covers_installed_build"]:
+        return "another build than the installed one"
+    return "the installed build"
 
 
 def _first(lines: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def set_aside(coins: NDArray[np.uint64], users: NDArray[np.int64] | None) -> NDA
     return aside
 
 
-def _that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
+def rows_that_stop(request: FitRequest, ledger: Ledger) -> AsideRows:
     """Return the rows of a budget's holdout that may stop training, a sample of each user's."""
     privacy = request.privacy
     assert privacy.claim is not None
@@ -112,7 +112,7 @@ def read_local(
         X, labels, extras = take_rows(X, trained), labels[trained], extras.take(trained)
         users = None if users is None else users[trained]
         table = read(X, privacy.schema, reading)
-    aside = None if request.stopping is None else _that_stop(request, ledger)
+    aside = None if request.stopping is None else rows_that_stop(request, ledger)
     counted: slice | NDArray[np.intp] = slice(None)
     if users is not None and privacy.rows_per_user is not None:
         coins = ledger.row_coins().words(0, table.n_rows)

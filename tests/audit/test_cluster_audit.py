@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpboost.audit import cluster_audit
-from dpboost.audit.cluster_audit import fits_on_workers
+from dpboost.audit.cluster_audit import fits_on_workers, transcripts_of_workers
+from dpboost.audit.non_interference import REPLAY
 from dpboost.audit.transcript import CoinRequest, _AlignedCoins
 from dpboost.privacy.randomness import RowCoins
 
@@ -52,6 +53,18 @@ def test_coins_that_workers_toss_themselves_are_seen(one_fit):
 
     with mock.patch.object(worker_state.DealByKey, "execute", tossed):
         assert "entry cost" in {violation.check for violation in fits_on_workers()}
+
+
+def test_fits_on_workers_are_functions_of_their_transcripts(one_fit, monkeypatch):
+    assert transcripts_of_workers() == []
+    begin = dask_rows.DaskRows.__init__
+
+    def telling(self, client, parts, *others):
+        print(f"{len(parts)} partitions")
+        begin(self, client, parts, *others)
+
+    monkeypatch.setattr(dask_rows.DaskRows, "__init__", telling)
+    assert {violation.check for violation in transcripts_of_workers()} == {REPLAY}
 
 
 def test_a_key_that_would_give_rows_the_coins_of_others_is_not_handed_out():

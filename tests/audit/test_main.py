@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from dpboost.audit import __main__ as command
 from dpboost.audit import boosting_audit, parts
 from dpboost.audit.random_audit import random_audit
+from dpboost.audit.recorded_calls import recorded_calls
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.training import local_fit
 from tests.audit.kernel_bugs import cut_selection
 from tests.audit.positions import found, planted
 
@@ -52,7 +55,9 @@ def test_what_is_left_out_stands_beside_the_verdict(capsys, few_witnesses):
     verdict, _, rest = out.partition("every claim stands\n")
     assert verdict
     assert rest.startswith("not audited:\n  Dask\n  parties")
-    assert "not asked for: best, dpboost, other fits, para, samplers, tree:best" in rest
+    assert (
+        "not asked for: best, budget session, dpboost, non-interference, other fits, para" in rest
+    )
     assert "more than 30 fits a table" in rest
     # The long run leaves out no recipe.
     assert len(parts.plan(parts.Request()).left_out) == 1
@@ -79,8 +84,34 @@ def test_trees_are_audited_too(capsys, few_witnesses):
 
 def test_everything_has_a_part():
     names = {part.name for part in parts.plan(parts.Request()).parts}
-    assert {"samplers", "best", "best, delta 0", "seq", "tree:histograms_saving"} <= names
+    assert {
+        "samplers",
+        "non-interference",
+        "budget session",
+        "best",
+        "best, delta 0",
+        "seq",
+        "tree:histograms_saving",
+    } <= names
     assert any(name.startswith("other fits") for name in names)
+
+
+def test_calls_are_replayed_without_rows(capsys, monkeypatch):
+    few = [call for call in recorded_calls(quick=True) if call.name == "best, regressor"]
+    monkeypatch.setattr(parts, "recorded_calls", lambda **_: few)
+    code, out = run(capsys, "--recipe", "non-interference")
+    assert code == 0
+    assert re.search(r"far tables: recipes +16 +[\d.]+  ok", out)
+    fit = local_fit.fit
+
+    def telling(rows, *arguments):
+        print(len(rows._rows.labels))
+        return fit(rows, *arguments)
+
+    monkeypatch.setattr(local_fit, "fit", telling)
+    code, out = run(capsys, "--recipe", "non-interference")
+    assert code == 1
+    assert "far table: recorded outcomes" in out
 
 
 def test_a_broken_library_fails(capsys, few_witnesses, monkeypatch):

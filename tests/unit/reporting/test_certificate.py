@@ -11,10 +11,11 @@ import pytest
 
 import dpboost
 from dpboost import DPBoostClassifier, DPTreeClassifier, InvalidParameterError, LPDTRegressor
+from dpboost.audit import __main__ as audit_command
 from dpboost.audit.record import UNSAID, main, read
 from dpboost.reporting import audit_record
 from dpboost.reporting.attacker import best_true_positive_rate
-from dpboost.reporting.certificate import NOT_STATED, schema
+from dpboost.reporting.certificate import NOT_STATED, build_hash, schema
 from dpboost.reporting.certificate_form import CertificateError, check_form
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,6 +141,7 @@ def test_the_audit_is_that_of_the_stored_run(model):
     assert {check["verdict"] for check in audit["checks"]} == {"passed"}
 
 
+EMPTY = ("",) * 5
 ROW = "{:<14} {:<46} {:>8} {:>10} {:>8} {:>8}  {}"
 ROWS = [
     ("recipe", "audit", "claimed", "measured", "runs", "seconds", "verdict"),
@@ -166,6 +168,7 @@ def test_a_run_is_read():
     found = read(RUN, "2026-01-02")
     assert found == {
         "version": "1.2.3",
+        "build_sha256": None,
         "date": "2026-01-02",
         "verdict": "a claim was refuted",
         "checks": [
@@ -183,8 +186,76 @@ def test_a_run_is_read():
             },
             {"audited": "samplers", "check": "forced outcomes", "runs": 1, "verdict": "passed"},
         ],
+        "releases": ["leaf sums"],
         "not_audited": ["more than 1e9 rows"],
     }
+
+
+def test_a_run_says_its_build_and_which_releases_it_has_seen():
+    rows = [
+        ("budget session", "replay of all calls under one budget", "", "", 40, "17.3", "ok"),
+        ("budget session", "  rows by bin, part of its charge", "1.000", "0.936", "", "", ""),
+        (
+            "other fits, delta 1e-06",
+            "  label range, part of its charge",
+            "1.000",
+            "1.000",
+            *" " * 3,
+        ),
+        ("samplers", "  reports, audited", *" " * 5),
+    ]
+    wide = ROW.replace("<14", "<24")
+    lines = [HEAD, f"build {'0f' * 32}", *(wide.format(*row).rstrip() for row in rows)]
+    found = read("\n".join(lines), "2026-01-02")
+    assert found["build_sha256"] == "0f" * 32
+    assert found["releases"] == ["label range", "reports", "rows by bin"]
+    assert [check["runs"] for check in found["checks"]] == [40]
+
+
+def test_the_command_prints_what_is_read(capsys):
+    assert audit_command.main(["--quick", "--recipe", "budget session"]) == 0
+    found = read(capsys.readouterr().out, "2026-01-02")
+    assert found["build_sha256"] == build_hash()
+    assert {"change of the loss", "rows by bin", "scores by label"} <= set(found["releases"])
+    assert any(line.startswith("not asked for: best") for line in found["not_audited"])
+
+
+def audit_of(model, monkeypatch, **record):
+    """What a certificate says of an audit with another record, and its page."""
+    stored = audit_record.stored() | record
+    monkeypatch.setattr(audit_record, "stored", lambda: stored)
+    found = model.privacy_report_.certificate()
+    assert valid(found, schema())
+    page = html.unescape(model.privacy_report_.certificate_to_html(model=model))
+    return found["correctness"]["audit"], page
+
+
+@pytest.mark.parametrize(
+    ("audited", "covers", "words"),
+    [
+        (build_hash(), True, "the installed build"),
+        ("0f" * 32, False, "another build than the installed one"),
+        (None, False, "of which the run does not say the build"),
+    ],
+)
+def test_the_certificate_says_whether_this_build_was_audited(
+    model, monkeypatch, audited, covers, words
+):
+    audit, page = audit_of(model, monkeypatch, build_sha256=audited)
+    assert audit["audited_build_sha256"] == audited
+    assert audit["covers_installed_build"] is covers
+    assert words in page
+
+
+def test_a_release_that_the_record_does_not_know_is_named(model, monkeypatch):
+    labels = {line.label for line in model.privacy_report_.releases}
+    assert {"leaf sums", "start value"} <= labels
+    audit, page = audit_of(model, monkeypatch, releases=sorted(labels))
+    assert audit["releases_not_audited"] == []
+    assert "Releases of this model" not in page
+    audit, page = audit_of(model, monkeypatch, releases=sorted(labels - {"leaf sums"}))
+    assert audit["releases_not_audited"] == ["leaf sums"]
+    assert "Releases of this model that were not audited: leaf sums." in page
 
 
 def test_a_run_that_says_nothing_of_what_it_left_out_is_read_so():
