@@ -206,6 +206,7 @@ def _forms() -> Iterator[RecordedCall]:
     tables: dict[str, Any] = {
         "float32": X.astype(np.float32),
         "lists": X.tolist(),
+        "lists of whole numbers": (10 * X).astype(int).tolist(),
         "integers": (10 * X).astype(int),
         "unsigned integers": (10 + 10 * X).astype(np.uint8),
         "booleans": X > 0,

@@ -110,14 +110,14 @@ class TableForm:
             return cls._of_frame(X, lists)
         if scipy.sparse.issparse(X):
             return cls(container=X.format, dtypes=(X.dtype.str,), n_columns=X.shape[1])
-        if not hasattr(X, "shape"):
-            X = np.asarray(X)  # lists, and what only speaks NumPy's protocol
-        shape, dtype = X.shape, getattr(X, "dtype", np.dtype(float))
+        # Lists, and what only speaks NumPy's protocol, have no type: whole numbers are numbers.
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        dtype = getattr(X, "dtype", np.dtype(float))
         if len(shape) != 2:
             raise UnrecordableError(
                 f"The transcript of this call cannot hold the form of X, a {type(X).__name__}."
             )
-        # Arrays of text hold numbers or are refused; lists have no type of their own.
+        # Arrays of text hold numbers or are refused.
         dtype = np.dtype(float) if dtype.kind not in "biufO" else dtype
         return cls(container="array", dtypes=(dtype.str,), n_columns=shape[1])
 

@@ -89,6 +89,7 @@ FRAME = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
 FORMS = {
     "float32": X.astype(np.float32),
     "lists": X.tolist(),
+    "lists of whole numbers": (10 * X).astype(int).tolist(),
     "integers": (10 * X).astype(int),
     "booleans": X > 0,
     "objects": X.astype(object),
