@@ -33,6 +33,7 @@ from dpboost.audit.recorded_calls import (
 )
 from dpboost.data.column_types import ColumnFacts
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import store_of
 from dpboost.privacy.recording import ReplayError
 from dpboost.privacy.sensitive import _reveal
 from dpboost.training import conformal, local_fit, private_stopping, public_schema
@@ -156,7 +157,7 @@ def exact_order_statistic(monkeypatch) -> None:
 
     def exactly(source, *, level, grid, **options):
         release(source, level=level, grid=grid, **options)
-        scores = np.append(np.sort(source._rows.scores), grid[-1])
+        scores = np.append(np.sort(store_of(source)._rows.scores), grid[-1])
         own = scores[min(int(level * len(scores)), len(scores) - 1)]
         return float(grid[min(np.searchsorted(grid, own), len(grid) - 1)])
 
@@ -167,7 +168,7 @@ def exact_number_of_bins(monkeypatch) -> None:
     release = fit_module.release_bins
 
     def exactly(binner, rows, *, n_bins, **options):
-        n_rows = len(rows._rows.targets)
+        n_rows = len(store_of(rows)._rows.targets)
         return release(binner, rows, n_bins=min(n_bins, 2 + n_rows // 30), **options)
 
     monkeypatch.setattr(fit_module, "release_bins", exactly)
@@ -177,7 +178,7 @@ def exact_regularisation(monkeypatch) -> None:
     fit, setting, counted = local_fit.fit, fit_module.Setting, []
 
     def counting(rows, *arguments):
-        counted.append(len(rows._rows.labels))
+        counted.append(len(store_of(rows)._rows.labels))
         return fit(rows, *arguments)
 
     def exactly(*, hyper, **options):
@@ -202,7 +203,7 @@ def exact_label_range(monkeypatch) -> None:
 
     def exactly(bounds, source, **options):
         found = learn(bounds, source, **options)
-        own = source._rows.labels
+        own = store_of(source)._rows.labels
         return LabelRange(bounds=(float(own.min()), float(own.max())), looked=found.looked)
 
     monkeypatch.setattr(public_schema, "learn_label_range", exactly)

@@ -23,8 +23,9 @@ PRIVATE_SIDE = (
     "dpboost.dask.worker_state",
     "dpboost.federated.party.own_rows",
     "dpboost.federated.training.party_row_store",
-    # The audit's simulation of parties.
+    # The audit's simulation of parties, and what listens at the store.
     "dpboost.audit.pooled_rows",
+    "dpboost.audit.call_trace",
 )
 
 # What returns raw private numbers, and the modules that may name it, with the reason.
