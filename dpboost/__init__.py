@@ -42,7 +42,7 @@ from dpboost.evaluating import (
 from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
-from dpboost.lightgbm.evaluation import PublicRowsWarning
+from dpboost.lightgbm.evaluation import PublicRowsWarning, SkippedRowsWarning
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.plotting import (
@@ -143,6 +143,7 @@ __all__ = [
     "ScoreWarning",
     "SecretKFold",
     "Sequence",
+    "SkippedRowsWarning",
     "Transcript",
     "UnboundedWeightsWarning",
     "UndeclaredWarning",

@@ -182,7 +182,8 @@ class PrivateEstimator(
             are not part of the model, as in LightGBM. That each is a function of its own row and
             of public or released numbers is the user's promise.
         eval_set : list of (X, y), optional
-            Rows on which each round is judged. They are taken as public.
+            Rows on which each round is judged. They are taken as public. The training rows among
+            them are skipped: see :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
         eval_sample_weight, eval_class_weight, eval_init_score : list, optional
@@ -232,8 +233,7 @@ class PrivateEstimator(
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged; and where the
-            training rows are among the evaluation sets.
+            For bad parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
             If less is left of the budget; nothing is drawn or charged.
 
@@ -297,6 +297,7 @@ class PrivateEstimator(
     ) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
+        options = options.marked(X, y)
         resolved = self._resolved(owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
@@ -357,8 +358,6 @@ class PrivateEstimator(
         if objective.alphas:
             _refuse_for_several(options, owner)
         evaluator = options.evaluator(
-            X,
-            y,
             fit=resolved.fit,
             parameters=parameters | self._extra_params(),
             task=self._task,

@@ -11,6 +11,7 @@ import numpy as np
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from dpboost._utils.validation import check_integer
+from dpboost.lightgbm.evaluation import result_line
 from dpboost.lightgbm.parameters import canonical_names, value_of
 
 
@@ -59,7 +60,7 @@ def run_callbacks(
                         iteration=first + position,
                         begin_iteration=first,
                         end_iteration=n_rounds,
-                        evaluation_result_list=[_as_lightgbm(each) for each in line],
+                        evaluation_result_list=[result_line(each) for each in line],
                     )
                 )
         except EarlyStopException as stopped:
@@ -99,9 +100,3 @@ def without_early_stopping(
             verbose=False,
         )
     ]
-
-
-def _as_lightgbm(line: tuple[Any, ...]) -> Any:
-    """Return a line of results in the form that the installed LightGBM uses."""
-    kind = getattr(lightgbm, "EvalResult", None)
-    return line if kind is None else kind(*line)

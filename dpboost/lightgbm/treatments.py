@@ -193,8 +193,8 @@ TREATMENTS: dict[str, Treatment] = {
         "lambdarank_position_bias_regularization",
         _RANKING,
     ),
-    "is_provide_training_metric": _refused(
-        "a metric of the training rows is a query of its own", False
+    "is_provide_training_metric": _ignored(
+        "a metric of the training rows is a query of its own: see dpboost.evaluate", False
     ),
     "metric_freq": _ignored("set log_evaluation(period=...)", 1),
     # seeds, layout, machines

@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dpboost.data.evaluation_rows import (
+    TRAINING_ROWS,
+    evaluation_pairs,
+    is_training_pair,
+    is_training_set,
+    without_training_rows,
+)
 from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 
 #: Arguments that hold private rows, in every function that is recorded.
@@ -64,7 +71,7 @@ class Call:
         facts : mapping
             What it noted.
         """
-        rest = dict(given)
+        rest = _without_training_rows(given)
         subject = rest.pop("self", None)
         lists = bool(facts.get("lists are public", False))
         tables: dict[str, TableForm] = {}
@@ -98,6 +105,25 @@ class Call:
             labelled=labelled,
             facts=facts,
         )
+
+
+def _without_training_rows(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with a mark where the training rows are among the evaluation sets."""
+    rest = dict(given)
+    pairs = evaluation_pairs(*map(rest.get, ("eval_set", "eval_X", "eval_y")))
+    marked = without_training_rows(pairs, rest.get("X"), rest.get("y"))
+    if any(map(is_training_pair, marked)):
+        rest |= {"eval_set": marked, "eval_X": None, "eval_y": None}
+    sets, train_set = rest.get("valid_sets"), rest.get("train_set")
+    if sets is not None:
+        listed = list(sets) if isinstance(sets, (list, tuple)) else [sets]
+        rest["valid_sets"] = [
+            TRAINING_ROWS
+            if not isinstance(each, str) and is_training_set(each, train_set)
+            else each
+            for each in listed
+        ]
+    return rest
 
 
 def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:

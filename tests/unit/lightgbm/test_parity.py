@@ -158,9 +158,16 @@ def a_valid_set():
 
 def the_train_set_as_valid_set():
     data = dpboost.Dataset(X, Y)
-    is_refused(lambda: dpboost.train(PARAMS, data, 3, valid_sets=[data]), "among valid_sets")
-    same = dpboost.Dataset(X, Y)
-    is_refused(lambda: dpboost.train(PARAMS, data, 3, valid_sets=same), "among valid_sets")
+    for same in (data, dpboost.Dataset(X, Y)):
+        with pytest.warns(dpboost.SkippedRowsWarning):
+            booster = dpboost.train(PARAMS, data, 3, valid_sets=[same], valid_names=["mine"])
+        assert np.isnan(booster.best_score["mine"]["l2"])
+
+
+def training_rows_of_fit():
+    with pytest.warns(dpboost.SkippedRowsWarning):
+        model = fitted(eval_set=[(X, Y)])
+    assert np.isnan(model.evals_result_["training"]["l2"]).all()
 
 
 def a_feval():
@@ -394,9 +401,7 @@ TESTS = {
         lambda: train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]), "max_depth"
     ),
     "fit(eval_set=...)": fit_options,
-    "fit(eval_set=[(X, y)])": lambda: is_refused(
-        lambda: fitted(eval_set=[(X, Y)]), "among the evaluation sets"
-    ),
+    "fit(eval_set=[(X, y)])": training_rows_of_fit,
     "fit(eval_metric=...)": fit_options,
     "fit(feature_name=...)": named_columns,
     "fit(categorical_feature=...)": categorical_columns,
