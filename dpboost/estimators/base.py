@@ -32,7 +32,7 @@ from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.lightgbm.parameters import Resolved, resolve
+from dpboost.lightgbm.parameters import SHOWN, Resolved, resolve
 from dpboost.privacy.recording import public_value
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
@@ -105,11 +105,19 @@ class PrivateEstimator(
         """Return what ``fit`` reads, whether or not the constructor of a subclass takes it."""
         return {name: getattr(self, name) for name in _constructor(_of_library(type(self)))}
 
+    def _shown_params(self) -> dict[str, Any]:
+        """Return what LightGBM's estimators have as arguments and ours in name only."""
+        return {name: getattr(self, name) for name in SHOWN if hasattr(self, name)}
+
     def _resolved(self, owner: str) -> Resolved:
         """Return all parameters by their meaning."""
         own, kind = self._arguments(), type(self)
         defaults = _constructor(_of_library(kind)) | _constructor(kind)
-        return resolve(own, self._extra_params(), defaults=defaults, owner=owner)
+        recipe = own["recipe"]
+        known = isinstance(recipe, str) and recipe in ALGORITHMS
+        most = ALGORITHMS[recipe].most_depth if known else getattr(recipe, "most_depth", None)
+        extra = self._extra_params()
+        return resolve(own, extra, defaults=defaults, owner=owner, most_depth=most)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
@@ -359,7 +367,7 @@ class PrivateEstimator(
             _refuse_for_several(options, owner)
         evaluator = options.evaluator(
             fit=resolved.fit,
-            parameters=parameters | self._extra_params(),
+            parameters=parameters | self._shown_params() | self._extra_params(),
             task=self._task,
             owner=owner,
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.defaults import is_default
 from dpboost.data.evaluation_rows import (
     TRAINING_ROWS,
     evaluation_pairs,
@@ -140,8 +141,12 @@ def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, without generators and a cluster's connection."""
-    own = estimator.get_params(deep=False)
+    """Return the parameters of an estimator, without generators and a cluster's connection.
+
+    What nobody gave is left out: the rule of the recipe is not the same value given.
+    """
+    found = estimator.get_params(deep=False)
+    own = {name: value for name, value in found.items() if not is_default(value)}
     own.pop("client", None)
     generators = (np.random.Generator, np.random.RandomState)
     return {name: None if isinstance(value, generators) else value for name, value in own.items()}

@@ -371,7 +371,9 @@ def of_lightgbm():
 def importances():
     model = fitted()
     frame = model.booster_.trees_to_dataframe()
-    assert model.feature_importances_.sum() == frame["split_feature"].notna().sum() > 0
+    splits = model.booster_.feature_importance("split")
+    assert splits.sum() == frame["split_feature"].notna().sum() > 0
+    assert model.feature_importances_.sum() == pytest.approx(frame["split_gain"].sum(), rel=1e-5)
 
 
 def best_scores():
