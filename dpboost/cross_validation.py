@@ -25,7 +25,7 @@ from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
-from dpboost._utils.warnings import one_warning
+from dpboost._utils.warnings import of_table, one_warning, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.column_types import ColumnFacts
@@ -43,7 +43,7 @@ from dpboost.lightgbm.cv_callbacks import (
     run_callbacks,
     without_early_stopping,
 )
-from dpboost.lightgbm.parameters import canonical_names, value_of
+from dpboost.lightgbm.parameters import canonical_names, is_silent, value_of
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -60,7 +60,7 @@ from dpboost.training.inputs import (
     read_labels,
 )
 from dpboost.training.objective import read_weights
-from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_sum
 from dpboost.training.public_schema import check_learnable
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.transcript import Transcript
@@ -208,10 +208,11 @@ def cv(
         check_dataset(each, "public_sets")
     belongs = (getattr(train_set, "data", None),)
     taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
-    run = _Run(
-        chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
-    )
-    return run.results(return_cvbooster)
+    with without_advice(is_silent(chosen)):
+        run = _Run(
+            chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
+        )
+        return run.results(return_cvbooster)
 
 
 class _Run:
@@ -275,15 +276,18 @@ class _Run:
         self.lines: list[list[Any]] = []
         named = train_set.categorical_feature
         columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
+        facts = ColumnFacts.of(self.table)
         check_learnable(
             self.privacy.schema.resolve(self.table.feature_names),
-            ColumnFacts.of(self.table),
+            facts,
             task=task,
             assume_public=self.privacy.assume_public,
             nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
             delta=self.privacy.delta,
         )
+        of_table(facts.key)
+        warn_of_sum(self.privacy, facts)
         # A fit would see them as well, but maybe not the first one.
         read_weights(self.weight, self.table.n_rows)
 

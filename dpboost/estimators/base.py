@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator
 from dpboost._utils.public_seed import public_seed
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
-from dpboost._utils.warnings import one_warning
+from dpboost._utils.warnings import one_warning, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.spent_outside import rows_of_fit
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -32,7 +33,7 @@ from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.lightgbm.parameters import SHOWN, Resolved, resolve
+from dpboost.lightgbm.parameters import SHOWN, Resolved, is_silent, resolve
 from dpboost.privacy.recording import public_value
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
@@ -271,27 +272,28 @@ class PrivateEstimator(
             taken = claim(
                 budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self
             )
-        self._fit(
-            X,
-            y,
-            FitOptions(
-                eval_set=eval_set,
-                eval_names=eval_names,
-                eval_sample_weight=eval_sample_weight,
-                eval_class_weight=eval_class_weight,
-                eval_init_score=eval_init_score,
-                eval_metric=eval_metric,
-                feature_name=feature_name,
-                categorical_feature=categorical_feature,
-                callbacks=callbacks,
-                eval_X=eval_X,
-                eval_y=eval_y,
-                user_ids=user_ids,
-                claim=taken,
-                conformal=conformal,
-            ),
-            RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
+        options = FitOptions(
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_class_weight=eval_class_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            user_ids=user_ids,
+            claim=taken,
+            conformal=conformal,
         )
+        arguments = RowArguments(
+            sample_weight=sample_weight, init_score=init_score, init_model=init_model
+        )
+        rows_of_fit(X)
+        with without_advice(is_silent(vars(self) | self._extra_params())):
+            self._fit(X, y, options, arguments)
         if taken is not None:
             taken.keep(self)
         return self

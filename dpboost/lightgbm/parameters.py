@@ -102,6 +102,16 @@ def _ranks() -> dict[str, int]:
     }
 
 
+def is_silent(params: Mapping[str, Any]) -> bool:
+    """Return whether parameters ask for no advice: a verbosity below 0, which is 1 by default."""
+    # What is given under another name beats the default of an estimator.
+    aliases = {name: each for name, each in params.items() if name != "verbosity"}
+    found = value_of(aliases, "verbosity")
+    found = params.get("verbosity") if found is None else found
+    level = _from_text(found) if isinstance(found, str) else found
+    return _is_number(level) and level < 0
+
+
 def read_text(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters whose numbers and switches may be written out, as in a ``train.conf``.
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from dpboost._utils.warnings import of_table
 from dpboost.boosting.growth import RoundCallback
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
@@ -33,7 +34,7 @@ from dpboost.training.inputs import (
 )
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest, check_unit
-from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_request, warn_of_sum
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
 
@@ -232,6 +233,7 @@ class FitRequest:
             If less is left of the budget than the fit is to take; nothing is drawn or charged.
         """
         privacy = self.privacy
+        of_table(inputs.columns.key)
         self.check_epsilon(inputs.columns.n_features)
         self.on_columns(inputs)
         if self.monitor is not None:
@@ -250,6 +252,7 @@ class FitRequest:
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
         )
         warn_of_request(privacy, self.task)
+        warn_of_sum(privacy, inputs.columns)
         return privacy.ledger(privacy.accountant(self.recipe))
 
 
