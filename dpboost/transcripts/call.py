@@ -73,6 +73,8 @@ class Call:
             What it noted.
         """
         rest = _without_training_rows(given)
+        if "folds" in facts and function == "cv":
+            rest["nfold"] = facts["folds"]
         subject = rest.pop("self", None)
         lists = bool(facts.get("lists are public", False))
         tables: dict[str, TableForm] = {}
@@ -111,6 +113,7 @@ class Call:
 def _without_training_rows(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with a mark where the training rows are among the evaluation sets."""
     rest = dict(given)
+    rest.pop("folds", None)  # which rows they hold; their number is a fact of the call
     pairs = evaluation_pairs(*map(rest.get, ("eval_set", "eval_X", "eval_y")))
     marked = without_training_rows(pairs, rest.get("X"), rest.get("y"))
     if any(map(is_training_pair, marked)):

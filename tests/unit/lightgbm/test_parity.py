@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -120,7 +120,7 @@ def test_the_page_has_all_rows_or_those_of_a_kind():
         assert row.kind in KINDS
         assert any(row.name in line and row.kind in line for line in whole.splitlines())
     refused = page("refused").splitlines()
-    assert {line.split("  ")[0] for line in refused} >= {"cv(folds=...)", "linear_tree"}
+    assert {line.split("  ")[0] for line in refused} >= {"cv(fpreproc=...)", "linear_tree"}
     assert "num_leaves" not in page("refused")
     assert page("holds").splitlines()[0] == "Parameters"
 
@@ -193,7 +193,29 @@ def a_kept_booster():
 
 def a_cv():
     results = dpboost.cv(PARAMS, dpboost.Dataset(X, Y), 3, nfold=2)
-    assert set(results) == {"valid l2-mean", "valid l2-stdv"}
+    assert {name: len(each) for name, each in results.items()} == {
+        "valid l2-mean": 3,
+        "valid l2-stdv": 3,
+    }
+
+
+def folds_of_cv():
+    data = dpboost.Dataset(X, Y)
+    with pytest.warns(ParameterWarning, match="into 2 folds by secret coins"):
+        dpboost.cv(PARAMS, data, 3, folds=KFold(2))
+    is_refused(lambda: dpboost.cv(PARAMS, data, 3, folds=GroupKFold(2)), "folds")
+
+
+def training_rows_of_cv():
+    results = dpboost.cv(PARAMS, dpboost.Dataset(X, Y), 3, nfold=2, eval_train_metric=True)
+    assert np.isnan(results["train l2-mean"]).tolist() == [True] * 3
+
+
+def a_feval_of_cv():
+    results = dpboost.cv(
+        PARAMS, dpboost.Dataset(X, Y), 3, nfold=2, feval=lambda p, d: ("one", 1.0, True)
+    )
+    assert np.isnan(results["valid one-mean"]).tolist() == [True] * 3
 
 
 def refused_in_cv(**option):
@@ -387,9 +409,10 @@ TESTS = {
     "train(feval=...)": a_feval,
     "train(keep_training_booster=True)": a_kept_booster,
     "cv": a_cv,
-    "cv(folds=...)": refused_in_cv(folds=[(np.arange(2), np.arange(2))]),
+    "cv(folds=...)": folds_of_cv,
+    "cv(feval=...)": a_feval_of_cv,
     "cv(fpreproc=...)": refused_in_cv(fpreproc=lambda train, test, params: (train, test, params)),
-    "cv(eval_train_metric=True)": refused_in_cv(eval_train_metric=True),
+    "cv(eval_train_metric=True)": training_rows_of_cv,
     "Dataset": a_dataset,
     "Dataset(group=...)": lambda: is_refused(lambda: dpboost.Dataset(X, Y, group=[200]), "ranking"),
     "Dataset.save_binary": lambda: is_refused(
