@@ -8,12 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.public_seed import public_seed
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
-from dpboost._utils.warnings import one_warning, without_advice
+from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.budgeting.spent_outside import rows_of_fit
@@ -33,7 +34,13 @@ from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.lightgbm.parameters import SHOWN, Resolved, is_silent, resolve
+from dpboost.lightgbm.parameters import (
+    SHOWN,
+    ParameterWarning,
+    Resolved,
+    is_silent,
+    resolve,
+)
 from dpboost.privacy.recording import public_value
 from dpboost.privacy.report import PrivacyReport
 from dpboost.recipes import ALGORITHMS
@@ -62,6 +69,8 @@ DECIDED_BY_RECIPE = (
     "hessian_share",
 )
 
+# More rounds than these, with early stopping, are as many as are needed.
+MANY_ROUNDS = 1000
 # Rows times trees from which predictions go tree by tree.
 LARGE = 5_000_000
 
@@ -373,10 +382,14 @@ class PrivateEstimator(
             task=self._task,
             owner=owner,
         )
+        most_rounds = None
+        if evaluator is not None and evaluator.stops:
+            most_rounds = _as_many_as_needed(set_by_user)
         request = FitRequest(
             task=self._task,
             recipe=recipe,
             given=set_by_user,
+            most_rounds=most_rounds,
             privacy=privacy,
             objective=objective,
             public_seed=public_value(
@@ -496,6 +509,26 @@ class PrivateEstimator(
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them: declared categories, no integers cut to float32."""
         return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
+
+
+def _as_many_as_needed(given: dict[str, Any]) -> int | None:
+    """Leave rounds and steps to the recipe where they are more than it needs; return the most.
+
+    Who asks LightGBM for thousands of rounds and stops it early asks for as many as are needed. The
+    noise of a round is that of all that are planned, whether or not they come.
+    """
+    rounds = given.get("n_estimators")
+    if not isinstance(rounds, (int, np.integer)) or rounds <= MANY_ROUNDS or "preset" in given:
+        return None
+    del given["n_estimators"]
+    rate = given.pop("learning_rate", None)
+    steps = "" if rate is None else f", and its steps for learning_rate={rate!r}"
+    warn_user(
+        f"n_estimators={rounds!r} with early stopping asks for as many rounds as are needed: the "
+        f"rounds of the recipe are planned{steps}, as noise is divided among all that are planned.",
+        ParameterWarning,
+    )
+    return int(rounds)
 
 
 def _refuse_for_several(options: FitOptions, owner: str) -> None:

@@ -118,8 +118,9 @@ OBJECTIVE = """    objective : str or callable, default=None
         called before training on a grid of public labels and raw scores, not on rows; see the
         *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
-        Public bound of a custom objective's gradient, required with one: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row.{norm}
+        Public bound of a custom objective's gradient: gradients are clipped to
+        [-gradient_bound, gradient_bound] row by row. Required with one, but for numbers with
+        declared label bounds: there it is the largest gradient between them.{norm}
     hessian_bound : float, default=None
         Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
         [0, hessian_bound].

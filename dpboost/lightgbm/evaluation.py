@@ -400,6 +400,11 @@ class Evaluator:
             scores.add(trees)
 
     @property
+    def stops(self) -> bool:
+        """Whether early stopping decides on the number of rounds, by public rows."""
+        return bool(self.sets) and any(isinstance(each, STOPPING) for each in self._after)
+
+    @property
     def attributes(self) -> dict[str, Any]:
         """What callbacks have set on the model."""
         return self._booster.attributes

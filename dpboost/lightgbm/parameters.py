@@ -321,8 +321,14 @@ def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: l
     for name, (low, high, why) in RANGES.items():
         _cap(arguments, name, low, high, why, remarks)
     if most_depth is not None:
-        why = "a tree has at most {} levels here"
-        _cap(arguments, "max_depth", None, most_depth, why, remarks)
+        depth: Any = arguments.get("max_depth")
+        if _is_number(depth) and depth > most_depth and math.isfinite(depth):
+            # In LightGBM it is a limit beside num_leaves, and one that is never reached is none.
+            arguments["max_depth"] = None
+            remarks.append(
+                f"max_depth={depth!r} is above the {most_depth} levels that a tree may have here, "
+                "and counts as no limit: it stands for the rule of the recipe."
+            )
 
 
 def _cap(

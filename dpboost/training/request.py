@@ -19,7 +19,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_o
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowStore
 from dpboost.privacy.recording import note
-from dpboost.recipes.parameters import Given
+from dpboost.recipes.parameters import Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
@@ -86,6 +86,8 @@ class FitRequest:
     stopping : int, optional
         Rounds without an improvement after which the rows that a budget's holdout sets aside end
         training.
+    most_rounds : int, optional
+        Most rounds that the recipe's rule may plan.
     known_classes : tuple, optional
         The public set of labels, where these rows are some of those that have it.
     """
@@ -103,6 +105,7 @@ class FitRequest:
     monitor: TrainingCallback | None = None
     conformal: float | None = None
     stopping: int | None = None
+    most_rounds: int | None = None
     known_classes: tuple[Any, ...] | None = None
 
     @property
@@ -200,6 +203,14 @@ class FitRequest:
             n_classes=len(classes),
             weighted=self.objective.sample_weight is not None,
         )
+
+    def settle(self, facts: PublicFacts) -> Parameters:
+        """Return the values that the recipe works with."""
+        found = self.recipe.settle(facts)
+        most = self.most_rounds
+        if most is None or getattr(found, "n_estimators", 0) <= most:
+            return found
+        return self.recipe.settle(replace(facts, given={**facts.given, "n_estimators": most}))
 
     def on_columns(self, inputs: Inputs) -> FitRequest:
         """Return the request with constraints by the positions of columns, or raise."""
