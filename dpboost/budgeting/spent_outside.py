@@ -19,8 +19,10 @@ from typing import Any
 from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_once
 
 #: Functions of scikit-learn that fit clones of an estimator to parts of the same rows.
-_SEARCHES = ("cross_validate", "evaluate_candidates", "cross_val_predict", "permutation_test_score")
-_SEARCHES += ("learning_curve", "validation_curve")
+_SEARCHES = (
+    *("cross_validate", "evaluate_candidates", "cross_val_predict", "permutation_test_score"),
+    *("learning_curve", "validation_curve"),
+)
 _ROOM = "sklearn.model_selection"
 
 

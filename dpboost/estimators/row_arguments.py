@@ -79,7 +79,7 @@ class RowArguments:
             owner,
             task=task,
             **given,
-            schema=Schema.coerce(parameters["schema"]),
+            schema=Schema.coerce(parameters.get("schema")),
             sample_weight=self.sample_weight,
             init_score=self.init_score,
             continues=earlier is not None,

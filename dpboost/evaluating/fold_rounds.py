@@ -55,9 +55,11 @@ def chosen_rounds(n_rounds: int, how_many: int | str) -> list[int]:
     """
     if how_many == "all" or n_rounds == 1:
         return list(range(1, n_rounds + 1))
-    if check_integer("metric_rounds", "cv", how_many, low=1) == 1:
+    number = check_integer("metric_rounds", "cv", how_many, low=1)
+    if number == 1:
         return [n_rounds]
-    return sorted(set(np.linspace(1, n_rounds, int(how_many)).round().astype(int).tolist()))
+    steps = range(number)
+    return sorted({1 + round(step * (n_rounds - 1) / (number - 1)) for step in steps})
 
 
 def check_rounds(how_many: Any) -> None:

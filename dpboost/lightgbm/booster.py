@@ -362,11 +362,17 @@ class Booster(LoadedBooster):
 
     def update(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: training on rows has to be accounted for."""
-        raise RefusedError(_TRAIN.format("Booster.update"))
+        raise RefusedError(
+            _TRAIN.format("Booster.update")
+            + " To go on privately, give it as init_model to dpboost.train."
+        )
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: new leaf values from rows have to be accounted for."""
-        raise RefusedError(_TRAIN.format("Booster.refit"))
+        raise RefusedError(
+            _TRAIN.format("Booster.refit")
+            + " To do so privately, dpboost.refit_leaves pays for new leaf values from a budget."
+        )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a released model holds no data."""

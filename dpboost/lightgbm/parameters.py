@@ -108,7 +108,7 @@ def is_silent(params: Mapping[str, Any]) -> bool:
     aliases = {name: each for name, each in params.items() if name != "verbosity"}
     found = value_of(aliases, "verbosity")
     found = params.get("verbosity") if found is None else found
-    level = _from_text(found) if isinstance(found, str) else found
+    level: Any = _from_text(found) if isinstance(found, str) else found
     return _is_number(level) and level < 0
 
 
