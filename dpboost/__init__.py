@@ -5,17 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from lightgbm import Sequence, register_logger
+from lightgbm import Sequence
 
 from dpboost import basic
 from dpboost import compat as compat
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.version import __version__
 from dpboost._utils.warnings import PrivacyWarning
+from dpboost.basic import register_logger
 from dpboost.budgeting import (
     Budget,
     BudgetWarning,
     EpsilonExplanation,
+    EpsilonSumWarning,
     explain_epsilon,
     plot_accuracy_vs_epsilon,
     plot_privacy_budget,
@@ -42,7 +44,7 @@ from dpboost.evaluating import (
 from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
-from dpboost.lightgbm.evaluation import PublicRowsWarning
+from dpboost.lightgbm.evaluation import PublicRowsWarning, SkippedRowsWarning
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
 from dpboost.plotting import (
@@ -120,6 +122,7 @@ __all__ = [
     "Dataset",
     "EarlyStopException",
     "EpsilonExplanation",
+    "EpsilonSumWarning",
     "Evaluation",
     "Forecast",
     "InvalidParameterError",
@@ -143,6 +146,7 @@ __all__ = [
     "ScoreWarning",
     "SecretKFold",
     "Sequence",
+    "SkippedRowsWarning",
     "Transcript",
     "UnboundedWeightsWarning",
     "UndeclaredWarning",

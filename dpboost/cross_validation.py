@@ -7,8 +7,8 @@ up. Nine tenths of the budget go to the fits, one tenth to the metrics; where me
 on public rows, they cost nothing and the fits get everything.
 
 Paid metrics are those of ``dpboost.evaluate``, by its releases, with folds as groups: all metrics
-together cost one charge, once, after the last round. Metrics of every round, as early stopping
-needs them, are computed on public rows only.
+of a round together cost one charge. They are released of a few rounds, after the last one, and the
+rounds between repeat them: the fewer, the less noise. On public rows there are those of each round.
 """
 
 from __future__ import annotations
@@ -25,28 +25,43 @@ from lightgbm.callback import CallbackEnv
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
-from dpboost._utils.warnings import one_warning
+from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.containers import unpack
+from dpboost.data.evaluation_rows import is_training_set
 from dpboost.data.users import read_users, sample_rows, take_rows
 from dpboost.dataset import rows_of
 from dpboost.engine import build_estimator, check_dataset, labels_for, listed
 from dpboost.estimators.base import PRIVACY_PARAMETERS
 from dpboost.estimators.fit_arguments import Feval
 from dpboost.evaluating.fold_coins import deal_folds
-from dpboost.evaluating.folds import FoldMetric, fold_metrics, release_fold_metrics
+from dpboost.evaluating.fold_rounds import (
+    ModelAtRound,
+    check_rounds,
+    chosen_rounds,
+    divided,
+    number_of_folds,
+    repeated,
+)
+from dpboost.evaluating.folds import FoldMetric, release_fold_metrics
 from dpboost.lightgbm.cv_callbacks import (
     CVBooster,
     mean_lines,
     run_callbacks,
     without_early_stopping,
 )
-from dpboost.lightgbm.parameters import canonical_names, value_of
+from dpboost.lightgbm.parameters import (
+    ParameterWarning,
+    canonical_names,
+    is_silent,
+    value_of,
+)
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.recording import note
 from dpboost.privacy.release_record import record_of_folds
 from dpboost.recipes import ALGORITHMS
 from dpboost.reporting.privacy_report import PrivacyReport
@@ -60,13 +75,15 @@ from dpboost.training.inputs import (
     read_labels,
 )
 from dpboost.training.objective import read_weights
-from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_sum
 from dpboost.training.public_schema import check_learnable
 from dpboost.transcripts.recorded import recorded
 from dpboost.transcripts.transcript import Transcript
 
 #: Part of the budget that pays for the metrics.
 METRIC_SHARE = Fraction(1, 10)
+#: Rounds that divide it by default.
+METRIC_ROUNDS = 5
 
 
 class CVResults(dict[str, Any]):
@@ -83,8 +100,8 @@ class CVResults(dict[str, Any]):
     >>> schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
     >>> params = {"objective": "regression", "schema": schema, "verbosity": -1}
     >>> result = dpboost.cv(params, dpboost.Dataset(X, X[:, 0]), num_boost_round=5, nfold=2)
-    >>> sorted(result)
-    ['valid l2-mean', 'valid l2-stdv']
+    >>> {name: len(values) for name, values in result.items()}
+    {'valid l2-mean': 5, 'valid l2-stdv': 5}
     >>> result.privacy_report.epsilon_spent <= 1
     True
     """
@@ -106,7 +123,7 @@ def cv(
     params: Mapping[str, Any],
     train_set: lightgbm.Dataset,
     num_boost_round: int | None = None,
-    folds: None = None,
+    folds: Any = None,
     nfold: int = 5,
     stratified: bool = True,
     shuffle: bool = True,
@@ -120,6 +137,7 @@ def cv(
     return_cvbooster: bool = False,
     *,
     public_sets: Any = None,
+    metric_rounds: int | str = METRIC_ROUNDS,
     budget: Budget | DisjointTable | None = None,
     fraction: Any = None,
 ) -> CVResults:
@@ -129,8 +147,9 @@ def cv(
     ----------
     params, train_set, num_boost_round
         As of :func:`dpboost.train`.
-    folds : None
-        Refused: folds are drawn by secret coins.
+    folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
+        Their number is taken, with one warning; rows are dealt by secret coins. Splitters by groups
+        or by time are refused.
     nfold : int, default=5
         Number of folds, 2 to 100.
     stratified, shuffle, seed
@@ -138,23 +157,27 @@ def cv(
     metrics : str or list of str, optional
         LightGBM's names, or those of ``dpboost.evaluate``. Paid are ``l1``, ``l2``, ``rmse``,
         ``quantile``, ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and
-        the figures of an evaluation, ``auc`` among them; all rows weigh the same. The others need
-        ``public_sets``.
+        the figures of an evaluation, ``auc`` among them; all rows weigh the same. The others are
+        ``nan``, with one warning, unless there are ``public_sets``.
     feval : callable or list of callable, optional
-        Metrics of the user, which need ``public_sets``.
+        Metrics of the user, of which no bound is known: ``nan`` without ``public_sets``.
     init_model : str, Path or Booster, optional
         Model to go on from.
     fpreproc : None
         Refused: a function of all rows is covered by no bound.
     callbacks : list of callable, optional
         Those before a round run in every fit. Those after a round run when the fits are done:
-        on the metrics of every round with ``public_sets``, else once.
+        on the metrics of every round. Early stopping looks at the rounds that are released.
     eval_train_metric : bool
-        Refused where true: it is a query of the training rows.
+        Metrics of the training rows are ``nan``, with one warning: they are not paid for.
     return_cvbooster : bool, default=False
         Whether the result holds the models, as ``"cvbooster"``.
     public_sets : Dataset or list of Dataset, optional
         Rows that anybody may see: metrics are computed on them, each round and for free.
+    metric_rounds : int or "all", default=5
+        Rounds whose metrics are paid for, from the first to the last, and evenly; 1 is the last
+        one alone. They divide a tenth of the budget. The rounds between repeat the metrics of the
+        one before, which one warning says.
     budget : Budget, optional
         In whose records all fits and metrics are, as one line: it takes the place of ``epsilon``
         and ``delta``. Inside ``with Budget(...)`` that budget by default.
@@ -164,9 +187,8 @@ def cv(
     Returns
     -------
     CVResults
-        A dict of lists named ``"valid l2-mean"`` and ``"valid l2-stdv"``, with one value for
-        each round on public rows (named by their set), and a single one, for the last round,
-        where metrics are paid; and ``privacy_report``.
+        A dict of lists named ``"valid l2-mean"`` and ``"valid l2-stdv"``, or by the public set,
+        with one value for each round up to the best; and ``privacy_report``.
 
     Raises
     ------
@@ -196,7 +218,14 @@ def cv(
     >>> result.privacy_report.epsilon_spent <= 4  # of all fits and their scores together
     True
     """
-    _refuse_what_tells(folds, fpreproc, eval_train_metric)
+    if fpreproc is not None:
+        raise RefusedError(
+            "The 'fpreproc' argument of cv is refused: a function of all rows is covered by no "
+            "bound. Give it columns that are functions of their own row."
+        )
+    nfold, remark = number_of_folds(folds, nfold)
+    note("folds", nfold)
+    check_rounds(metric_rounds)
     check_integer("nfold", "cv", nfold, low=2, high=100)
     chosen = dict(params)
     if metrics is not None:
@@ -206,16 +235,33 @@ def cv(
     public = listed(public_sets)
     for each in public:
         check_dataset(each, "public_sets")
+        if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
+            raise RefusedError(
+                "The training set is among public_sets, which anybody may see: leave it out, and "
+                "metrics are paid for; or give rows that are public."
+            )
     belongs = (getattr(train_set, "data", None),)
     taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
-    run = _Run(
-        chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
-    )
-    return run.results(return_cvbooster)
+    with without_advice(is_silent(chosen)):
+        run = _Run(
+            chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
+        )
+        run.metric_rounds = metric_rounds
+        run.remarks += [] if remark is None else [remark]
+        if eval_train_metric:
+            run.remarks.append(
+                "eval_train_metric: metrics of the training rows are nan, as each is a query of "
+                "its own and not paid for"
+            )
+            run.of_training = True
+        return run.results(return_cvbooster)
 
 
 class _Run:
     """One cross-validation, from the coins to the results."""
+
+    metric_rounds: int | str
+    of_training = False
 
     def __init__(
         self,
@@ -260,7 +306,8 @@ class _Run:
             self.labels = labels_for(self.estimator, labels)
             if self.weight is None or isinstance(self.weight, str):
                 self.weight = weight
-        self.asked = [] if public else self._paid_metrics()
+        self.remarks: list[str] = []
+        self.asked, self.unpaid = ([], []) if public else self._paid_metrics()
         self.recipe = ALGORITHMS.find(own["recipe"], "cv")
         asked = {name: own[name] for name in PRIVACY_PARAMETERS}
         if taken is not None:
@@ -275,15 +322,18 @@ class _Run:
         self.lines: list[list[Any]] = []
         named = train_set.categorical_feature
         columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
+        facts = ColumnFacts.of(self.table)
         check_learnable(
             self.privacy.schema.resolve(self.table.feature_names),
-            ColumnFacts.of(self.table),
+            facts,
             task=task,
             assume_public=self.privacy.assume_public,
             nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
             epsilon=self.privacy.epsilon,
             delta=self.privacy.delta,
         )
+        of_table(facts.key)
+        warn_of_sum(self.privacy, facts)
         # A fit would see them as well, but maybe not the first one.
         read_weights(self.weight, self.table.n_rows)
 
@@ -300,13 +350,21 @@ class _Run:
         ]
         booster = CVBooster()
         booster.boosters = [model.booster_ for model in models]
-        history = (
-            [mean_lines(lines) for lines in zip(*self.lines, strict=True)] if self.public else []
-        )
-        if self.asked:
-            history = [self._release(models, rows, fold, ledger)]
+        history: list[list[Any]] = []
+        judged = None
+        if self.public:  # of folds that have rounds by their own released sizes, those of all
+            history = [mean_lines(lines) for lines in zip(*self.lines, strict=False)]
+        elif self.asked or self.unpaid:
+            n_rounds = min(map(len, self.lines))
+            judged = chosen_rounds(n_rounds, self.metric_rounds)
+            history = self._history(models, rows, fold, ledger, judged, n_rounds)
+        if self.of_training:
+            history = [[*map(_of_training, lines), *lines] for lines in history]
+        if self.remarks:
+            text = "; ".join(self.remarks)
+            warn_once(f"Of what cv was asked for, this is different: {text}.", ParameterWarning)
         results = CVResults(
-            run_callbacks(booster, history, callbacks=self.after, params=self.params)
+            run_callbacks(booster, history, callbacks=self.after, params=self.params, judged=judged)
         )
         if return_cvbooster:
             results["cvbooster"] = booster
@@ -382,34 +440,62 @@ class _Run:
             **given,
         )
 
-    def _paid_metrics(self) -> list[FoldMetric]:
-        """Return the metrics to be paid for."""
+    def _paid_metrics(self) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
+        """Return the metrics to be paid for, and the names of those that cannot be."""
         classifier = hasattr(self.estimator, "predict_proba")
-        if classifier and callable(self.estimator.objective):
-            raise RefusedError(
-                "Metrics of classes need probabilities, and a function as objective gives raw "
-                "scores: give public rows in public_sets."
-            )
+        n_classes = len(Schema.coerce(self.estimator.schema).classes or ()) if classifier else 0
         asked = value_of(self.params, "metric")
         if isinstance(asked, str):
             asked = asked.split(",")
         if not asked:
-            several = classifier and len(Schema.coerce(self.estimator.schema).classes or ()) > 2
-            asked = ["multi_logloss" if several else "binary_logloss" if classifier else "l2"]
-        quantile = value_of(self.params, "objective") == "quantile"
-        found = fold_metrics(list(asked), classifier=classifier, quantile=quantile)
-        if self.feval:
-            raise RefusedError(
-                "The 'feval' argument of cv needs public rows in public_sets: what it computes "
-                "from private ones has no known bound."
+            asked = ["l2"]
+            if classifier:
+                asked = ["multi_logloss" if n_classes > 2 else "binary_logloss"]
+        found, unpaid = divided(
+            list(asked),
+            [Feval(function) for function in self.feval],
+            n_classes=n_classes,
+            raw=classifier and callable(self.estimator.objective),
+            quantile=value_of(self.params, "objective") == "quantile",
+        )
+        if unpaid:
+            names = ", ".join(name for name, _ in unpaid)
+            self.remarks.append(
+                f"{names}: nan, as no bound is known of what they compute from private rows; give "
+                "public rows in public_sets"
             )
-        for callback in self.after:
-            if isinstance(callback, type(lightgbm.early_stopping(1))):
-                raise RefusedError(
-                    "Early stopping in cv needs the metrics of every round, which are not paid "
-                    "for: give public rows in public_sets."
-                )
-        return found
+        return found, unpaid
+
+    def _history(
+        self,
+        models: list[Any],
+        rows: NDArray[np.intp],
+        fold: NDArray[np.int32],
+        ledger: Ledger,
+        judged: list[int],
+        n_rounds: int,
+    ) -> list[list[Any]]:
+        """Return the metrics of every round, of which some are released."""
+        unknown = [("valid", name, np.nan, best, np.nan) for name, best in self.unpaid]
+        if not self.asked:
+            return [list(unknown) for _ in range(n_rounds)]
+        earlier = [model.booster_.current_iteration() - n_rounds for model in models]
+        released = {}
+        for position in judged:
+            shown = models
+            if position < n_rounds:
+                shown = [
+                    ModelAtRound(model, before + position)
+                    for model, before in zip(models, earlier, strict=True)
+                ]
+            released[position] = self._release(shown, rows, fold, ledger, len(judged))
+        if len(judged) < n_rounds:
+            shown_rounds = ", ".join(map(str, judged))
+            self.remarks.append(
+                f"metrics are released of rounds {shown_rounds} and repeated between them; "
+                "metric_rounds='all' releases each, with more noise"
+            )
+        return [[*lines, *unknown] for lines in repeated(released, n_rounds)]
 
     def _release(
         self,
@@ -417,7 +503,8 @@ class _Run:
         rows: NDArray[np.intp],
         fold: NDArray[np.int32],
         ledger: Ledger,
-    ) -> list[tuple[Any, ...]]:
+        n_releases: int,
+    ) -> list[Any]:
         """Release every metric of every fold, on the rows that its model has not seen."""
         reports = [model.privacy_report_ for model in models]
         held = []
@@ -428,7 +515,7 @@ class _Run:
             self.asked,
             models,
             held,
-            budget=self._capacity(ledger, reports) * METRIC_SHARE,
+            budget=self._capacity(ledger, reports) * METRIC_SHARE / n_releases,
             ledger=ledger,
             alike=self.privacy.rows_per_user or 1,
         )
@@ -497,13 +584,6 @@ def _histograms(fit: PrivacyReport) -> int:
     return sum(name in learned for name in ("categories", "class labels"))
 
 
-def _refuse_what_tells(folds: Any, fpreproc: Any, eval_train_metric: bool) -> None:
-    """Raise for what would read all rows without a bound."""
-    reasons = {
-        "folds": (folds, "folds are drawn by secret coins; use 'nfold'"),
-        "fpreproc": (fpreproc, "a function of all rows is covered by no bound"),
-        "eval_train_metric": (eval_train_metric or None, "it is an unpaid query of private rows"),
-    }
-    for name, (value, reason) in reasons.items():
-        if value is not None:
-            raise RefusedError(f"The {name!r} argument of cv is refused: {reason}.")
+def _of_training(line: Any) -> tuple[Any, ...]:
+    """Return a line of the training rows, which are not judged."""
+    return ("train", line[1], np.nan, line[3], np.nan)

@@ -13,12 +13,13 @@ import lightgbm.engine
 import numpy as np
 
 from dpboost._utils.lightgbm_names import name_of
-from dpboost._utils.validation import InvalidParameterError, RefusedError
+from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import carry
 from dpboost.data.batches import Batches
 from dpboost.data.containers import unpack
+from dpboost.data.evaluation_rows import TRAINING_ROWS, is_training_set
 from dpboost.dataset import rows_of
 from dpboost.estimators.fit_arguments import Feval, metric_parameters, named_metrics
 from dpboost.lightgbm.booster import Booster
@@ -76,7 +77,9 @@ def train(
         Number of rounds, unless ``params`` has one; by the rule of the recipe where neither says
         it. LightGBM takes 100 then, which is few where steps are shrunk by their noise.
     valid_sets : Dataset or list of Dataset, optional
-        Rows on which each round is judged. They are taken as public.
+        Rows on which each round is judged. They are taken as public. The training set among them
+        is skipped, with one warning: its metrics are ``nan`` in each round, and early stopping
+        ignores it.
     valid_names : str or list of str, optional
         Their names.
     feval : callable or list of callable, optional
@@ -102,8 +105,7 @@ def train(
     Raises
     ------
     InvalidParameterError
-        For bad parameters or input, before anything is drawn or charged; and where the training
-        rows are among the evaluation sets.
+        For bad parameters or input, before anything is drawn or charged.
 
     Privacy
     -------
@@ -130,14 +132,13 @@ def train(
     carry(train_set, estimator)
     sets = listed(valid_sets)
     names = listed(valid_names)
+    judged: list[Any] = []
     for place, valid in enumerate(sets):
+        if isinstance(valid, str) and valid == TRAINING_ROWS:  # of a replay
+            judged.append(None)
+            continue
         check_dataset(valid, "valid_sets", place)
-        if valid is train_set or valid.data is train_set.data:
-            raise RefusedError(
-                "The training set is among valid_sets. A metric of private rows is a query of "
-                "its own, each round, and is not paid for: leave it out, and evaluate on rows "
-                "that anybody may see."
-            )
+        judged.append(None if is_training_set(valid, train_set) else valid)
     given = {
         "sample_weight": train_set.weight,
         "init_score": train_set.init_score,
@@ -145,10 +146,10 @@ def train(
         "user_ids": getattr(train_set, "user_ids", None),
         "callbacks": callbacks,
         "eval_metric": [Feval(function) for function in listed(feval)] or None,
-        "eval_set": [(unpack(valid), labels_for(estimator, valid.label)) for valid in sets] or None,
+        "eval_set": [_pair(estimator, valid) for valid in judged] or None,
         "eval_names": names or None,
-        "eval_sample_weight": [valid.weight for valid in sets] or None,
-        "eval_init_score": [valid.init_score for valid in sets] or None,
+        "eval_sample_weight": [getattr(valid, "weight", None) for valid in judged] or None,
+        "eval_init_score": [getattr(valid, "init_score", None) for valid in judged] or None,
         "budget": budget,
         "fraction": fraction,
     }
@@ -166,7 +167,7 @@ def train(
     )
     booster: Booster = estimator.booster_
     if keep_training_booster:
-        booster = _kept(estimator, train_set, params, sets, names)
+        booster = _kept(estimator, train_set, params, judged, names)
     asked = {**(train_set.params or {}), **params}
     booster.params.update({name: each for name, each in asked.items() if not callable(each)})
     if callable(value_of(asked, "objective")):
@@ -174,11 +175,18 @@ def train(
     return booster
 
 
+def _pair(estimator: Any, valid: lightgbm.Dataset | None) -> tuple[Any, Any]:
+    """Return rows and labels of an evaluation set, of which None is that of the training."""
+    if valid is None:
+        return TRAINING_ROWS, TRAINING_ROWS
+    return unpack(valid), labels_for(estimator, valid.label)
+
+
 def _kept(
     estimator: Any,
     train_set: lightgbm.Dataset,
     params: Mapping[str, Any],
-    sets: Sequence[lightgbm.Dataset],
+    sets: Sequence[lightgbm.Dataset | None],
     names: Sequence[str],
 ) -> KeptBooster:
     """Return the Booster of an estimator with its evaluation sets."""
@@ -195,7 +203,8 @@ def _kept(
         n_outputs=estimator.ensemble_.n_outputs,
     )
     known = [*names, *(f"valid_{position}" for position in range(len(names), len(sets)))]
-    return KeptBooster.of(estimator.booster_, judge, list(zip(known, sets, strict=False)))
+    public = [(name, each) for name, each in zip(known, sets, strict=False) if each is not None]
+    return KeptBooster.of(estimator.booster_, judge, public)
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
+from dpboost._utils.warnings import quiet
 from dpboost.budgeting.open_budgets import is_open
 from dpboost.data.containers import unpack
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
@@ -306,7 +307,7 @@ def _expected(
     for position, (learned, left) in enumerate(parts.split(np.zeros(len(y)), y)):
         for again in range(REPEATS):
             drawn = learned[random.integers(0, len(learned), n_rows)]
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), quiet():  # these rows are public
                 warnings.simplefilter("ignore")
                 model = clone(estimator).fit(take_rows(X, drawn), y[drawn])
                 test = _score(model, take_rows(X, left), y[left], metric)

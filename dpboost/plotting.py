@@ -5,6 +5,7 @@ They draw released models and metrics of public rows.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,7 +80,13 @@ def plot_importance(booster: Any, *args: Any, with_error: bool = False, **kwargs
     >>> axes = dpboost.plot_importance(model, with_error=True)  # needs matplotlib
     """
     if not with_error:
-        return lightgbm.plot_importance(booster, *args, **kwargs)
+        own = lightgbm.plot_importance
+        given = inspect.signature(own).bind_partial(booster, *args, **kwargs).arguments
+        # Splits that are drawn at random say nothing; an estimator knows it by itself.
+        ours = getattr(booster, "privacy_report", None) is not None
+        if ours and given.get("importance_type", "auto") == "auto":
+            given["importance_type"] = "gain"
+        return own(**{**given.pop("kwargs", {}), **given})
     return _importance_with_error(booster, *args, **kwargs)
 
 

@@ -13,6 +13,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 
 from dpboost import _kernels
+from dpboost._utils import warnings as own_warnings
+from dpboost.budgeting import spent_outside
+from dpboost.training import privacy_params
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
@@ -48,6 +51,21 @@ NO_SMOKE = (
     "unit/local/test_memoised_reports.py",
     "unit/privacy/test_units.py",
 )
+
+
+@pytest.fixture
+def one_process() -> None:
+    """Let a test be told once what a process is told once, and hear of the sum of its fits."""
+    own_warnings.forget()
+    spent_outside.forget()
+
+
+@pytest.fixture(autouse=True)
+def _each_fit_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell each fit of a test everything, as the only one of its process: others ran before."""
+    if "one_process" not in request.fixturenames:
+        monkeypatch.setattr(own_warnings, "_is_new", lambda *said: True)
+        monkeypatch.setattr(privacy_params, "add_fit", lambda *spent: None)
 
 
 def stale_kernels() -> list[str]:

@@ -1,16 +1,21 @@
-"""Warnings that point at the user's own line, and one for all conditions of a guarantee."""
+"""Warnings that point at the user's own line, and one for all conditions of a guarantee.
+
+Of a process and a table, which is known by the names and types of its columns, each is said once:
+the fits of a cross-validation say the same. A logger that is registered gets all of them.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import wraps
 from types import FrameType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -19,10 +24,24 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# What the fit that is running has to say of its guarantee; None outside of fits.
-_conditions: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar(
-    "conditions", default=None
-)
+_without_advice: ContextVar[bool] = ContextVar("without_advice", default=False)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Fit:
+    """What the fit that is running has to say of its guarantee, and of which table it is."""
+
+    told: list[tuple[str, type[Warning]]] = field(default_factory=list)
+    table: Hashable = None
+
+
+# None outside of fits.
+_running: ContextVar[_Fit | None] = ContextVar("running", default=None)
+
+# What was said in this process: the class, the text without its numbers, and the table.
+_SAID: set[tuple[type[Warning], str, Hashable]] = set()
+_LOGGERS: list[Callable[[str], Any]] = []
+_DIGITS = re.compile(r"[0-9][0-9.e+-]*")
 
 
 class PrivacyWarning(UserWarning):
@@ -42,6 +61,9 @@ class PrivacyWarning(UserWarning):
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line that called the library.
 
+    What is no condition of a guarantee is advice: a fit gives it once in a process and for a
+    table, and not at all where `without_advice` says so.
+
     Parameters
     ----------
     message : str
@@ -50,8 +72,89 @@ def warn_user(message: str, category: type[Warning]) -> None:
     """
     if _quiet.get():
         return
+    _log(message)
+    fit = _running.get()
+    if not issubclass(category, PrivacyWarning):
+        if _without_advice.get():
+            return
+        if fit is not None and not _is_new(message, category, fit.table):
+            return
+    _warn(message, category)
+
+
+def warn_once(message: str, category: type[Warning], table: Hashable = None) -> None:
+    """Warn as `warn_user` does, but once in this process of a table.
+
+    Parameters
+    ----------
+    message : str
+        Made of public values. Texts that differ in their numbers alone are one.
+    category : type of Warning
+    table : hashable, optional
+        Names and types of columns.
+    """
+    if _quiet.get():
+        return
+    _log(message)
+    if _is_new(message, category, table):
+        _warn(message, category)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
     depth, _ = _users_line()
     warnings.warn(message, category, stacklevel=depth)
+
+
+def _is_new(message: str, category: type[Warning], table: Hashable) -> bool:
+    """Return whether this was not said yet, and take note of it, unless it is an error."""
+    said = category, _DIGITS.sub("#", message), table
+    if said in _SAID and _action(message, category) != "error":
+        return False
+    _SAID.add(said)
+    return True
+
+
+def _log(message: str) -> None:
+    for log in _LOGGERS:
+        log(f"[dpboost] [Warning] {message}")
+
+
+def log_warnings(log: Callable[[str], Any]) -> None:
+    """Have a function get the text of every warning, also of those that are not shown."""
+    _LOGGERS[:] = [log]
+
+
+def forget() -> None:
+    """Say everything again, as in a new process."""
+    _SAID.clear()
+
+
+@contextmanager
+def without_advice(silent: bool) -> Iterator[None]:
+    """Show conditions of guarantees alone, where asked to be silent."""
+    token = _without_advice.set(silent or _without_advice.get())
+    try:
+        yield
+    finally:
+        _without_advice.reset(token)
+
+
+def of_table(table: Hashable) -> None:
+    """Say of which table the fit that is running is.
+
+    Parameters
+    ----------
+    table : hashable
+        Names and types of its columns, which are public; never anything of its cells.
+    """
+    fit = _running.get()
+    if fit is not None:
+        fit.table = table
+
+
+def is_quiet() -> bool:
+    """Return whether nothing is said."""
+    return _quiet.get()
 
 
 @contextmanager
@@ -74,19 +177,19 @@ def warn_of_guarantee(line: str, category: type[PrivacyWarning]) -> None:
     category : type of PrivacyWarning
         Of this condition alone.
     """
-    told = _conditions.get()
-    if told is None:
+    fit = _running.get()
+    if fit is None:
         warn_user(line, category)
         return
     action = _action(line, category)
     if action == "error":
         warn_user(line, category)
     if action != "ignore":
-        told.append((line, category))
+        fit.told.append((line, category))
 
 
 def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
-    """Have a function that fits warn of all conditions at once, when it has succeeded.
+    """Have a function that fits warn of all new conditions at once, when it has succeeded.
 
     Parameters
     ----------
@@ -96,20 +199,24 @@ def one_warning(fit: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(fit)
     def fit_and_warn(*args: P.args, **kwargs: P.kwargs) -> R:
-        if _conditions.get() is not None:
+        if _running.get() is not None:
             return fit(*args, **kwargs)
-        told: list[tuple[str, type[Warning]]] = []
-        token = _conditions.set(told)
+        running = _Fit()
+        token = _running.set(running)
         try:
             outcome = fit(*args, **kwargs)
         finally:
-            _conditions.reset(token)
-        told = list(dict.fromkeys(told))  # the fits of a cross-validation say the same
+            _running.reset(token)
+        if _quiet.get():
+            return outcome
+        for line, _ in dict.fromkeys(running.told):
+            _log(line)
+        told = [each for each in dict.fromkeys(running.told) if _is_new(*each, running.table)]
         if len(told) == 1:
-            warn_user(*told[0])
+            _warn(*told[0])
         elif told:
             lines = "".join(f"\n* {line}" for line, _ in told)
-            warn_user(f"The guarantee of this fit has conditions:{lines}", PrivacyWarning)
+            _warn(f"The guarantee of this fit has conditions:{lines}", PrivacyWarning)
         return outcome
 
     return fit_and_warn

@@ -6,11 +6,13 @@ from dpboost.budgeting.budget import Budget
 from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
 from dpboost.budgeting.open_budgets import BudgetWarning
 from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
+from dpboost.budgeting.spent_outside import EpsilonSumWarning
 
 __all__ = [
     "Budget",
     "BudgetWarning",
     "EpsilonExplanation",
+    "EpsilonSumWarning",
     "explain_epsilon",
     "plot_accuracy_vs_epsilon",
     "plot_privacy_budget",

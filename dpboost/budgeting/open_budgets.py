@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost._utils.warnings import warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_user
 from dpboost.budgeting.budget import KNOWN, OPEN, Budget
 from dpboost.budgeting.budget_mark import BudgetMark
 
@@ -17,7 +17,7 @@ _MARKS = "_open_budgets"
 _REACHED: dict[tuple[int, str], Budget] = {}
 
 
-class BudgetWarning(UserWarning):
+class BudgetWarning(PrivacyWarning):
     """A fit is not recorded although its table or its estimator belongs to a budget."""
 
 

@@ -153,6 +153,7 @@ class _DaskEstimator:
                 "process, not Dask collections."
             )
         names = ("eval_set", "eval_X", "eval_y", "eval_sample_weight", "eval_init_score")
+        options = options.marked(X, y)  # while they are the collections of the user
         local = {name: self._public(getattr(options, name)) for name in names}
         super()._fit(X, y, replace(options, **local), rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,12 @@ class ColumnFacts:
             boolean=table.boolean,
             zero_as_missing=table.zero_as_missing,
         )
+
+    @property
+    def key(self) -> Hashable:
+        """Names and types, by which a process knows a table again."""
+        kinds = (self.categorical, self.integer, self.boolean)
+        return (self.feature_names, *map(frozenset, kinds))
 
     @property
     def n_features(self) -> int:

@@ -8,14 +8,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpboost._utils.public_seed import public_seed
 from dpboost._utils.threads import effective_n_threads
 from dpboost._utils.validation import InvalidParameterError, check_integer, check_real
-from dpboost._utils.warnings import one_warning
+from dpboost._utils.warnings import one_warning, warn_user, without_advice
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.claim import Claim, claim
+from dpboost.budgeting.spent_outside import rows_of_fit
 from dpboost.data.batches import Batches, is_batched
 from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
@@ -32,7 +34,13 @@ from dpboost.lightgbm.compat import LightGBMAttributes
 from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
 from dpboost.lightgbm.model_text.writer import model_text
-from dpboost.lightgbm.parameters import Resolved, resolve
+from dpboost.lightgbm.parameters import (
+    SHOWN,
+    ParameterWarning,
+    Resolved,
+    is_silent,
+    resolve,
+)
 from dpboost.privacy.recording import public_value
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
@@ -61,6 +69,8 @@ DECIDED_BY_RECIPE = (
     "hessian_share",
 )
 
+# More rounds than these, with early stopping, are as many as are needed.
+MANY_ROUNDS = 1000
 # Rows times trees from which predictions go tree by tree.
 LARGE = 5_000_000
 
@@ -105,11 +115,19 @@ class PrivateEstimator(
         """Return what ``fit`` reads, whether or not the constructor of a subclass takes it."""
         return {name: getattr(self, name) for name in _constructor(_of_library(type(self)))}
 
+    def _shown_params(self) -> dict[str, Any]:
+        """Return what LightGBM's estimators have as arguments and ours in name only."""
+        return {name: getattr(self, name) for name in SHOWN if hasattr(self, name)}
+
     def _resolved(self, owner: str) -> Resolved:
         """Return all parameters by their meaning."""
         own, kind = self._arguments(), type(self)
         defaults = _constructor(_of_library(kind)) | _constructor(kind)
-        return resolve(own, self._extra_params(), defaults=defaults, owner=owner)
+        recipe = own["recipe"]
+        known = isinstance(recipe, str) and recipe in ALGORITHMS
+        most = ALGORITHMS[recipe].most_depth if known else getattr(recipe, "most_depth", None)
+        extra = self._extra_params()
+        return resolve(own, extra, defaults=defaults, owner=owner, most_depth=most)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters of this estimator; ``fit`` refuses names that LightGBM does not know."""
@@ -189,7 +207,8 @@ class PrivateEstimator(
             are not part of the model, as in LightGBM. That each is a function of its own row and
             of public or released numbers is the user's promise.
         eval_set : list of (X, y), optional
-            Rows on which each round is judged. They are taken as public.
+            Rows on which each round is judged. They are taken as public. The training rows among
+            them are skipped: see :class:`dpboost.SkippedRowsWarning`.
         eval_names : list of str, optional
             Their names; ``valid_0``, ``valid_1``, ... by default.
         eval_sample_weight, eval_class_weight, eval_init_score : list, optional
@@ -239,8 +258,7 @@ class PrivateEstimator(
         Raises
         ------
         InvalidParameterError
-            For bad parameters or shapes, before anything is drawn or charged; and where the
-            training rows are among the evaluation sets.
+            For bad parameters or shapes, before anything is drawn or charged.
         BudgetExceededError
             If less is left of the budget; nothing is drawn or charged.
 
@@ -270,27 +288,28 @@ class PrivateEstimator(
             taken = claim(
                 budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self
             )
-        self._fit(
-            X,
-            y,
-            FitOptions(
-                eval_set=eval_set,
-                eval_names=eval_names,
-                eval_sample_weight=eval_sample_weight,
-                eval_class_weight=eval_class_weight,
-                eval_init_score=eval_init_score,
-                eval_metric=eval_metric,
-                feature_name=feature_name,
-                categorical_feature=categorical_feature,
-                callbacks=callbacks,
-                eval_X=eval_X,
-                eval_y=eval_y,
-                user_ids=user_ids,
-                claim=taken,
-                conformal=conformal,
-            ),
-            RowArguments(sample_weight=sample_weight, init_score=init_score, init_model=init_model),
+        options = FitOptions(
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_class_weight=eval_class_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            eval_X=eval_X,
+            eval_y=eval_y,
+            user_ids=user_ids,
+            claim=taken,
+            conformal=conformal,
         )
+        arguments = RowArguments(
+            sample_weight=sample_weight, init_score=init_score, init_model=init_model
+        )
+        rows_of_fit(X)
+        with without_advice(is_silent(vars(self) | self._extra_params())):
+            self._fit(X, y, options, arguments)
         if taken is not None:
             taken.keep(self)
         return self
@@ -304,6 +323,7 @@ class PrivateEstimator(
     ) -> None:
         """Train, build the LightGBM model and store what LightGBM's own tools look for."""
         owner = type(self).__name__
+        options = options.marked(X, y)
         resolved = self._resolved(owner)
         parameters = resolved.arguments
         if parameters["n_jobs"] is not None:
@@ -364,17 +384,19 @@ class PrivateEstimator(
         if objective.alphas:
             _refuse_for_several(options, owner)
         evaluator = options.evaluator(
-            X,
-            y,
             fit=resolved.fit,
-            parameters=parameters | self._extra_params(),
+            parameters=parameters | self._shown_params() | self._extra_params(),
             task=self._task,
             owner=owner,
         )
+        most_rounds = None
+        if evaluator is not None and evaluator.stops:
+            most_rounds = _as_many_as_needed(set_by_user)
         request = FitRequest(
             task=self._task,
             recipe=recipe,
             given=set_by_user,
+            most_rounds=most_rounds,
             privacy=privacy,
             objective=objective,
             public_seed=public_value(
@@ -494,6 +516,26 @@ class PrivateEstimator(
     def _conformed(self, X: Any) -> Any:
         """Rows as the model text expects them: declared categories, no integers cut to float32."""
         return conform(X, self.ensemble_.binner) if getattr(self, "fitted_", False) else X
+
+
+def _as_many_as_needed(given: dict[str, Any]) -> int | None:
+    """Leave rounds and steps to the recipe where they are more than it needs; return the most.
+
+    Who asks LightGBM for thousands of rounds and stops it early asks for as many as are needed. The
+    noise of a round is that of all that are planned, whether or not they come.
+    """
+    rounds = given.get("n_estimators")
+    if not isinstance(rounds, (int, np.integer)) or rounds <= MANY_ROUNDS or "preset" in given:
+        return None
+    del given["n_estimators"]
+    rate = given.pop("learning_rate", None)
+    steps = "" if rate is None else f", and its steps for learning_rate={rate!r}"
+    warn_user(
+        f"n_estimators={rounds!r} with early stopping asks for as many rounds as are needed: the "
+        f"rounds of the recipe are planned{steps}, as noise is divided among all that are planned.",
+        ParameterWarning,
+    )
+    return int(rounds)
 
 
 def _refuse_for_several(options: FitOptions, owner: str) -> None:

@@ -35,16 +35,23 @@ PARAMETERS = """    Parameters
         ``"categories"`` adds the lists of categories that columns of a categorical type bring
         along: they are made of rows, become part of the model, and are learned without it, which
         needs delta > 0.
-    n_estimators : int, default=None
-        Number of trees. None, here and below, means the rule of the recipe; the value used is
-        stored with an underscore after ``fit``.
-    learning_rate : float, default=None
-        Shrinkage of released leaf values, in (0, 1].
-    max_depth : int, default=None
-        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget.
-    reg_lambda : float, default=None
-        L2 regularisation, greater than 0. Recipe ``"best"`` takes the standard deviation of the
-        noise of a leaf's hessian sum, 5 to 100, where ``delta > 0``.
+    boosting_type, num_leaves, subsample_for_bin, min_split_gain, min_child_weight, \
+min_child_samples, subsample, subsample_freq, colsample_bytree, reg_alpha : optional
+        LightGBM's, with its defaults in ``get_params``; ``python -m dpboost parity`` says what
+        each does here. Here and below, LightGBM's default stands for the rule of the recipe, and
+        differs from the same value given: ``n_estimators=100`` trains 100 rounds. A clone keeps
+        the difference. What is outside of our range is capped, with one warning.
+    max_depth : int, default=-1
+        Levels of splits, 0 to 12. There is no unlimited depth: each level costs budget. -1 stands
+        for the rule of the recipe.
+    learning_rate : float, default=0.1
+        Shrinkage of released leaf values, in (0, 1]; by default the rule of the recipe.
+    n_estimators : int, default=100
+        Number of rounds; by default the rule of the recipe. The value used, here and below, is
+        stored with an underscore after ``fit``. Where a default is None, None is the recipe's rule.
+    reg_lambda : float, default=0.0
+        L2 regularisation, greater than 0; by default the rule of the recipe. That of ``"best"`` is
+        the standard deviation of the noise of a leaf's hessian sum, 5 to 100, where ``delta > 0``.
     max_bin : int, default=None
         Bins of a numeric feature, 2 to 255, equally wide over its bounds.
     trees_per_ensemble : int, default=None
@@ -81,8 +88,9 @@ PARAMETERS = """    Parameters
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.
-    importance_type : {"split", "gain"}, default="split"
-        As in LightGBM; computed from the released trees. ``best`` releases sums of gradients and
+    importance_type : {"gain", "split"}, default="gain"
+        As in LightGBM, where the default is "split": splits that are drawn at random count alike
+        for every feature. Computed from the released trees. ``best`` releases sums of gradients and
         hessians, from which gains follow without the share of their noise; ``dpboost``, ``para``
         and ``seq`` release values of leaves alone, whose differences stand for gains. A feature
         that shows no more than noise has 0.
@@ -110,8 +118,9 @@ OBJECTIVE = """    objective : str or callable, default=None
         called before training on a grid of public labels and raw scores, not on rows; see the
         *Privacy* section and ``gradient_bound``.{several}
     gradient_bound : float, default=None
-        Public bound of a custom objective's gradient, required with one: gradients are clipped to
-        [-gradient_bound, gradient_bound] row by row.{norm}
+        Public bound of a custom objective's gradient: gradients are clipped to
+        [-gradient_bound, gradient_bound] row by row. Required with one, but for numbers with
+        declared label bounds: there it is the largest gradient between them.{norm}
     hessian_bound : float, default=None
         Public bound of a custom objective's hessian, 1 unless given: hessians are clipped to
         [0, hessian_bound].

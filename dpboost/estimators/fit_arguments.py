@@ -11,18 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from dpboost._utils.validation import (
-    InvalidParameterError,
-    RefusedError,
-    check_integer,
-    refuse,
-)
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost.budgeting.claim import Claim
+from dpboost.data.evaluation_rows import (
+    evaluation_pairs,
+    is_training_pair,
+    without_training_rows,
+)
 from dpboost.lightgbm.compat import metric_function
-from dpboost.lightgbm.evaluation import Evaluator, PublicSet
+from dpboost.lightgbm.evaluation import STOPPING, Evaluator, PublicSet
 from dpboost.training.inputs import Reading
-
-_STOPPING = type(lightgbm.early_stopping(1))
 
 
 @dataclass(frozen=True)
@@ -93,10 +91,16 @@ class FitOptions:
             user_ids=self.user_ids,
         )
 
+    def marked(self, X: Any, y: Any) -> FitOptions:
+        """Return options with a mark where the training rows are among the evaluation sets."""
+        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
+        found = without_training_rows(pairs, X, y)
+        if not any(map(is_training_pair, found)):
+            return self
+        return replace(self, eval_set=found, eval_X=None, eval_y=None)
+
     def evaluator(
         self,
-        X: Any,
-        y: Any,
         *,
         fit: Mapping[str, Any],
         parameters: Mapping[str, Any],
@@ -107,8 +111,6 @@ class FitOptions:
 
         Parameters
         ----------
-        X, y : any
-            The private rows, to tell whether they are among the evaluation sets.
         fit : mapping
             Parameters that ``fit`` reads, by LightGBM's canonical names.
         parameters : mapping
@@ -119,21 +121,22 @@ class FitOptions:
         Raises
         ------
         InvalidParameterError
-            If the private rows are among the evaluation sets, or arguments do not fit.
+            If arguments do not fit.
         """
-        sets = self._sets(X, y)
+        sets, skipped = self._sets()
         callbacks = list(self.callbacks or ())
         if sets:
             callbacks += _early_stopping(fit, parameters, owner)
         elif self.stopping(fit, owner) is not None:
-            callbacks = [each for each in callbacks if not isinstance(each, _STOPPING)]
-        if not sets and not callbacks:
+            callbacks = [each for each in callbacks if not isinstance(each, STOPPING)]
+        if not sets and not skipped and not callbacks:
             return None
         metrics, functions = named_metrics(self.eval_metric, fit.get("metric"))
         return Evaluator(
             owner=owner,
             task=task,
             sets=sets,
+            skipped=skipped,
             metrics=metrics,
             and_default=fit.get("metric") is None,
             functions=functions,
@@ -165,7 +168,7 @@ class FitOptions:
         held = self.claim is not None and self.claim.holdout is not None
         if not held or self.eval_set is not None or self.eval_X is not None:
             return None
-        asked = [each for each in self.callbacks or () if isinstance(each, _STOPPING)]
+        asked = [each for each in self.callbacks or () if isinstance(each, STOPPING)]
         own: Any = asked[0] if asked else None
         rounds = own.stopping_rounds if asked else fit.get("early_stopping_round") or 0
         least = own.min_delta if asked else fit.get("early_stopping_min_delta") or 0.0
@@ -182,31 +185,34 @@ class FitOptions:
 
     def continued(self, predict: Callable[[Any], NDArray[np.float64]]) -> FitOptions:
         """Return options whose evaluation sets begin where a released model has brought them."""
-        pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
+        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
         if not pairs:
             return self
-        offsets = []
-        for position, (own_X, _) in enumerate(pairs):
+        offsets: list[Any] = []
+        for position, (own_X, own_y) in enumerate(pairs):
+            if is_training_pair((own_X, own_y)):
+                offsets.append(None)
+                continue
             given = _item(self.eval_init_score, "eval_init_score", position)
             offsets.append(predict(own_X) + (0.0 if given is None else np.asarray(given)))
         return replace(self, eval_init_score=offsets)
 
-    def _sets(self, X: Any, y: Any) -> list[PublicSet]:
-        pairs = _pairs(self.eval_set, self.eval_X, self.eval_y)
-        sets = []
+    def _sets(self) -> tuple[list[PublicSet], str | None]:
+        """Return the public sets, and what the training rows are called if they are among them."""
+        sets: list[PublicSet] = []
+        skipped = None
+        pairs = evaluation_pairs(self.eval_set, self.eval_X, self.eval_y)
         for position, (own_X, own_y) in enumerate(pairs):
-            if _same(own_X, X) or _same(own_y, y):
-                raise RefusedError(
-                    "The training rows are among the evaluation sets. A metric of private rows "
-                    "is a query of its own, each round, and is not paid for: leave them out, and "
-                    "evaluate on rows that anybody may see."
-                )
+            name = _item(self.eval_names, "eval_names", position)
+            if is_training_pair((own_X, own_y)):
+                # As in LightGBM, which has one such set, whatever its position.
+                skipped = "training" if name is None else str(name)
+                continue
             weight = _item(self.eval_sample_weight, "eval_sample_weight", position)
             class_weight = _item(self.eval_class_weight, "eval_class_weight", position)
             if class_weight is not None:
                 of_class = compute_sample_weight(class_weight, own_y)
                 weight = of_class if weight is None else np.multiply(weight, of_class)
-            name = _item(self.eval_names, "eval_names", position)
             sets.append(
                 PublicSet(
                     name=f"valid_{position}" if name is None else str(name),
@@ -216,41 +222,7 @@ class FitOptions:
                     init_score=_item(self.eval_init_score, "eval_init_score", position),
                 )
             )
-        return sets
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Return whether two tables are one object or one piece of memory; no cell is looked at."""
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        layout = [(each.ctypes.data, each.shape, each.strides) for each in (left, right)]
-        return layout[0] == layout[1]
-    return left is right and left is not None
-
-
-def _pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
-    """Return the evaluation sets of either way to give them."""
-    if (eval_X is None) != (eval_y is None):
-        raise InvalidParameterError("You must specify eval_X and eval_y, not just one of them.")
-    if eval_X is not None:
-        if eval_set is not None:
-            raise InvalidParameterError(
-                "Specify either 'eval_set' or 'eval_X' and 'eval_y', but not both."
-            )
-        if not isinstance(eval_X, tuple):
-            eval_X, eval_y = (eval_X,), (eval_y,)
-        if len(eval_X) != len(eval_y):
-            raise InvalidParameterError(
-                "If eval_X is a tuple, y_val must be a tuple of same length, and vice versa."
-            )
-        return list(zip(eval_X, eval_y, strict=True))
-    if eval_set is None:
-        return []
-    if isinstance(eval_set, tuple):
-        eval_set = [eval_set]
-    pairs = list(eval_set)
-    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-        raise InvalidParameterError("The 'eval_set' argument must be a list of (X, y) pairs.")
-    return [(pair[0], pair[1]) for pair in pairs]
+        return sets, skipped
 
 
 def _item(collection: Any, name: str, position: int) -> Any:

@@ -8,13 +8,14 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNUSED
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost._utils.warnings import warn_user
+from dpboost._utils.warnings import PrivacyWarning, warn_once
 from dpboost.budgeting.budget import Budget, DisjointTable
 from dpboost.budgeting.open_budgets import CarryingEstimator, is_open
+from dpboost.budgeting.spent_outside import warn_of_search
 from dpboost.evaluating.evaluate import evaluate
 
 
-class ScoreWarning(UserWarning):
+class ScoreWarning(PrivacyWarning):
     """A score of rows that nothing pays for: a leak where they are private."""
 
 
@@ -23,6 +24,16 @@ class PrivateScore(CarryingEstimator):
 
     # What pays for a score is no metadata of rows: searches take a scorer of `SecretKFold`.
     __metadata_request__score = dict.fromkeys(("budget", "fraction", "user_ids"), UNUSED)
+
+    # Whether scikit-learn fits it as one of many, and the sum of their epsilons was told.
+    _one_of_many = False
+
+    def __sklearn_clone__(self) -> Any:
+        """Return a clone; a search that makes it says how many fits it makes."""
+        found = super().__sklearn_clone__()
+        if not is_open(self) and warn_of_search(self):
+            found._one_of_many = True
+        return found
 
     def score(
         self,
@@ -73,12 +84,14 @@ class PrivateScore(CarryingEstimator):
         """
         model: Any = self
         if budget is None and fraction is None and not is_open(self):
-            warn_user(
-                "This score is exact and nothing pays for it: where its rows are private, it is a "
-                "leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for them; for "
-                "rows that anybody may see, filter dpboost.ScoreWarning.",
-                ScoreWarning,
-            )
+            if not self._one_of_many:  # told before the first fit
+                warn_once(
+                    "This score is exact and nothing pays for it: where its rows are private, it "
+                    "is a leak. Use dpboost.evaluate(model, X, y, budget=..., fraction=...) for "
+                    "them; for rows that anybody may see, filter dpboost.ScoreWarning.",
+                    ScoreWarning,
+                    tuple(getattr(model, "feature_name_", ())),
+                )
             return float(super().score(X, y, sample_weight))  # type: ignore[misc]
         if fraction is None:
             raise InvalidParameterError(

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpboost._utils.validation import refuse
 from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.schema import Schema
 from dpboost.training.objective import ObjectiveRequest
 
 OBJECTIVE_PARAMETERS = (
@@ -78,6 +79,7 @@ class RowArguments:
             owner,
             task=task,
             **given,
+            schema=Schema.coerce(parameters.get("schema")),
             sample_weight=self.sample_weight,
             init_score=self.init_score,
             continues=earlier is not None,

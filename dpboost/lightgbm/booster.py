@@ -225,6 +225,27 @@ class Booster(LoadedBooster):
         text: str = super().model_to_string(num_iteration, start_iteration, importance_type)
         return insert_report(without_kept(text), self._report_line)
 
+    def feature_importance(
+        self, importance_type: str | None = None, iteration: int | None = None
+    ) -> Any:
+        """Return the importance of each feature.
+
+        Parameters
+        ----------
+        importance_type : {"gain", "split"}, optional
+            By default the released gain of a model of ours, whose splits may be drawn at random,
+            and as in LightGBM the number of splits of one that came without a privacy report.
+        iteration : int, optional
+            As in LightGBM.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        if importance_type is None:
+            importance_type = "split" if self._report_line is None else "gain"
+        return super().feature_importance(importance_type, iteration)
+
     def predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Predict as LightGBM does.
 
@@ -341,11 +362,17 @@ class Booster(LoadedBooster):
 
     def update(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: training on rows has to be accounted for."""
-        raise RefusedError(_TRAIN.format("Booster.update"))
+        raise RefusedError(
+            _TRAIN.format("Booster.update")
+            + " To go on privately, give it as init_model to dpboost.train."
+        )
 
     def refit(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: new leaf values from rows have to be accounted for."""
-        raise RefusedError(_TRAIN.format("Booster.refit"))
+        raise RefusedError(
+            _TRAIN.format("Booster.refit")
+            + " To do so privately, dpboost.refit_leaves pays for new leaf values from a budget."
+        )
 
     def add_valid(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: a released model holds no data."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import lightgbm
@@ -11,6 +11,7 @@ import numpy as np
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from dpboost._utils.validation import check_integer
+from dpboost.lightgbm.evaluation import STOPPING, result_line
 from dpboost.lightgbm.parameters import canonical_names, value_of
 
 
@@ -24,6 +25,7 @@ def run_callbacks(
     *,
     callbacks: Sequence[Callable[..., Any]],
     params: Mapping[str, Any],
+    judged: Collection[int] | None = None,
 ) -> dict[str, list[float]]:
     """Run callbacks over the metrics of finished fits, and return LightGBM's dict.
 
@@ -37,6 +39,8 @@ def run_callbacks(
         Those that come after a round, in their order.
     params : mapping
         What they see.
+    judged : collection of int, optional
+        Rounds, from 1, that early stopping looks at; all by default. What is nan it never sees.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def run_callbacks(
         Up to the best iteration, where there is one.
     """
     results: dict[str, list[float]] = defaultdict(list)
-    n_rounds = booster.boosters[0].current_iteration()
+    n_rounds = min(each.current_iteration() for each in booster.boosters)
     first = n_rounds - len(history)
     for position, line in enumerate(history):
         for name, metric, mean, _, noise_stddev in line:
@@ -52,6 +56,12 @@ def run_callbacks(
             results[f"{name} {metric}-stdv"].append(noise_stddev)
         try:
             for callback in callbacks:
+                seen = line
+                if isinstance(callback, STOPPING):
+                    seen = [each for each in line if not np.isnan(each[2])]
+                    skipped = judged is not None and not {1, position + 1} <= set(judged)
+                    if not seen or skipped:  # it begins with the first round, or not at all
+                        continue
                 callback(
                     CallbackEnv(
                         model=booster,
@@ -59,7 +69,7 @@ def run_callbacks(
                         iteration=first + position,
                         begin_iteration=first,
                         end_iteration=n_rounds,
-                        evaluation_result_list=[_as_lightgbm(each) for each in line],
+                        evaluation_result_list=[result_line(each) for each in seen],
                     )
                 )
         except EarlyStopException as stopped:
@@ -99,9 +109,3 @@ def without_early_stopping(
             verbose=False,
         )
     ]
-
-
-def _as_lightgbm(line: tuple[Any, ...]) -> Any:
-    """Return a line of results in the form that the installed LightGBM uses."""
-    kind = getattr(lightgbm, "EvalResult", None)
-    return line if kind is None else kind(*line)

@@ -30,9 +30,20 @@ from dpboost.trees.ensemble import Ensemble
 from dpboost.trees.forest import Forest
 from dpboost.trees.tree import Tree
 
+#: LightGBM's callback that ends training, whatever its arguments.
+STOPPING: Any = type(lightgbm.early_stopping(1))
+
 
 class PublicRowsWarning(PrivacyWarning):
     """Rows given for evaluation are taken as public."""
+
+
+class SkippedRowsWarning(PrivacyWarning):
+    """The training rows are among the evaluation sets, and are not judged.
+
+    A metric of private rows is a query of its own, each round, and is not paid for. The results
+    have ``nan`` for each round, and early stopping ignores them.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,6 +192,32 @@ class Metrics:
             booster.add_valid(data, name)
         return list(booster.eval_valid(self._functions or None))
 
+    def names(self) -> list[tuple[str, bool]]:
+        """Return the name of each metric, and whether higher is better, without rows of a user.
+
+        Functions are called with two made-up rows; one that does not bear them has its own name.
+        """
+        self._reference.construct()
+        labels = np.asarray(self._reference.get_label())
+        data = lightgbm.Dataset(
+            np.zeros((len(labels), 1)),
+            labels,
+            reference=self._reference,
+            params={"verbosity": -1},
+        )
+        booster = lightgbm.Booster(self._parameters, self._reference)
+        booster.add_valid(data, "")
+        found = [(str(line[1]), bool(line[3])) for line in booster.eval_valid()]
+        for function in self._functions:
+            try:
+                lines = booster.eval_valid(function)[len(found) :]
+                own = [(str(line[1]), bool(line[3])) for line in lines]
+            except Exception:
+                inner = getattr(function, "function", getattr(function, "func", function))
+                own = [(getattr(inner, "__name__", type(inner).__name__), False)]
+            found += own
+        return list(dict.fromkeys(found))
+
 
 @dataclass(kw_only=True, eq=False)
 class Evaluator:
@@ -193,6 +230,8 @@ class Evaluator:
     task : {"regression", "classification"}
     sets : sequence of PublicSet
         Taken as public.
+    skipped : str, optional
+        Name of the training rows, where they are among the evaluation sets: not judged.
     metrics : sequence of str
         LightGBM's names; empty for the default of the objective.
     and_default : bool
@@ -216,6 +255,7 @@ class Evaluator:
     owner: str
     task: str
     sets: Sequence[PublicSet]
+    skipped: str | None = None
     metrics: Sequence[str] = ()
     and_default: bool = False
     functions: Sequence[Callable[..., Any]] = ()
@@ -231,8 +271,10 @@ class Evaluator:
         callbacks = list(dict.fromkeys(self.callbacks))
         for position, callback in enumerate(callbacks):
             callback.__dict__.setdefault("order", position - len(callbacks))
-        if self.sets:
+        if self.sets or self.skipped is not None:
             callbacks.append(record_evaluation(self.results))
+        if not self.sets and self.skipped is not None:
+            callbacks = [each for each in callbacks if not isinstance(each, STOPPING)]
         ordered = sorted(callbacks, key=attrgetter("order"))
         self._before = [each for each in ordered if getattr(each, "before_iteration", False)]
         self._after = [each for each in ordered if not getattr(each, "before_iteration", False)]
@@ -272,6 +314,15 @@ class Evaluator:
                 PublicRowsWarning,
             )
 
+        if self.skipped is not None:
+            warn_of_guarantee(
+                f"The training rows among the evaluation sets ({self.skipped}) are not judged: a "
+                "metric of private rows is a query of its own, each round, and is not paid for. "
+                "Their results are nan, and early stopping ignores them. Leave them out, or pay "
+                "for a figure after training: dpboost.evaluate.",
+                SkippedRowsWarning,
+            )
+
     def begin(self, setting: Setting, schema: ResolvedSchema, n_rounds: int) -> Evaluator:
         """Prepare for training with released bins and start values."""
         loss = setting.loss
@@ -300,6 +351,11 @@ class Evaluator:
             loss.n_outputs,
         )
         self._scores = [self._scores_of(public, setting, schema) for public in self.sets]
+        self._unjudged: list[Any] = []
+        if self.skipped is not None:
+            self._booster.set_train_data_name(self.skipped)
+            lines = ((self.skipped, name, np.nan, best) for name, best in self._metrics.names())
+            self._unjudged = [result_line(line) for line in lines]
         return self
 
     def before(self, index: int) -> float | None:
@@ -318,12 +374,17 @@ class Evaluator:
                 scores.add(trees)
             results = self._metrics.evaluate([scores.raw() for scores in self._scores])
         stops = False
+        whole = self._unjudged + results
         try:
             for callback in self._after:
-                callback(self._environment(results))
+                judged = isinstance(callback, STOPPING)  # nothing else may stop by what is nan
+                callback(self._environment(results if judged else whole))
         except EarlyStopException as stopped:
             self.best_iteration = stopped.best_iteration + 1
-            results, stops = list(stopped.best_score), True
+            best = list(stopped.best_score)
+            of_all = any(line[0] == self.skipped for line in best)
+            whole, stops = best if of_all else self._unjudged + best, True
+        results = whole
         self._round += 1
         if stops and self._round < self._n_rounds:
             self._ended_at = self._round
@@ -337,6 +398,11 @@ class Evaluator:
         self._trees += trees
         for scores in self._scores:
             scores.add(trees)
+
+    @property
+    def stops(self) -> bool:
+        """Whether early stopping decides on the number of rounds, by public rows."""
+        return bool(self.sets) and any(isinstance(each, STOPPING) for each in self._after)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -398,6 +464,12 @@ class Evaluator:
             unit=self._released.unit,
             n_threads=setting.n_threads,
         )
+
+
+def result_line(line: tuple[Any, ...]) -> Any:
+    """Return a line of results in the form that the installed LightGBM uses."""
+    kind = getattr(lightgbm, "EvalResult", None)
+    return line if kind is None else kind(*line)
 
 
 def metrics_of_classes(names: Sequence[str], objective: str) -> list[str]:

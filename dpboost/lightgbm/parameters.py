@@ -8,6 +8,7 @@ Parameters are public. No decision here looks at a row.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,12 +17,51 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.defaults import is_default
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import warn_user
 from dpboost.lightgbm.compat import parameter_aliases
 from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
 
 MOST_BINS = 255  # a bin is one byte, and one of them is for missing values
+#: What LightGBM accepts and we do not reach: the lowest above 0, the highest, and why.
+RANGES: dict[str, tuple[float | None, float, str]] = {
+    "n_estimators": (None, 100_000, "there are at most {} rounds here"),
+    "learning_rate": (None, 1.0, "steps are shrunk by their noise, and never lengthened"),
+    "reg_lambda": (1e-6, 1e12, "a sum of hessians may be zero, and noise is divided by it"),
+    "max_bin": (None, MOST_BINS, "a feature has at most {} bins here"),
+}
+#: Arguments of LightGBM's estimators that are ours in name only: they show its defaults, and are
+#: read as under any of its names where they are given.
+SHOWN = (
+    "boosting_type",
+    "num_leaves",
+    "subsample_for_bin",
+    "min_split_gain",
+    "min_child_weight",
+    "min_child_samples",
+    "subsample",
+    "subsample_freq",
+    "colsample_bytree",
+    "reg_alpha",
+)
+#: Names that no misspelt one may stand for without an error.
+OF_THE_GUARANTEE = frozenset(
+    {
+        *("epsilon", "delta", "recipe", "schema", "neighbours", "assume_public", "noise_seed"),
+        *("rows_per_user", "user_ids", "max_weight", "gradient_bound", "hessian_bound"),
+        *("score_bounds", "gradient_clip", "budget", "fraction", "holdout"),
+    }
+)
+# What names of other libraries for the same have in them.
+_LIKE = {
+    "epsilon": "epsilon",
+    "privacy": "epsilon",
+    "delta": "delta",
+    "noise": "epsilon",
+    "neighbor": "neighbours",
+    "bounds": "schema",
+}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SWITCHES = {"true": True, "+": True, "false": False, "-": False}
 
@@ -62,6 +102,16 @@ def _ranks() -> dict[str, int]:
     }
 
 
+def is_silent(params: Mapping[str, Any]) -> bool:
+    """Return whether parameters ask for no advice: a verbosity below 0, which is 1 by default."""
+    # What is given under another name beats the default of an estimator.
+    aliases = {name: each for name, each in params.items() if name != "verbosity"}
+    found = value_of(aliases, "verbosity")
+    found = params.get("verbosity") if found is None else found
+    level: Any = _from_text(found) if isinstance(found, str) else found
+    return _is_number(level) and level < 0
+
+
 def read_text(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters whose numbers and switches may be written out, as in a ``train.conf``.
 
@@ -89,8 +139,8 @@ def _from_text(value: str) -> Any:
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
-def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> None:
-    """Raise for a name that neither LightGBM nor the owner knows, with the nearest ones.
+def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> list[str]:
+    """Return a remark on each name that nobody knows; raise for one like a name of the guarantee.
 
     Parameters
     ----------
@@ -101,19 +151,35 @@ def check_names(names: Iterable[str], arguments: Iterable[str], owner: str) -> N
     owner : str
         For the message.
 
+    Returns
+    -------
+    list of str
+        LightGBM goes on with a warning as well.
+
     Raises
     ------
     InvalidParameterError
-        For the first unknown name.
+        For the first unknown name that may have been meant for what the guarantee rests on: a fit
+        with the default in its place would have another guarantee than the user believes.
     """
     own = set(arguments)
+    remarks = []
     for name in names:
         if name in own or name in canonical_names():
             continue
+        known = sorted({*canonical_names(), *own, *OF_THE_GUARANTEE})
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.7)
+        meant = [each for each in near if each in OF_THE_GUARANTEE]
+        meant += [known for word, known in _LIKE.items() if word in str(name).lower()]
+        meant += ["epsilon"] * bool({"eps", "dp"} & set(str(name).lower().split("_")))
+        if meant:
+            raise InvalidParameterError(
+                f"{owner} has no parameter {name!r}, which is too like one that the guarantee "
+                f"rests on to be passed over. Did you mean {meant[0]!r}? Else leave it out."
+            )
         hint = nearest_names(name, {*canonical_names(), *own})
-        raise InvalidParameterError(
-            f"{owner} has no parameter {name!r}, and LightGBM knows none of that name.{hint}"
-        )
+        remarks.append(f"{name} is an unknown parameter and has no effect.{hint}")
+    return remarks
 
 
 def nearest_names(name: str, known: Iterable[str]) -> str:
@@ -144,6 +210,7 @@ def resolve(
     *,
     defaults: Mapping[str, Any],
     owner: str,
+    most_depth: int | None = None,
 ) -> Resolved:
     """Bring LightGBM's names to ours, warn of what has no effect and refuse what would matter.
 
@@ -157,6 +224,8 @@ def resolve(
         Default value of every own argument.
     owner : str
         Name of the caller in messages.
+    most_depth : int, optional
+        Levels of splits that the recipe allows.
 
     Returns
     -------
@@ -165,19 +234,23 @@ def resolve(
     Raises
     ------
     InvalidParameterError
-        For unknown names, and for values that would change the model in a way that is not
-        available.
+        For names like those of the guarantee, and for values that would change the model in a way
+        that is not available.
 
     Warns
     -----
     ParameterWarning
-        Once, for all parameters that have no effect and all that were given twice.
+        Once, for all parameters that have no effect, all that were given twice, all that are
+        capped and all unknown names.
     """
-    check_names(extra, given, owner)
-    given, extra = read_text(given), read_text(extra)
+    remarks = check_names(extra, given, owner)
+    unknown = set(extra) - set(given) - set(canonical_names())
+    own = {name: value for name, value in given.items() if name not in SHOWN}
+    shown = {name: given[name] for name in SHOWN if name in given and not is_default(given[name])}
+    given, extra = read_text(_decided(own)), read_text({**shown, **extra})
+    defaults = _decided(defaults)
     arguments = dict(given)
     fit: dict[str, Any] = {}
-    remarks: list[str] = []
     asked = {
         name: value
         for name, value in given.items()
@@ -186,6 +259,8 @@ def resolve(
     taken: dict[str, str] = {}
     for name, value in sorted((asked | dict(extra)).items(), key=lambda item: _rank(item[0])):
         canonical = canonical_names().get(name, name)
+        if name in unknown:
+            continue
         treatment = treatment_of(canonical)
         argument = name if name in given else treatment.argument
         if argument in given:
@@ -200,7 +275,7 @@ def resolve(
             fit.setdefault(canonical, value)
         elif not is_neutral(value, treatment.neutral):
             _without_argument(name, value, treatment, owner, remarks)
-    _neutral_arguments(arguments, remarks)
+    _within_ranges(arguments, most_depth, remarks)
     if remarks:
         warn_user(" ".join(remarks), ParameterWarning)
     return Resolved(arguments=arguments, fit=fit)
@@ -229,15 +304,50 @@ def _without_argument(
     )
 
 
-def _neutral_arguments(arguments: dict[str, Any], remarks: list[str]) -> None:
-    """Read LightGBM's values for "no limit" as the rule of the recipe."""
+def _decided(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with None, the recipe's rule, in the place of LightGBM's defaults."""
+    return {name: None if is_default(value) else value for name, value in values.items()}
+
+
+def _within_ranges(arguments: dict[str, Any], most_depth: int | None, remarks: list[str]) -> None:
+    """Read LightGBM's values for "no limit" as the rule of the recipe, and cap the others."""
     for canonical in ("max_depth", "lambda_l2"):
         treatment = treatment_of(canonical)
-        value = arguments.get(treatment.argument)
-        if not isinstance(value, bool) and is_neutral(value, treatment.neutral):
+        value: Any = arguments.get(treatment.argument)
+        no_limit = canonical == "max_depth" and _is_number(value) and value < 0
+        if not isinstance(value, bool) and (is_neutral(value, treatment.neutral) or no_limit):
             arguments[treatment.argument] = None
             remarks.append(f"{treatment.argument}={value!r}: {treatment.note}.")
-    n_bins = arguments.get("max_bin")
-    if isinstance(n_bins, (int, np.integer)) and n_bins > MOST_BINS:
-        arguments["max_bin"] = MOST_BINS
-        remarks.append(f"max_bin={n_bins!r}: a feature has at most {MOST_BINS} bins here.")
+    for name, (low, high, why) in RANGES.items():
+        _cap(arguments, name, low, high, why, remarks)
+    if most_depth is not None:
+        depth: Any = arguments.get("max_depth")
+        if _is_number(depth) and depth > most_depth and math.isfinite(depth):
+            # In LightGBM it is a limit beside num_leaves, and one that is never reached is none.
+            arguments["max_depth"] = None
+            remarks.append(
+                f"max_depth={depth!r} is above the {most_depth} levels that a tree may have here, "
+                "and counts as no limit: it stands for the rule of the recipe."
+            )
+
+
+def _cap(
+    arguments: dict[str, Any],
+    name: str,
+    low: float | None,
+    high: float,
+    why: str,
+    remarks: list[str],
+) -> None:
+    """Bring a number that LightGBM accepts into the range that we have."""
+    value: Any = arguments.get(name)
+    if not _is_number(value) or not math.isfinite(value):
+        return
+    capped = high if value > high else low if low is not None and 0 < value < low else value
+    if capped != value:
+        arguments[name] = capped
+        remarks.append(f"{name}={value!r} counts as {capped!r}: {why.format(capped)}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

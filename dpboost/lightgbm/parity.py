@@ -29,6 +29,7 @@ KINDS = {
     "private": "spends budget, or is about private rows",
     "public": "reads rows that anybody may see, and nothing else",
     "holds": "holds in any case; no other value is refused",
+    "skipped": "accepted, but not computed: nan, and one warning",
     "no effect": "warns once, with what to set instead",
     "refused": "an error before anything is drawn, with what to do instead",
 }
@@ -41,7 +42,7 @@ class Row(NamedTuple):
     ----------
     name : str
     kind : str
-        "same", "public", "private", "refused", or for parameters what happens to them.
+        "same", "public", "private", "skipped", "refused", or for parameters what happens to them.
     note : str
     """
 
@@ -53,13 +54,14 @@ class Row(NamedTuple):
 SURFACE = (
     Row("train", "private", "spends epsilon once; the Booster keeps the report"),
     Row("train(valid_sets=...)", "public", "one warning, one line of the report"),
-    Row("train(valid_sets=[train_set])", "refused", "a metric of private rows is a query"),
+    Row("train(valid_sets=[train_set])", "skipped", "nan in each round, and one warning"),
     Row("train(feval=...)", "public", "gets predictions and labels of evaluation sets"),
     Row("train(keep_training_booster=True)", "public", "keeps evaluation sets, never private rows"),
-    Row("cv", "private", "secret folds; metrics are paid, or of public_sets"),
-    Row("cv(folds=...)", "refused", "folds are drawn by secret coins"),
+    Row("cv", "private", "secret folds; metrics of some rounds are paid, or of public_sets"),
+    Row("cv(folds=...)", "private", "their number; rows are dealt by secret coins"),
+    Row("cv(feval=...)", "skipped", "nan, or of public_sets: no bound of it is known"),
     Row("cv(fpreproc=...)", "refused", "a function of all rows is covered by no bound"),
-    Row("cv(eval_train_metric=True)", "refused", "a metric of private rows is a query"),
+    Row("cv(eval_train_metric=True)", "skipped", "nan in each round, and one warning"),
     Row("Dataset", "same", "never binned; raw data stay"),
     Row("Dataset(group=...)", "refused", "ranking: gradients mix rows"),
     Row("Dataset.save_binary", "refused", "there are no binned rows"),
@@ -69,7 +71,7 @@ SURFACE = (
     Row("reset_parameter(learning_rate=...)", "same", "shrinks released values"),
     Row("reset_parameter(max_depth=...)", "refused", "costs are fixed before training"),
     Row("fit(eval_set=...)", "public", "one warning, one line of the report"),
-    Row("fit(eval_set=[(X, y)])", "refused", "where X, y are the training rows"),
+    Row("fit(eval_set=[(X, y)])", "skipped", "where X, y are the training rows: nan"),
     Row("fit(eval_metric=...)", "public", "LightGBM's own metrics, or functions"),
     Row("fit(feature_name=...)", "same", ""),
     Row("fit(categorical_feature=...)", "private", "categories are declared, or learned"),

@@ -75,9 +75,9 @@ _GOSS = _ignored("for goss, which is not available")
 TREATMENTS: dict[str, Treatment] = {
     # what has an argument of its own
     "num_iterations": _argument("n_estimators"),
-    "learning_rate": _argument("learning_rate"),
+    "learning_rate": _argument("learning_rate", "above 1 counts as 1"),
     "max_depth": _argument(
-        "max_depth", "each level costs budget: -1 stands for the rule of the recipe", (-1,)
+        "max_depth", "each level costs budget: no limit stands for the rule of the recipe", (-1,)
     ),
     "lambda_l2": _argument("reg_lambda", "0 stands for the rule of the recipe", (0,)),
     "max_bin": _argument("max_bin", "more than 255 count as 255"),
@@ -193,8 +193,8 @@ TREATMENTS: dict[str, Treatment] = {
         "lambdarank_position_bias_regularization",
         _RANKING,
     ),
-    "is_provide_training_metric": _refused(
-        "a metric of the training rows is a query of its own", False
+    "is_provide_training_metric": _ignored(
+        "a metric of the training rows is a query of its own: see dpboost.evaluate", False
     ),
     "metric_freq": _ignored("set log_evaluation(period=...)", 1),
     # seeds, layout, machines

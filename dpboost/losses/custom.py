@@ -126,6 +126,29 @@ class CustomLoss(TabulatedLoss):
         return raw
 
 
+def largest_gradient(
+    function: Objective,
+    label_bounds: tuple[float, float] | None,
+    score_bounds: tuple[float, float],
+) -> float:
+    """Return the largest gradient of a function on a public grid of labels and scores.
+
+    Parameters
+    ----------
+    function : callable
+    label_bounds : (float, float) or None
+        Public; None for the classes 0 and 1.
+    score_bounds : (float, float)
+
+    Privacy
+    -------
+    Called with public numbers only. It need not be a bound on all rows: they are clipped to it.
+    """
+    labels = np.linspace(*(label_bounds or (0.0, 1.0)), LABEL_NODES if label_bounds else 2)
+    gradients, _ = _evaluate(function, labels, np.linspace(*score_bounds, LABEL_NODES))
+    return float(np.abs(gradients).max())
+
+
 def _evaluate(
     function: Objective, labels: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -79,7 +79,7 @@ def fit(rows: RowHandle, inputs: Inputs, request: FitRequest, ledger: Ledger) ->
     # What the recipe makes of all that is public now.
     facts = request.facts(completed, loss, classes, n_rows, budget, ledger)
     setting = Setting(
-        hyper=recipe.settle(facts),
+        hyper=request.settle(facts),
         loss=loss,
         binner=binner,
         facts=facts,

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dpboost._utils.schema_checks import LARGEST_BOUND, label_range
 from dpboost._utils.validation import InvalidParameterError, RefusedError, check_real, refuse
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee
+from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
 from dpboost.data.labels import check_same_length
+from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.losses import (
     CustomClassLoss,
     CustomLoss,
@@ -27,6 +28,7 @@ from dpboost.losses import (
     SoftmaxLoss,
     SquaredLoss,
 )
+from dpboost.losses.custom import largest_gradient
 from dpboost.recipes.recipe import Recipe
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.rows.row_attributes import RowExtras
@@ -131,6 +133,7 @@ class ObjectiveRequest:
         max_weight: Any = None,
         class_weight: Any = None,
         scale_pos_weight: Any = 1.0,
+        schema: Schema | None = None,
         **rows: Any,
     ) -> ObjectiveRequest:
         """Check every part but the private arrays, or raise ``InvalidParameterError``.
@@ -142,10 +145,7 @@ class ObjectiveRequest:
         """
         name = objective_name(objective, task, owner)
         if name == "custom" and gradient_bound is None:
-            raise RefusedError(
-                f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
-                "objective's gradient, to which it is clipped: else no row's part is bounded."
-            )
+            gradient_bound = _public_bound(objective, task, schema, score_bounds, owner)
         positive = check_real(
             "scale_pos_weight", owner, scale_pos_weight, low=1 / LARGEST_SCALE, high=LARGEST_SCALE
         )
@@ -476,6 +476,27 @@ def _alphas(alpha: Any, name: str, owner: str) -> tuple[float, ...]:
     if any(first >= second for first, second in pairwise(levels)):
         raise refuse("alpha", owner, must, alpha)
     return levels
+
+
+def _public_bound(
+    function: Any, task: str, schema: Schema | None, score_bounds: Any, owner: str
+) -> float:
+    """Return the largest gradient of a function between declared bounds, or raise without them."""
+    bounds = None if schema is None else schema.label_bounds
+    if task != "regression" or bounds is None:
+        raise RefusedError(
+            f"The 'gradient_bound' parameter of {owner} must be a public bound of the "
+            "objective's gradient, to which it is clipped: else no row's part is bounded. For "
+            "numbers, schema=Schema(label_bounds=...) is enough: the bound is then the largest "
+            "gradient between them."
+        )
+    bound = largest_gradient(function, bounds, _score_bounds(score_bounds, owner) or bounds)
+    warn_user(
+        f"Gradients of the objective are clipped to {bound:g}, its largest between the label "
+        "bounds: give a smaller gradient_bound where most rows have smaller ones.",
+        ParameterWarning,
+    )
+    return bound
 
 
 def _score_bounds(bounds: Any, owner: str) -> tuple[float, float] | None:

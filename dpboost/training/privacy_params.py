@@ -15,8 +15,15 @@ from dpboost._utils.validation import (
     check_real,
     refuse,
 )
-from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
+from dpboost._utils.warnings import (
+    PrivacyWarning,
+    is_quiet,
+    warn_of_guarantee,
+    warn_user,
+)
 from dpboost.budgeting.claim import Claim
+from dpboost.budgeting.spent_outside import add_fit
+from dpboost.data.column_types import ColumnFacts
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import (
@@ -30,6 +37,7 @@ from dpboost.privacy.group_privacy import for_group, for_part
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy
+from dpboost.privacy.recording import Replaying, current
 from dpboost.recipes.recipe import Recipe
 from dpboost.schema import Schema
 from dpboost.training.public_schema import ASSUMPTIONS
@@ -270,6 +278,16 @@ def warn_of_request(privacy: PrivacyRequest, task: str) -> None:
         task,
         seeded=privacy.noise_seed is not None,
     )
+
+
+def warn_of_sum(privacy: PrivacyRequest, columns: ColumnFacts) -> None:
+    """Add what a fit may spend to what others spent on tables with the same columns.
+
+    Those under a budget are in its records, and a fit that is one of several counts with them.
+    """
+    outside = privacy.claim is None and privacy.part is None and privacy.noise_seed is None
+    if outside and not is_quiet() and not isinstance(current(), Replaying):
+        add_fit(columns.key, float(privacy.epsilon), float(privacy.delta))
 
 
 def warn_of_terms(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from dpboost._utils.warnings import of_table
 from dpboost.boosting.growth import RoundCallback
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
@@ -18,7 +19,7 @@ from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_o
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
-from dpboost.recipes.parameters import Given
+from dpboost.recipes.parameters import Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
@@ -33,7 +34,7 @@ from dpboost.training.inputs import (
 )
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest, check_unit
-from dpboost.training.privacy_params import PrivacyRequest, warn_of_request
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_request, warn_of_sum
 from dpboost.training.private_bins import released_columns
 from dpboost.training.public_schema import CompletedSchema, check_learnable, complete_schema
 
@@ -85,6 +86,8 @@ class FitRequest:
     stopping : int, optional
         Rounds without an improvement after which the rows that a budget's holdout sets aside end
         training.
+    most_rounds : int, optional
+        Most rounds that the recipe's rule may plan.
     known_classes : tuple, optional
         The public set of labels, where these rows are some of those that have it.
     """
@@ -102,6 +105,7 @@ class FitRequest:
     monitor: TrainingCallback | None = None
     conformal: float | None = None
     stopping: int | None = None
+    most_rounds: int | None = None
     known_classes: tuple[Any, ...] | None = None
 
     @property
@@ -200,6 +204,14 @@ class FitRequest:
             weighted=self.objective.sample_weight is not None,
         )
 
+    def settle(self, facts: PublicFacts) -> Parameters:
+        """Return the values that the recipe works with."""
+        found = self.recipe.settle(facts)
+        most = self.most_rounds
+        if most is None or getattr(found, "n_estimators", 0) <= most:
+            return found
+        return self.recipe.settle(replace(facts, given={**facts.given, "n_estimators": most}))
+
     def on_columns(self, inputs: Inputs) -> FitRequest:
         """Return the request with constraints by the positions of columns, or raise."""
         given = constrained(
@@ -232,6 +244,7 @@ class FitRequest:
             If less is left of the budget than the fit is to take; nothing is drawn or charged.
         """
         privacy = self.privacy
+        of_table(inputs.columns.key)
         self.check_epsilon(inputs.columns.n_features)
         self.on_columns(inputs)
         if self.monitor is not None:
@@ -250,6 +263,7 @@ class FitRequest:
             self.recipe, self.given, privacy, self.objective, inputs.classes, owner=self.owner
         )
         warn_of_request(privacy, self.task)
+        warn_of_sum(privacy, inputs.columns)
         return privacy.ledger(privacy.accountant(self.recipe))
 
 

@@ -8,6 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dpboost._utils.defaults import is_default
+from dpboost.data.evaluation_rows import (
+    TRAINING_ROWS,
+    evaluation_pairs,
+    is_training_pair,
+    is_training_set,
+    without_training_rows,
+)
 from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
 
 #: Arguments that hold private rows, in every function that is recorded.
@@ -64,7 +72,9 @@ class Call:
         facts : mapping
             What it noted.
         """
-        rest = dict(given)
+        rest = _without_training_rows(given)
+        if "folds" in facts and function == "cv":
+            rest["nfold"] = facts["folds"]
         subject = rest.pop("self", None)
         lists = bool(facts.get("lists are public", False))
         tables: dict[str, TableForm] = {}
@@ -100,6 +110,26 @@ class Call:
         )
 
 
+def _without_training_rows(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with a mark where the training rows are among the evaluation sets."""
+    rest = dict(given)
+    rest.pop("folds", None)  # which rows they hold; their number is a fact of the call
+    pairs = evaluation_pairs(*map(rest.get, ("eval_set", "eval_X", "eval_y")))
+    marked = without_training_rows(pairs, rest.get("X"), rest.get("y"))
+    if any(map(is_training_pair, marked)):
+        rest |= {"eval_set": marked, "eval_X": None, "eval_y": None}
+    sets, train_set = rest.get("valid_sets"), rest.get("train_set")
+    if sets is not None:
+        listed = list(sets) if isinstance(sets, (list, tuple)) else [sets]
+        rest["valid_sets"] = [
+            TRAINING_ROWS
+            if not isinstance(each, str) and is_training_set(each, train_set)
+            else each
+            for each in listed
+        ]
+    return rest
+
+
 def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:
     """Return the forms of what a training set brings along."""
     own = {
@@ -114,8 +144,12 @@ def _of_dataset(dataset: Any) -> dict[str, NumbersForm]:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, without generators and a cluster's connection."""
-    own = estimator.get_params(deep=False)
+    """Return the parameters of an estimator, without generators and a cluster's connection.
+
+    What nobody gave is left out: the rule of the recipe is not the same value given.
+    """
+    found = estimator.get_params(deep=False)
+    own = {name: value for name, value in found.items() if not is_default(value)}
     own.pop("client", None)
     generators = (np.random.Generator, np.random.RandomState)
     return {name: None if isinstance(value, generators) else value for name, value in own.items()}

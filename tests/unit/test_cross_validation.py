@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from fractions import Fraction
 from unittest import mock
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import dpboost
 from dpboost import Dataset, InvalidParameterError
@@ -203,8 +205,8 @@ def test_without_noise_the_metric_is_that_of_the_rows():
     with pytest.warns(dpboost.NotPrivateWarning):
         results = cv({"epsilon": math.inf}, metrics=["l1", "rmse"], n_rounds=60)
     assert list(results) == ["valid l1-mean", "valid l1-stdv", "valid rmse-mean", "valid rmse-stdv"]
-    assert [len(values) for values in results.values()] == [1] * 4
-    assert 0.0 < results["valid l1-mean"][0] < results["valid rmse-mean"][0] < Y.std()
+    assert [len(values) for values in results.values()] == [60] * 4
+    assert 0.0 < results["valid l1-mean"][-1] < results["valid rmse-mean"][-1] < Y.std()
 
 
 @pytest.mark.parametrize(
@@ -263,6 +265,92 @@ def test_early_stopping_cuts_the_results():
     assert [each.best_iteration for each in booster.boosters] == [best] * 3
 
 
+@pytest.mark.parametrize(("how_many", "rounds"), [(1, [9]), (3, [1, 5, 9]), ("all", range(1, 10))])
+def test_there_is_a_value_for_each_round_and_a_few_are_released(how_many, rounds):
+    with pytest.warns(dpboost.ParameterWarning) if how_many != "all" else nullcontext() as caught:
+        records, results = records_of(
+            lambda: cv(n_rounds=9, metrics=["l1", "l2"], metric_rounds=how_many)
+        )
+    assert set(results) == {f"valid {name}-{kind}" for name in ("l1", "l2") for kind in KINDS}
+    assert {len(values) for values in results.values()} == {9}
+    values = results["valid l2-mean"]
+    changes = [n for n in range(1, 10) if n == 1 or not equal(values[n - 2], values[n - 1])]
+    assert [n for n in changes if not np.isnan(values[n - 1])] == list(rounds)
+    assert records[0].spent == records[0].capacity
+    if caught is not None:
+        shown = ", ".join(map(str, rounds))
+        assert any(f"released of rounds {shown} and" in str(each.message) for each in caught)
+
+
+KINDS = ("mean", "stdv")
+
+
+def equal(left, right):
+    return left == right or (np.isnan(left) and np.isnan(right))
+
+
+def test_metrics_of_a_round_are_those_of_the_model_after_it():
+    params = {"epsilon": math.inf, "learning_rate": 0.3}
+    with pytest.warns(dpboost.NotPrivateWarning):
+        found = cv(params, n_rounds=4, metric_rounds="all", metrics="l2", return_cvbooster=True)
+    # Without noise these are means of folds of the rows, of about a third each.
+    for n, value in enumerate(found["valid l2-mean"], 1):
+        each = [
+            np.mean((b.predict(X, num_iteration=n) - Y) ** 2) for b in found["cvbooster"].boosters
+        ]
+        assert value == pytest.approx(np.mean(each), rel=0.15)
+
+
+def test_early_stopping_looks_at_what_is_released():
+    params = {"epsilon": math.inf, "learning_rate": 1e-9, "early_stopping_round": 2}
+    with pytest.warns(dpboost.NotPrivateWarning):
+        found = cv(params, n_rounds=9, metric_rounds=3, return_cvbooster=True)
+    assert len(found["valid l2-mean"]) == found["cvbooster"].best_iteration == 1
+    assert cv({"early_stopping_round": 2}, metric_rounds=1)["valid l2-mean"][-1] > 0
+
+
+def test_what_cannot_be_paid_is_nan_for_each_round():
+    def mine(predictions, data):
+        return "my own", float(np.mean(predictions - data.get_label())), True
+
+    with pytest.warns(dpboost.ParameterWarning, match="mape, my own: nan") as caught:
+        found = cv(metrics=["l2", "mape"], feval=mine, eval_train_metric=True)
+    assert sum("nan" in str(each.message) for each in caught) == 1
+    nan = {name for name, values in found.items() if np.isnan(values).all()}
+    assert {len(values) for values in found.values()} == {5}
+    assert set(found) - nan == {"valid l2-mean", "valid l2-stdv"}
+    assert {"valid mape-mean", "valid my own-mean", "train l2-mean"} <= nan
+    records, found = records_of(lambda: cv({"early_stopping_round": 2}, metrics="mape"))
+    assert np.isnan(found["valid mape-mean"]).tolist() == [True] * 5
+    fits = [book for book in records if book.entries]
+    assert all(fit.capacity == found.privacy_report.capacity / 2 for fit in fits)
+
+
+GIVEN_FOLDS = {
+    "a splitter": lambda: KFold(4),
+    "a stratified one": lambda: StratifiedKFold(4, shuffle=True),
+    "secret ones": lambda: dpboost.SecretKFold(4),
+    "a list": lambda: list(KFold(4).split(X)),
+    "a generator": lambda: KFold(4).split(X),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN_FOLDS)
+def test_of_given_folds_the_number_is_taken(name):
+    with pytest.warns(dpboost.ParameterWarning, match="into 4 folds by secret coins"):
+        found = cv(folds=GIVEN_FOLDS[name](), return_cvbooster=True)
+    assert len(found["cvbooster"].boosters) == 4
+    assert "folds" not in found.transcript.call.arguments
+    again = dpboost.replay(found.transcript)
+    assert again["valid l2-mean"] == found["valid l2-mean"]
+
+
+def test_training_rows_are_no_public_set():
+    data = Dataset(X, Y)
+    with pytest.raises(InvalidParameterError, match="among public_sets"):
+        dpboost.cv(PARAMS, data, 3, public_sets=[data])
+
+
 def test_callbacks_before_a_round_run_in_every_fit():
     results = cv(
         {"noise_seed": None},
@@ -277,15 +365,14 @@ def test_callbacks_before_a_round_run_in_every_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"folds": [0]}, "'folds'"),
+        ({"folds": GroupKFold(3)}, "'folds'.*GroupKFold.*secret coins"),
+        ({"folds": 3}, "'folds'"),
+        ({"folds": [0]}, "'nfold'.*at least 2"),
+        ({"metric_rounds": 0}, "'metric_rounds'"),
+        ({"metric_rounds": "each"}, "'metric_rounds'"),
         ({"fpreproc": len}, "'fpreproc'"),
-        ({"eval_train_metric": True}, "'eval_train_metric'"),
         ({"n_folds": 1}, "'nfold'.*at least 2"),
-        ({"metrics": "auc"}, "'auc' cannot be paid for"),
-        ({"metrics": "binary_error"}, "'binary_error' cannot be paid for"),
-        ({"feval": lambda p, d: ("x", 0.0, True)}, "'feval'"),
-        ({"callbacks": [lightgbm.early_stopping(3)]}, "public_sets"),
-        ({"params": {"early_stopping_round": 3}}, "public_sets"),
+        ({"metrics": "aucc"}, "'aucc' cannot be paid for"),
         ({"public_sets": X}, "public_sets must be"),
         ({"params": {"epsilon": -1}}, "epsilon"),
         ({"params": {"recipe": "none"}}, "recipe"),

@@ -143,7 +143,7 @@ def test_pickle_and_clone(estimator, load):
 def test_values_the_recipe_decides_appear_after_fit(estimator, load):
     X, y, schema = load()
     model = estimator(recipe="dpboost", schema=schema, n_jobs=1).fit(X, y)
-    assert model.n_estimators is None
+    assert model.n_estimators == 100
     assert model.n_estimators_ == 20
     assert model.learning_rate_ == 0.2
     assert model.max_depth_ == 3
@@ -184,7 +184,10 @@ def test_lightgbms_tools_take_the_model():
     X, y, schema = binary()
     model = DPBoostClassifier(schema=schema, **FAST).fit(X, y)
     assert isinstance(model.booster_, Booster)
-    assert model.feature_importances_.sum() == 5 * 7
+    assert model.booster_.feature_importance("split").sum() == 5 * 7
+    np.testing.assert_array_equal(
+        model.feature_importances_, model.booster_.feature_importance("gain")
+    )
     assert model.n_features_in_ == 30
     assert model.feature_name_ == [f"Column_{column}" for column in range(30)]
     assert model.predict(X, pred_leaf=True).shape == (len(X), 5)

@@ -217,7 +217,7 @@ def test_models_that_are_continued_check_what_they_predict():
     model = DPBoostClassifier(schema=known, n_estimators=2, verbosity=-1)
     labels = np.arange(60) % 2
     first = model.fit(DENSE, labels).booster_
-    given = {"init_model": first, "eval_set": [(damaged_coo(), labels)]}
+    given = {"init_model": first, "eval_set": [(damaged_coo(), labels.copy())]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(InvalidParameterError, match="is damaged"):

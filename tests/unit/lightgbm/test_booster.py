@@ -383,3 +383,19 @@ def test_trees_too_deep_for_python_are_named(depth, tools):
         booster.trees_to_dataframe()
     assert np.isfinite(booster.predict([[0.0, 0.0]])).all()
     assert Booster(model_str=booster.model_to_string()).num_trees() == 1
+
+
+def test_refusals_name_the_way_there_is(booster):
+    with pytest.raises(InvalidParameterError, match="dpboost.refit_leaves"):
+        booster.refit(None, None)
+    with pytest.raises(InvalidParameterError, match="init_model"):
+        booster.update()
+
+
+def test_the_default_importance_is_the_released_gain(booster):
+    np.testing.assert_array_equal(booster.feature_importance(), booster.feature_importance("gain"))
+    stock = Booster(
+        model_str=lightgbm.Booster(model_str=booster.model_to_string()).model_to_string()
+    )
+    assert stock.privacy_report is None
+    np.testing.assert_array_equal(stock.feature_importance(), stock.feature_importance("split"))

@@ -223,9 +223,6 @@ REFUSED = {
     "another width": (lambda: {"eval_set": [(X_PUBLIC[:, :2], Y_PUBLIC)]}, "columns 0 to 1"),
     "another length": (lambda: {"eval_set": [(X_PUBLIC, Y_PUBLIC[:5])]}, "same length"),
     "no pair": (lambda: {"eval_set": [X_PUBLIC]}, "list of"),
-    "training rows": (lambda: {"eval_set": (X, Y_PUBLIC)}, "training rows are among"),
-    "a view of the training rows": (lambda: {"eval_set": (X[:], Y_PUBLIC)}, "training rows are"),
-    "training labels": (lambda: {"eval_set": (X_PUBLIC, Y)}, "training rows are among"),
     "half of a set": (lambda: {"eval_X": X_PUBLIC}, "specify eval_X and eval_y"),
     "sets of two kinds": (
         lambda: {"eval_X": X_PUBLIC, "eval_y": Y_PUBLIC, "eval_set": [(X_PUBLIC, Y_PUBLIC)]},
@@ -233,6 +230,58 @@ REFUSED = {
     ),
     "missing labels": (lambda: {"eval_set": (X_PUBLIC, np.full(100, np.nan))}, "NaN"),
 }
+
+
+AMONG_THE_TRAINING_ROWS = {
+    "training rows": lambda: {"eval_set": [(X, Y), (X_PUBLIC, Y_PUBLIC)]},
+    "a view of the training rows": lambda: {"eval_set": [(X[:], Y_PUBLIC), (X_PUBLIC, Y_PUBLIC)]},
+    "training labels": lambda: {"eval_set": [(X_PUBLIC, Y), (X_PUBLIC, Y_PUBLIC)]},
+    "another way to give them": lambda: {"eval_X": (X, X_PUBLIC), "eval_y": (Y, Y_PUBLIC)},
+}
+
+
+@pytest.mark.parametrize("name", AMONG_THE_TRAINING_ROWS)
+def test_training_rows_are_skipped_and_the_rest_goes_on(name):
+    stop = lightgbm.early_stopping(2, verbose=False)
+    model = DPBoostRegressor(schema=BOUNDS, noise_seed=1, **FAST)
+    with pytest.warns(dpboost.PrivacyWarning, match=r"\(training\) are not judged"):
+        model.fit(X, Y, callbacks=[stop], **AMONG_THE_TRAINING_ROWS[name]())
+    alone = DPBoostRegressor(schema=BOUNDS, noise_seed=1, **FAST)
+    alone.fit(X, Y, eval_set=[(X_PUBLIC, Y_PUBLIC)], eval_names=["valid_1"], callbacks=[stop])
+    results = model.evals_result_
+    assert list(results) == ["training", "valid_1"]
+    assert results["valid_1"]["l2"] == alone.evals_result_["valid_1"]["l2"]
+    assert np.isnan(results["training"]["l2"]).tolist() == [True] * len(results["valid_1"]["l2"])
+    assert model.best_iteration_ == alone.best_iteration_ > 0
+    assert np.isnan(model.best_score_["training"]["l2"])
+    assert model.booster_.model_to_string() == alone.booster_.model_to_string()
+
+
+def test_a_transcript_holds_no_training_row_that_was_given_for_evaluation(tmp_path):
+    private = X + 1234.0
+    model = DPBoostRegressor(schema=BOUNDS, **FAST).fit(private, Y, eval_set=[(private, Y)])
+    assert model.transcript_.call.arguments["eval_set"] == [("training rows", "training rows")]
+    again = dpboost.replay(model.transcript_)
+    assert again.booster_.model_to_string() == model.booster_.model_to_string()
+    data = dpboost.Dataset(private, Y)
+    booster = dpboost.train({"schema": BOUNDS, **FAST}, data, valid_sets=data)
+    assert booster.transcript.call.arguments["valid_sets"] == ["training rows"]
+    assert dpboost.replay(booster.transcript).model_to_string() == booster.model_to_string()
+
+
+def test_without_another_set_early_stopping_is_off_and_metrics_have_their_names():
+    def largest(y, prediction):
+        return "largest", float(np.abs(y - prediction).max()), False
+
+    def of_all_rows(y, prediction):
+        return "of all rows", float((prediction - Y).max()), True
+
+    model = DPBoostRegressor(schema=BOUNDS, early_stopping_round=1, **FAST)
+    with pytest.warns(dpboost.SkippedRowsWarning):
+        model.fit(X, Y, eval_set=(X, Y), eval_metric=["l1", largest, of_all_rows])
+    assert model.n_estimators_ == FAST["n_estimators"]
+    assert model.best_iteration_ == 0
+    assert set(model.evals_result_["training"]) == {"l2", "l1", "largest", "of_all_rows"}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -1,10 +1,13 @@
 """Names of LightGBM, and which of two wins."""
 
+import copy
+import pickle
 import warnings
 
 import lightgbm
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import dpboost
 from dpboost import DPBoostClassifier, DPBoostRegressor, InvalidParameterError, ParameterWarning
@@ -24,18 +27,108 @@ def test_names_are_those_of_the_installed_lightgbm():
     assert names["n_iter_no_change"] == "early_stopping_round"
 
 
+OF_NO_EFFECT = [
+    ("num_leafs", " Did you mean 'num_leaf' or 'num_leaves'?"),
+    ("learning_rat", " Did you mean 'learning_rate'?"),
+    ("qqqqqq", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "hint"), OF_NO_EFFECT)
+def test_unknown_names_warn_and_have_no_effect(name, hint):
+    message = f"{name} is an unknown parameter and has no effect.{hint}"
+    assert check_names([name], OWN, "X") == [message]
+    with pytest.warns(ParameterWarning) as caught:
+        found = resolved(**{name: 3})
+    assert [str(each.message) for each in caught] == [message]
+    assert found == resolved()
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("num_leafs", "num_leaves"), ("learning_rat", "learning_rate"), ("epsilonn", "epsilon")],
+    [
+        ("epsilonn", "epsilon"),
+        ("eps", "epsilon"),
+        ("target_epsilon", "epsilon"),
+        ("privacy_budget", "epsilon"),
+        ("noise_multiplier", "epsilon"),
+        ("deltta", "delta"),
+        ("row_per_user", "rows_per_user"),
+        ("max_weights", "max_weight"),
+        ("neighbors", "neighbours"),
+        ("label_bounds", "schema"),
+    ],
 )
-def test_misspelt_names_come_with_a_suggestion(name, near):
-    with pytest.raises(InvalidParameterError, match=f"'{name}'.*Did you mean .*'{near}'"):
+def test_names_like_those_of_the_guarantee_are_errors(name, near):
+    with pytest.raises(InvalidParameterError, match=f"'{name}'.*Did you mean '{near}'"):
         check_names([name], OWN, "X")
 
 
-def test_a_name_like_no_other_comes_without_one():
-    with pytest.raises(InvalidParameterError, match=r"LightGBM knows none of that name\.$"):
-        check_names(["qqqqqq"], OWN, "X")
+def test_values_that_lightgbm_accepts_are_capped_with_one_warning():
+    with pytest.warns(ParameterWarning) as caught:
+        found = resolve(
+            OWN | {"learning_rate": 1.5, "max_depth": 20, "reg_lambda": 1e-8},
+            {"num_trees": 10**6},
+            defaults=OWN,
+            owner="X",
+            most_depth=12,
+        ).arguments
+    names = ("learning_rate", "max_depth", "reg_lambda", "n_estimators")
+    assert [found[name] for name in names] == [1.0, None, 1e-6, 100_000]
+    assert len(caught) == 1
+    assert all(f"{name}=" in str(caught[0].message) for name in names)
+
+
+@pytest.mark.parametrize("value", [-1, -7])
+def test_depths_without_a_limit_are_those_of_the_recipe(value):
+    with pytest.warns(ParameterWarning, match=f"max_depth={value}.*rule of the recipe"):
+        assert resolved({"max_depth": value}).arguments["max_depth"] is None
+
+
+STOCK = lightgbm.LGBMRegressor().get_params()
+
+
+@pytest.mark.parametrize("estimator", [DPBoostRegressor, DPBoostClassifier])
+def test_defaults_are_those_of_lightgbm(estimator):
+    own = estimator().get_params()
+    shown = {name: value for name, value in STOCK.items() if name in own}
+    assert set(STOCK) - set(shown) <= {"class_weight"}
+    # Splits that are drawn at random say nothing: the released gain does.
+    assert {name: own[name] for name in shown} == shown | {"importance_type": "gain"}
+    assert repr(estimator()) == f"{estimator.__name__}()"
+
+
+COPIES = {
+    "clone": clone,
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "copy": copy.deepcopy,
+    "parameters": lambda model: type(model)(**model.get_params()),
+    "set": lambda model: type(model)(n_estimators=3).set_params(**model.get_params()),
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_a_default_differs_from_the_same_value_given(how):
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    schema = {"bounds": {0: (-1, 1), 1: (-1, 1)}, "label_bounds": (-1, 1)}
+    rounds = []
+    for options in ({}, {"n_estimators": 100}, {"num_iterations": 100}):
+        model = DPBoostRegressor(schema=schema, n_jobs=1, verbosity=-1, max_depth=1, **options)
+        again = COPIES[how](COPIES[how](model))
+        assert again.get_params() == model.get_params()
+        rounds.append(again.fit(X, X[:, 0]).n_estimators_)
+    assert rounds[0] not in (None, 100)
+    assert rounds[1:] == [100, 100]
+
+
+def test_arguments_of_lightgbm_are_followed_where_they_are_given():
+    given = {"boosting_type": "dart"}
+    with pytest.raises(InvalidParameterError, match="'boosting_type'"):
+        resolved(given)
+    assert resolved({"colsample_bytree": 0.5}).fit == {"feature_fraction": 0.5}
+    assert resolved({"colsample_bytree": 1.0}).fit == {"feature_fraction": 1.0}
+    with pytest.warns(ParameterWarning, match="num_leaves=31 has no effect"):
+        resolved({"num_leaves": 31})
 
 
 def test_an_alias_sets_our_argument():
@@ -96,7 +189,6 @@ def test_parameters_of_lightgbm_are_parameters_of_the_estimator():
     assert model.min_child_samples == 5
     assert model.epsilon == 2.0
     assert "num_leaves=9" in repr(model)
-    assert "num_leaves" not in DPBoostRegressor().get_params()
 
 
 def models(library, **params):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -120,7 +120,7 @@ def test_the_page_has_all_rows_or_those_of_a_kind():
         assert row.kind in KINDS
         assert any(row.name in line and row.kind in line for line in whole.splitlines())
     refused = page("refused").splitlines()
-    assert {line.split("  ")[0] for line in refused} >= {"cv(folds=...)", "linear_tree"}
+    assert {line.split("  ")[0] for line in refused} >= {"cv(fpreproc=...)", "linear_tree"}
     assert "num_leaves" not in page("refused")
     assert page("holds").splitlines()[0] == "Parameters"
 
@@ -158,9 +158,16 @@ def a_valid_set():
 
 def the_train_set_as_valid_set():
     data = dpboost.Dataset(X, Y)
-    is_refused(lambda: dpboost.train(PARAMS, data, 3, valid_sets=[data]), "among valid_sets")
-    same = dpboost.Dataset(X, Y)
-    is_refused(lambda: dpboost.train(PARAMS, data, 3, valid_sets=same), "among valid_sets")
+    for same in (data, dpboost.Dataset(X, Y)):
+        with pytest.warns(dpboost.SkippedRowsWarning):
+            booster = dpboost.train(PARAMS, data, 3, valid_sets=[same], valid_names=["mine"])
+        assert np.isnan(booster.best_score["mine"]["l2"])
+
+
+def training_rows_of_fit():
+    with pytest.warns(dpboost.SkippedRowsWarning):
+        model = fitted(eval_set=[(X, Y)])
+    assert np.isnan(model.evals_result_["training"]["l2"]).all()
 
 
 def a_feval():
@@ -186,7 +193,29 @@ def a_kept_booster():
 
 def a_cv():
     results = dpboost.cv(PARAMS, dpboost.Dataset(X, Y), 3, nfold=2)
-    assert set(results) == {"valid l2-mean", "valid l2-stdv"}
+    assert {name: len(each) for name, each in results.items()} == {
+        "valid l2-mean": 3,
+        "valid l2-stdv": 3,
+    }
+
+
+def folds_of_cv():
+    data = dpboost.Dataset(X, Y)
+    with pytest.warns(ParameterWarning, match="into 2 folds by secret coins"):
+        dpboost.cv(PARAMS, data, 3, folds=KFold(2))
+    is_refused(lambda: dpboost.cv(PARAMS, data, 3, folds=GroupKFold(2)), "folds")
+
+
+def training_rows_of_cv():
+    results = dpboost.cv(PARAMS, dpboost.Dataset(X, Y), 3, nfold=2, eval_train_metric=True)
+    assert np.isnan(results["train l2-mean"]).tolist() == [True] * 3
+
+
+def a_feval_of_cv():
+    results = dpboost.cv(
+        PARAMS, dpboost.Dataset(X, Y), 3, nfold=2, feval=lambda p, d: ("one", 1.0, True)
+    )
+    assert np.isnan(results["valid one-mean"]).tolist() == [True] * 3
 
 
 def refused_in_cv(**option):
@@ -364,7 +393,9 @@ def of_lightgbm():
 def importances():
     model = fitted()
     frame = model.booster_.trees_to_dataframe()
-    assert model.feature_importances_.sum() == frame["split_feature"].notna().sum() > 0
+    splits = model.booster_.feature_importance("split")
+    assert splits.sum() == frame["split_feature"].notna().sum() > 0
+    assert model.feature_importances_.sum() == pytest.approx(frame["split_gain"].sum(), rel=1e-5)
 
 
 def best_scores():
@@ -378,9 +409,10 @@ TESTS = {
     "train(feval=...)": a_feval,
     "train(keep_training_booster=True)": a_kept_booster,
     "cv": a_cv,
-    "cv(folds=...)": refused_in_cv(folds=[(np.arange(2), np.arange(2))]),
+    "cv(folds=...)": folds_of_cv,
+    "cv(feval=...)": a_feval_of_cv,
     "cv(fpreproc=...)": refused_in_cv(fpreproc=lambda train, test, params: (train, test, params)),
-    "cv(eval_train_metric=True)": refused_in_cv(eval_train_metric=True),
+    "cv(eval_train_metric=True)": training_rows_of_cv,
     "Dataset": a_dataset,
     "Dataset(group=...)": lambda: is_refused(lambda: dpboost.Dataset(X, Y, group=[200]), "ranking"),
     "Dataset.save_binary": lambda: is_refused(
@@ -394,9 +426,7 @@ TESTS = {
         lambda: train(callbacks=[dpboost.reset_parameter(max_depth=[1, 2, 3])]), "max_depth"
     ),
     "fit(eval_set=...)": fit_options,
-    "fit(eval_set=[(X, y)])": lambda: is_refused(
-        lambda: fitted(eval_set=[(X, Y)]), "among the evaluation sets"
-    ),
+    "fit(eval_set=[(X, y)])": training_rows_of_fit,
     "fit(eval_metric=...)": fit_options,
     "fit(feature_name=...)": named_columns,
     "fit(categorical_feature=...)": categorical_columns,

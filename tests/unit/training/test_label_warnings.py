@@ -19,7 +19,7 @@ Y = np.digitize(X[:, 0], [1 / 3, 2 / 3])
 BINARY = np.where(X[:, 0] > 0.5, "yes", "no")
 BOUNDS = {"bounds": dict.fromkeys(range(2), (0.0, 1.0))}
 # The noise is that of a seed: one release in some hundred is further off than three deviations.
-GIVEN = {"n_estimators": 2, "verbosity": -1, "n_jobs": 1, "noise_seed": 1}
+GIVEN = {"n_estimators": 2, "verbosity": 0, "n_jobs": 1, "noise_seed": 1}
 OTHERS, EMPTY = "take no part", "no rows of the declared classes"
 
 

@@ -354,8 +354,9 @@ def test_what_needs_probabilities_refuses_custom_classes():
     with pytest.raises(InvalidParameterError, match="raw scores"):
         dpboost.evaluate(model, X, y, budget=budget, fraction=0.5)
     parameters = {**CUSTOM, "objective": of_dataset, "num_class": 3}
-    with pytest.raises(InvalidParameterError, match="public_sets"):
-        dpboost.cv(parameters, dpboost.Dataset(X, y))
+    with pytest.warns(dpboost.ParameterWarning, match="multi_logloss: nan.*public_sets"):
+        found = dpboost.cv(parameters, dpboost.Dataset(X, y), 2, nfold=2)
+    assert np.isnan(found["valid multi_logloss-mean"]).tolist() == [True] * 2
     with pytest.raises(InvalidParameterError, match="num_class"):
         dpboost.train({**parameters, "num_class": 2}, dpboost.Dataset(X, y))
     assert [line.what for line in budget.lines] == [type(model).__name__]
@@ -576,3 +577,24 @@ def test_a_custom_objective_of_train():
     options["schema"] = {"bounds": BOUNDS, "label_bounds": bounds}
     booster = dpboost.train({**options, "objective": of_a_dataset}, dpboost.Dataset(X, y), 100)
     assert np.mean((booster.predict(X) - y) ** 2) < 0.5 * y.var()
+
+
+def test_a_function_without_a_bound_is_clipped_to_its_largest_gradient_between_label_bounds():
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 1))
+
+    def squared(y, score):
+        return 3.0 * (score - y), np.full(len(y), 1.0)
+
+    options = {"objective": squared, "n_estimators": 3, "n_jobs": 1, "noise_seed": 0}
+    known = {"label_bounds": (-1, 1), "bounds": {0: (-1, 1)}}
+    with pytest.warns(dpboost.ParameterWarning, match="clipped to 6, its largest"):
+        found = dpboost.DPBoostRegressor(schema=known, **options).fit(X, X[:, 0])
+    assert found.privacy_report_.facts["gradient_bound"] == 6.0
+    same = dpboost.DPBoostRegressor(schema=known, gradient_bound=6.0, **options).fit(X, X[:, 0])
+    assert found.booster_.model_to_string() == same.booster_.model_to_string()
+    for model in (
+        dpboost.DPBoostRegressor(**options),
+        dpboost.DPBoostClassifier(**options, schema={"classes": [0, 1]}),
+    ):
+        with pytest.raises(dpboost.InvalidParameterError, match="'gradient_bound'"):
+            model.fit(X, (X[:, 0] > 0).astype(int))

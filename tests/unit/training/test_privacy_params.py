@@ -26,7 +26,7 @@ Y = X[:, 0]
 LABELS = (Y > 0.5).astype(int)
 BOUNDS = {"bounds": dict.fromkeys(range(2), (0.0, 1.0))}
 TOLD = (ParameterWarning, dpboost.LargeEpsilonWarning, dpboost.LargeDeltaWarning)
-FAST = {"n_estimators": 2, "verbosity": -1, "n_jobs": 1}
+FAST = {"n_estimators": 2, "verbosity": 0, "n_jobs": 1}
 
 
 def told(fit, *arguments, **options):
