@@ -6,8 +6,8 @@ one object, or have columns of the same names and types, all of which is public.
 
 from __future__ import annotations
 
+import inspect
 import math
-import sys
 import weakref
 from collections.abc import Hashable
 from contextlib import suppress
@@ -112,7 +112,7 @@ def warn_of_search(estimator: Any) -> bool:
     bool
         Whether it is.
     """
-    found = _search(sys._getframe(1))
+    found = _search(inspect.currentframe())
     if found is None:
         return False
     name, n_fits = found

@@ -32,7 +32,7 @@ class PrivateScore(CarryingEstimator):
         """Return a clone; a search that makes it says how many fits it makes."""
         found = super().__sklearn_clone__()
         if not is_open(self) and warn_of_search(self):
-            found._one_of_many = True
+            found._one_of_many = True  # noqa: SLF001 - a clone of this object
         return found
 
     def score(
