@@ -20,13 +20,17 @@ from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.cross_validation import METRIC_SHARE, CVResults
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.folds import FoldMetric
-from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.protocol.agreed_folds import MOST_FOLDS, AgreedFolds
-from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.estimators import (
+    FederatedBoostingClassifier,
+    FederatedBoostingRegressor,
+    party_arrays,
+    party_columns,
+    party_tables,
+)
+from dpboost.federated.protocol.agreement import MOST_FOLDS, AgreedFolds, Agreement
 from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
+from dpboost.federated.training.agreed_fit import facts, shares
 from dpboost.federated.training.replay import Result, asked_metrics, check
-from dpboost.federated.training.threat_model import facts, shares
 from dpboost.lightgbm.cv_callbacks import CVBooster, run_callbacks
 from dpboost.privacy.release_record import record_of_folds, release_record
 from dpboost.privacy.report import PrivacyReport

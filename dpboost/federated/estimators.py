@@ -3,31 +3,72 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpboost._utils.validation import check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
+from dpboost.data.column_names import column_names
 from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
-from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
-from dpboost.federated.protocol.agreement import SEED_BITS, Agreement
-from dpboost.federated.protocol.continued_model import text_of_model
+from dpboost.federated.protocol.agreement import (
+    OBJECTIVE_PARAMETERS,
+    SEED_BITS,
+    Agreement,
+    text_of_model,
+)
 from dpboost.federated.simulation import simulate
-from dpboost.federated.training.boosting import check_agreement
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
+from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.replay import Result
-from dpboost.federated.training.threat_model import party_report
-from dpboost.federated.unsupported import refuse_unsupported
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+_ROWS_ELSEWHERE = (
+    "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "
+    "model with dpboost.federated.evaluate"
+)
+_FUNCTIONS = (
+    "objectives that are functions would have to be run by parties, which run nobody's code; take "
+    "one of LightGBM's by its name"
+)
+_COINS = (
+    "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
+    "judge by them with dpboost.federated.evaluate, or take dpboost.federated.cv"
+)
+
+#: Why, and what to do instead, by the name of the parameter.
+UNSUPPORTED: dict[str, str] = {
+    "assume_public": "parties take nothing of one another's rows as public; declare it in schema",
+    "selection": "splits are read off noisy sums",
+    "n_jobs": "each party has threads of its own, Party(n_threads=...)",
+    "importance_type": "read them of the model, booster_.feature_importance(importance_type=...)",
+    "gradient_bound": _FUNCTIONS,
+    "hessian_bound": _FUNCTIONS,
+    "score_bounds": _FUNCTIONS,
+    "is_unbalance": "say class_weight='balanced'",
+    "init_score": "scores of parties start at a released value, or where init_model ends",
+    "eval_set": _ROWS_ELSEWHERE,
+    "eval_names": _ROWS_ELSEWHERE,
+    "eval_sample_weight": _ROWS_ELSEWHERE,
+    "eval_class_weight": _ROWS_ELSEWHERE,
+    "eval_init_score": _ROWS_ELSEWHERE,
+    "eval_metric": _ROWS_ELSEWHERE,
+    "eval_X": _ROWS_ELSEWHERE,
+    "eval_y": _ROWS_ELSEWHERE,
+    "callbacks": _ROWS_ELSEWHERE,
+    "feature_name": "names are those of the parties' columns",
+    "categorical_feature": "declare the lists, Schema(categories=...)",
+    "holdout": _COINS,
+    "conformal": _COINS,
+}
 
 _DOCUMENTATION = """    Parameters
     ----------
@@ -216,7 +257,7 @@ class _FederatedEstimator(BaseEstimator):
             identities=tuple(identities),
             noise_seed=self.noise_seed,
         )
-        check_agreement(agreement)
+        agreed_request(agreement, owner)
         return agreement
 
     @one_warning
@@ -356,3 +397,69 @@ def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
                 names[position]: list(value) for position, value in sorted(table.items())
             }
     return plain
+
+
+def refuse_unsupported(given: Mapping[str, Any], owner: str) -> None:
+    """Raise for parameters that have no meaning over parties, with the reason; None is none."""
+    for name, value in given.items():
+        reason = UNSUPPORTED.get(name)
+        if reason is None:
+            reason = "parties agree upon the parameters of the constructor alone"
+        elif value is None or (isinstance(value, str) and value == "auto"):
+            continue
+        raise InvalidParameterError(
+            f"The {name!r} parameter of {owner} must be left out: {reason}."
+        )
+
+
+# -- the tables of a simulation --------------------------------------------------------------------
+
+
+def party_tables(parties: Any, y: Any, owner: str) -> list[tuple[Any, Any]]:
+    """Return the rows and labels of each party."""
+    if y is not None:
+        raise InvalidParameterError(
+            f"{owner}.fit takes one list of pairs, [(X1, y1), (X2, y2), ...], and no y beside it."
+        )
+    if not isinstance(parties, (list, tuple)) or len(parties) < 2:
+        must = "a list of at least two pairs (X, y)"
+        raise refuse("parties", f"{owner}.fit", must, type(parties).__name__)
+    for pair in parties:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise refuse("parties", f"{owner}.fit", "a list of pairs (X, y)", type(pair).__name__)
+    return [(X, labels) for X, labels in parties]
+
+
+def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:
+    """Return the names of the columns, which are the same, in one order, for all parties."""
+    found = []
+    for X, _ in tables:
+        table = X if hasattr(X, "shape") else np.asarray(X)
+        if len(table.shape) != 2:
+            raise InvalidParameterError(
+                f"{owner}.fit: the rows of a party must be a table of shape (n_rows, n_features)."
+            )
+        columns = getattr(table, "columns", None)
+        own = None if columns is None else [str(name) for name in columns]
+        found.append(column_names(None, table.shape[1], own))
+    for position, names in enumerate(found):
+        if names != found[0]:
+            raise InvalidParameterError(
+                f"{owner}.fit: the columns of party {position} differ from those of party 0. All "
+                "parties give the same columns, in the same order."
+            )
+    return found[0]
+
+
+def party_arrays(
+    name: str, given: Any, tables: Sequence[tuple[Any, Any]], owner: str
+) -> list[Any] | None:
+    """Return what there is beside the rows of each party, None where there is nothing."""
+    if given is None:
+        return None
+    arrays = list(given) if isinstance(given, (list, tuple)) else []
+    if len(arrays) != len(tables) or not all(np.ndim(one) == 1 for one in arrays):
+        raise InvalidParameterError(
+            f"The {name!r} parameter of {owner}.fit must be a list with one array for each party."
+        )
+    return arrays

@@ -12,10 +12,10 @@ from dpboost.evaluating.evaluate import metric_names
 from dpboost.evaluating.evaluated_rows import is_classifier
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.saved_model import saved_model
+from dpboost.federated.estimators import party_arrays, party_columns, party_tables
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.exact_arithmetic import as_budget, as_fraction
 from dpboost.schema import Schema, lightgbm_name

@@ -12,7 +12,7 @@ from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedB
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub
-from dpboost.federated.training.replay import Result, check, run_coordinator
+from dpboost.federated.training.replay import Result, check, run_session
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 from dpboost.recipes import ALGORITHMS
 
@@ -76,7 +76,7 @@ class Coordinator:
         """
         refuse_budget("Coordinator")
         self._agreement.warn()
-        return outcome_of(run_coordinator(self._session, show_progress=show_progress))
+        return outcome_of(run_session(self._session, show_progress=show_progress))
 
 
 def outcome_of(found: Result) -> Any:

@@ -13,7 +13,7 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, Link, LocalLink, SessionEndedError
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.replay import Result, run_coordinator
+from dpboost.federated.training.replay import Result, run_session
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,31 +105,14 @@ def run_together(
 ) -> Simulation:
     """Run parties in threads, and the coordinator in the one that calls.
 
-    Parameters
-    ----------
-    parties : sequence of Party
-    session : CoordinatorSession
-    hub : Hub
-        Of the session.
-    show_progress : bool, default=False
-    links : sequence of Link, optional
-        Of the parties; straight to the hub by default.
-
-    Returns
-    -------
-    Simulation
-
-    Raises
-    ------
-    Exception
-        What has ended the session: an error of a party before that of the coordinator.
+    What has ended the session is raised: an error of a party before that of the coordinator.
     """
     own = list(links) or [LocalLink(hub, party.index) for party in parties]
     threads = [_PartyThread(party, link) for party, link in zip(parties, own, strict=True)]
     for thread in threads:
         thread.start()
     try:
-        found = run_coordinator(session, show_progress=show_progress)
+        found = run_session(session, show_progress=show_progress)
     except BaseException as error:
         for thread in threads:
             thread.join()

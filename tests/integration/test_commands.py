@@ -40,8 +40,8 @@ HERE = (
     "dpboost parity --kind refused",
     "dpboost party --new-identity identity0",
     "python -m benchmarks list",
-    'python -m timeit -s "from dpboost.federated.secagg.secret_shares import split"'
-    ' "split(1, 26, 50)"',
+    'python -m timeit -s "from dpboost.federated.secagg.secret_shares import PRIME, values"'
+    ' "values([PRIME - 1] * 26, 50)"',
 )
 REST = "data.csv --target income --schema dictionary.csv --epsilon 1 -o again.txt"
 

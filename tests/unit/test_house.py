@@ -30,7 +30,7 @@ RAW = {
     "evaluate": {
         "dpboost.privacy.queries",
         "dpboost.dask.worker_state",
-        "dpboost.federated.training.party_row_store",
+        "dpboost.federated.protocol.session",
         "dpboost.audit.pooled_rows",
         # Metrics of rows that are public: another method of this name.
         "dpboost.lightgbm.evaluation",

@@ -24,30 +24,14 @@ class RecordLog:
     A process that is killed while it writes leaves the beginning of a record. That one was not
     used by anybody, and is taken off. Anything else that does not fit is damage, which may have
     cost records that were used: it is an error.
-
-    Parameters
-    ----------
-    path : Path
-        Made by the first record, readable by its owner alone.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._end = 0
 
-    @property
-    def size(self) -> int:
-        """Bytes of all records that were read or written."""
-        return self._end
-
     def read(self) -> Iterator[bytes]:
-        """Go through the content of all records; the next one is written behind the last.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the file is damaged.
-        """
+        """Go through the content of all records; the next one is written behind the last."""
         self._end = 0
         if not self._path.exists():
             return
@@ -71,10 +55,7 @@ class RecordLog:
     def append(self, content: bytes) -> None:
         """Write a record behind the others; it is on disk when this returns.
 
-        Raises
-        ------
-        OSError
-            If the disk does not take it. The next record is written in its place.
+        Where the disk does not take it, the next record is written in its place.
         """
         head = _HEAD.pack(len(content), hashlib.sha256(content).digest())
         record = head + _CHECK.pack(zlib.crc32(head)) + content
@@ -91,14 +72,6 @@ class RecordLog:
             sync_folder(self._path.parent)
         self._end += len(record)
 
-    def clear(self) -> None:
-        """Take off all records."""
-        if self._path.exists():
-            with self._path.open("r+b") as file:
-                file.truncate(0)
-                os.fsync(file.fileno())
-        self._end = 0
-
     def _damaged(self) -> InvalidParameterError:
         return InvalidParameterError(
             f"The file {str(self._path)!r} is damaged: what it has recorded may have been sent. "
@@ -107,28 +80,15 @@ class RecordLog:
 
 
 @contextmanager
-def locked_file(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Let one process at a time be inside.
-
-    Parameters
-    ----------
-    path : Path
-        Made if it does not exist.
-    wait : bool, default=True
-        Whether to wait for another one.
-
-    Raises
-    ------
-    BlockingIOError
-        If there is another one, and nobody is to wait.
-    """
+def locked_file(path: Path) -> Iterator[None]:
+    """Let one process at a time be inside; BlockingIOError if there is another one."""
     with path.open("w") as file:
         try:
             import fcntl
         except ImportError:  # only there on Unix
             yield
             return
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 

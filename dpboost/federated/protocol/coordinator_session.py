@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError, read
 from dpboost.federated.protocol.messages import Ended, Key
@@ -20,25 +19,11 @@ from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import Draw
 
 
-class DifferentStepError(RefusedError):
-    """A party's fit has come to another step than the coordinator's."""
-
-    code = m.DIFFERENT
-
-
 class CoordinatorSession(Session):
     """The coordinator's side of a session.
 
     It runs the same fit as the parties without any row: so it knows the terms of each step, names
     the one at which a party differs, and has the model in the end.
-
-    Parameters
-    ----------
-    agreement : Agreement
-    hub : Hub
-        Where the messages of parties come in.
-    timeout : float, default=600.0
-        Seconds to wait for the messages of a step.
     """
 
     def __init__(self, agreement: Agreement, hub: Hub, *, timeout: float = 600.0) -> None:
@@ -61,20 +46,15 @@ class CoordinatorSession(Session):
         )
 
     def finish(self, result: bytes) -> None:
-        """Wait until all parties that are there have come to the same result.
-
-        Raises
-        ------
-        RefusedError
-            If a party has another one.
-        """
+        """Wait until all parties that are there have come to the same result."""
         key = Key(self._step + 1, "done")
 
         def agreed() -> m.Agreed:
             done = self._gather(key, m.Done, self._there, self._least)
             others = [index for index, one in done.items() if one.result != result]
             if others:
-                raise DifferentStepError(f"Party {others[0]} has come to another result.")
+                text = f"Party {others[0]} has come to another result."
+                raise RefusedError(text, m.DIFFERENT)
             return m.Agreed(result=result)
 
         self._reply(key, m.Agreed, agreed)
@@ -121,7 +101,7 @@ class CoordinatorSession(Session):
         def deposited() -> m.Deposits:
             found = self._gather(keys["deposit"], m.Deposit, self._there, self._least)
             if not all(check_deposit(each, n_parties) for each in found.values()):
-                raise _malformed("A deposit does not have a share for each party.")
+                raise RefusedError("A deposit does not have a share for each party.", m.MALFORMED)
             return m.Deposits(parties=tuple(found))
 
         roster = self._reply(keys["deposit"], m.Deposits, deposited, keep=True).parties
@@ -150,7 +130,7 @@ class CoordinatorSession(Session):
             deposits = self._kept(keys["deposit"], m.Deposit, roster)
             words = self._kept(keys["words"], m.Words, there)
             if not all(check_unlocked(each, len(deposits)) for each in unlocked.values()):
-                raise _malformed("A party has not unlocked a share of each key.")
+                raise RefusedError("A party has not unlocked a share of each key.", m.MALFORMED)
             try:
                 opened = open_masks(
                     deposits,
@@ -160,7 +140,9 @@ class CoordinatorSession(Session):
                     digest=among(digest, roster),
                 )
             except SealError:
-                raise _malformed("The keys of the masks of a missing party do not open.") from None
+                raise RefusedError(
+                    "The keys of the masks of a missing party do not open.", m.MALFORMED
+                ) from None
             self._there = set(unlocked)
             sums = (
                 (total.view(np.uint64) - opened.left(position, total.shape)).view(np.int64)
@@ -182,7 +164,9 @@ class CoordinatorSession(Session):
                     for outcome, (entry, value) in zip(one.outcomes, drawn, strict=True)
                 )
                 if not fine:
-                    raise _malformed(f"Party {index} has sent no outcome of the release.")
+                    raise RefusedError(
+                        f"Party {index} has sent no outcome of the release.", m.MALFORMED
+                    )
             parts = zip(*(one.outcomes for one in found.values()), strict=True)
             return m.AllOutcomes(outcomes=tuple(map(np.stack, parts)), parties=tuple(found))
 
@@ -194,10 +178,11 @@ class CoordinatorSession(Session):
         if others:
             labels = ", ".join(dict.fromkeys(repr(entry.label) for entry, _ in drawn))
             names = ", ".join(map(str, others))
-            raise DifferentStepError(
+            raise RefusedError(
                 f"The fit of parties {names} differs from that of the coordinator at step "
                 f"{self._step}, the release of {labels}: the terms of the release, a command "
-                "before it or an earlier sum is another one there. Nothing of it was opened."
+                "before it or an earlier sum is another one there. Nothing of it was opened.",
+                m.DIFFERENT,
             )
 
     def _has_signed(
@@ -220,7 +205,7 @@ class CoordinatorSession(Session):
         if given is not None:
             return read(given, expected, "The record of the session")
         reply = make()
-        self._hub.answer(key, wire.encode(reply), self._hub.bodies(key) if keep else None)
+        self._hub.answer(key, m.encode(reply), self._hub.bodies(key) if keep else None)
         return reply
 
     def _gather(
@@ -241,7 +226,9 @@ class CoordinatorSession(Session):
         for index, body in bodies.items():
             message = read(body, (expected, m.Absent), f"The message of party {index}")
             if message.party != index:
-                raise _malformed(f"Party {index} has sent the message of another one.")
+                raise RefusedError(
+                    f"Party {index} has sent the message of another one.", m.MALFORMED
+                )
             # One that is back may have deposited; words and signatures are those of the roster.
             if isinstance(message, expected) and (expected is m.Deposit or index in parties):
                 found[index] = message
@@ -257,13 +244,7 @@ def _added(words: dict[int, m.Words], drawn: Drawn) -> tuple[Any, ...]:
         total = np.zeros(value.shape, dtype=np.uint64)
         for index, one in words.items():
             if len(one.words) != len(drawn) or one.words[position].shape != value.shape:
-                raise _malformed(f"Party {index} has sent words of another shape.")
+                raise RefusedError(f"Party {index} has sent words of another shape.", m.MALFORMED)
             total += one.words[position]
         totals.append(total.view(np.int64))
     return tuple(totals)
-
-
-def _malformed(text: str) -> RefusedError:
-    refused = RefusedError(text)
-    refused.code = m.MALFORMED
-    return refused

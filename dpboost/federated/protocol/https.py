@@ -27,7 +27,6 @@ from urllib.parse import unquote, urlsplit
 
 from dpboost._utils.validation import InvalidParameterError, check_real, refuse
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import FINGERPRINT, Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError
 from dpboost.federated.protocol.messages import Key
@@ -103,12 +102,7 @@ def fingerprint(certificate: str | Path) -> str:
 
 
 def check_networked(agreement: Agreement) -> None:
-    """Raise unless an agreement says who the parties and the coordinator of a network are.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Raise unless an agreement says who the parties and the coordinator of a network are."""
     for name in ("identities", "coordinator"):
         if not getattr(agreement, name):
             raise InvalidParameterError(
@@ -166,7 +160,7 @@ class HubServer:
         self._certificates: dict[int, str] = {}
         roster = hub.reply(Key(0, "hello"))
         if roster is not None:
-            hellos = wire.decode(roster, m.Roster).hellos
+            hellos = m.decode(roster, m.Roster).hellos
             self._certificates = {hello.party: hello.certificate for hello in hellos}
         self._server = _TlsServer(address, partial(_Handler, self), context)
         Thread(target=self._server.serve_forever, daemon=True).start()
@@ -195,10 +189,10 @@ class HubServer:
 
     def _is_hello(self, party: int, body: bytes, certificate: str) -> bool:
         try:
-            hello = wire.decode(body, (m.Hello,))
+            hello = m.decode(body, (m.Hello,))
             identity = self._agreement.identities[party]
             check_signature(identity, signed_hello(hello), hello.signature)
-        except (wire.MalformedMessageError, UntrustedKeyError):
+        except (m.MalformedMessageError, UntrustedKeyError):
             return False
         same = hello.terms == self._agreement.digest and hello.party == party
         return same and hello.certificate == certificate
@@ -266,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
         known = self._server.admits(party, key, b"", self._certificate, self._name)
         if not known and key != Key(0, "hello"):
             return self._refuse(party, int(length))
-        if len(length) > 18 or int(length) > (wire.MOST_BYTES if known else _LONGEST_HELLO):
+        if len(length) > 18 or int(length) > (m.MOST_BYTES if known else _LONGEST_HELLO):
             return self._reply(413)
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -410,8 +404,8 @@ class HttpsLink:
                 self._check_peer(connection.sock)
             connection.request("POST", f"/{_VERSION}/{self._party}/{path}", body)
             response = connection.getresponse()
-            content = response.read(wire.MOST_BYTES + 1)
-        if len(content) > wire.MOST_BYTES:
+            content = response.read(m.MOST_BYTES + 1)
+        if len(content) > m.MOST_BYTES:
             raise RefusedError("The coordinator's reply is too long.")
         return response.status, content
 
@@ -472,12 +466,7 @@ def proxy_of(host: str) -> Any:
 
 
 def read_address(text: str) -> tuple[str, int]:
-    """Return host and port of ``"host:port"``.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Return host and port of ``"host:port"``."""
     host, _, port = str(text).rpartition(":")
     if not (host and port.isascii() and port.isdigit() and 0 <= int(port) < 65536):
         raise refuse("address", "HTTPS", "host:port", text)

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from dpboost.federated.party.record_log import RecordLog
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.messages import Ended, Key
 
 
@@ -31,23 +30,20 @@ class RefusedError(RuntimeError):
         Why; ``""`` where nothing more is known.
     """
 
-    code = ""
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class SessionEndedError(RefusedError):
-    """The coordinator has ended the session.
-
-    Parameters
-    ----------
-    ended : Ended
-    """
+    """The coordinator has ended the session."""
 
     def __init__(self, ended: Ended) -> None:
         super().__init__(
             f"The session has ended at step {ended.step}: {ended.code}. What was charged stays "
-            "charged; the coordinator's own message says more."
+            "charged; the coordinator's own message says more.",
+            ended.code,
         )
-        self.code = ended.code
 
 
 class Link(Protocol):
@@ -114,7 +110,7 @@ class Hub:
         self._heard: set[int] = set()
         self._log = None if path is None else RecordLog(Path(path))
         for record in () if self._log is None else self._log.read():
-            self._restore(wire.decode(record, dict))
+            self._restore(m.decode(record, dict))
 
     @property
     def n_replies(self) -> int:
@@ -168,19 +164,7 @@ class Hub:
     ) -> dict[int, bytes]:
         """Wait for the messages of some parties, and return those of all that have sent one.
 
-        Parameters
-        ----------
-        key : Key
-        expected : collection of int
-            Whom to wait for.
-        least : int
-            So many will do when the time is over, or when those that are missing have failed.
-        seconds : float
-
-        Raises
-        ------
-        PartyLostError
-            If there are fewer.
+        ``least`` will do when the time is over, or when those that are missing have failed.
         """
         with self._changed:
             found = self._bodies.setdefault(key, {})
@@ -197,19 +181,11 @@ class Hub:
         )
 
     def answer(self, key: Key, reply: bytes, bodies: Mapping[int, bytes] | None = None) -> None:
-        """Reply to the messages of a key.
-
-        Parameters
-        ----------
-        key : Key
-        reply : bytes
-        bodies : mapping of int to bytes, optional
-            Messages that are needed again for later replies.
-        """
+        """Reply to the messages of a key, and keep those that later replies are made of."""
         with self._changed:
             if self._log is not None:
                 kept = {"step": key.step, "kind": key.kind, "reply": reply, "bodies": bodies or {}}
-                self._log.append(wire.encode(kept))
+                self._log.append(m.encode(kept))
             self._replies[key] = reply
             self._bodies = {one: own for one, own in self._bodies.items() if one.step >= key.step}
             if bodies is None:
@@ -220,7 +196,7 @@ class Hub:
         """End the session for all parties."""
         with self._changed:
             if self._ended is None:
-                self._ended = wire.encode(ended)
+                self._ended = m.encode(ended)
             self._changed.notify_all()
 
     def wait_until_heard(self, parties: Collection[int], seconds: float) -> None:
@@ -268,27 +244,13 @@ class LocalLink:
 
 
 def read(content: bytes, expected: Any, what: str) -> Any:
-    """Return a message of one of some kinds.
-
-    Raises
-    ------
-    SessionEndedError
-        If the session has ended.
-    RefusedError
-        If it is another message, or none.
-    """
+    """Return a message of one of some kinds."""
     try:
-        found: Any = wire.decode(content, m.KINDS)
-    except wire.MalformedMessageError as error:
-        raise _malformed(what) from error
+        found: Any = m.decode(content, m.KINDS)
+    except m.MalformedMessageError:
+        found = None
     if isinstance(found, Ended):
         raise SessionEndedError(found)
     if not isinstance(found, expected):
-        raise _malformed(what)
+        raise RefusedError(f"{what} is not a message that belongs here.", m.MALFORMED)
     return found
-
-
-def _malformed(what: str) -> RefusedError:
-    refused = RefusedError(f"{what} is not a message that belongs here.")
-    refused.code = m.MALFORMED
-    return refused

@@ -28,14 +28,8 @@ from dpboost.federated.secagg.secret_shares import (
 class OpenedMasks:
     """Keys of masks of one step: all of them that the sum over those present still has.
 
-    Parameters
-    ----------
-    own : dict of int to bytes
-        Of the own mask of each party that is present.
-    pairs : dict of (int, int) to bytes
-        Of what a party that is present has in common with one that is missing, in this order.
-    digest : bytes
-        Of the step, by which masks are keyed.
+    ``own`` is of each party that is present, ``pairs`` of what one that is present has in common
+    with one that is missing, in this order.
     """
 
     own: dict[int, bytes]
@@ -43,15 +37,7 @@ class OpenedMasks:
     digest: bytes
 
     def left(self, position: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
-        """Return what is left of the masks in the sum over those that are present.
-
-        Parameters
-        ----------
-        position : int
-            Array of the step.
-        shape : tuple of int
-            Its shape.
-        """
+        """Return what is left of the masks in the sum over those that are present."""
         size = int(np.prod(shape, dtype=np.int64))
         total = np.zeros(size, dtype=np.uint64)
         for key in self.own.values():
@@ -81,26 +67,7 @@ def open_masks(
 ) -> OpenedMasks:
     """Put the keys together that are needed for the sum over those that are present.
 
-    Parameters
-    ----------
-    deposits : mapping of int to Deposit
-        Of every party of the roster.
-    unlocked : mapping of int to Unlocked
-        Of at least ``threshold`` parties.
-    present : tuple of int
-        Those whose words have arrived.
-    threshold : int
-    digest : bytes
-        Of the step, by which masks are keyed.
-
-    Returns
-    -------
-    OpenedMasks
-
-    Raises
-    ------
-    SealError
-        If shares do not fit together: a party has not kept to the protocol.
+    SealError where shares do not fit together: a party has not kept to the protocol.
     """
     holders = sorted(unlocked)[:threshold]
     factors = weights(holders)

@@ -50,24 +50,8 @@ class SealError(ValueError):
 class ReleaseMasks:
     """The masks of a party for one step, and what it tells of them.
 
-    Parameters
-    ----------
-    name : bytes
-        Of the step: of this session, and different for each of its steps.
-    index : int
-        The party.
-    pairs : PairwiseMasks
-        What it has in common with every other party.
-    n_parties : int
-    threshold : int
-        So many parties open a key.
-    seed : bytes of length 32
-        Fresh secret bytes; on the party's disk before the deposit leaves.
-
-    Attributes
-    ----------
-    deposit : Deposit
-        What it sends before its words.
+    Its name is of this session, and different for each of its steps. The seed is fresh secret
+    bytes, on the party's disk before the deposit leaves, which is sent before the words.
 
     Privacy
     -------
@@ -112,20 +96,7 @@ class ReleaseMasks:
         )
 
     def bind(self, roster: tuple[int, ...], digest: bytes) -> None:
-        """Take the masks for one step among some parties, once.
-
-        Parameters
-        ----------
-        roster : tuple of int
-            Who has deposited.
-        digest : bytes
-            Of the step.
-
-        Raises
-        ------
-        RuntimeError
-            If they were taken.
-        """
+        """Take the masks for one step among the parties that have deposited, once."""
         if self._roster is not None:
             raise RuntimeError("Masks hide one step and no more.")
         self._roster, self._digest = roster, among(digest, roster)
@@ -143,11 +114,8 @@ class ReleaseMasks:
     def settle(self, present: tuple[int, ...], least: int) -> None:
         """Take note of who is present, once for a step.
 
-        Raises
-        ------
-        ValueError
-            If the party is not among them, or they are too few, or some of them have not
-            deposited, or others were named before.
+        ValueError if the party is not among them, or they are too few, or some of them have not
+        deposited, or others were named before.
         """
         if self._roster is None or self._index not in present:
             raise ValueError("present")
@@ -215,12 +183,7 @@ def seal(key: bytes, content: bytes) -> bytes:
 
 
 def unseal(key: bytes, sealed: bytes) -> bytes:
-    """Return what was sealed.
-
-    Raises
-    ------
-    SealError
-    """
+    """Return what was sealed."""
     try:
         return _cipher(key).decrypt(bytes(12), sealed, _SEAL)
     except InvalidTag as error:

@@ -38,15 +38,6 @@ class HistogramLearner:
     known of their noise and clipped as the papers clip. Schedules, filter, clips, and the parts
     of the budget are the recipe's.
 
-    Parameters
-    ----------
-    central : SplitLearner
-        The recipe's own learner.
-    source : RowStore
-        Of rows in the state that the loop has told them.
-    layout : Layout
-        Public positions of cells and candidates.
-
     Privacy
     -------
     One release a level and one of the leaves, with discrete Laplace noise.
@@ -117,15 +108,7 @@ class HistogramLearner:
     def _gains(
         self, gradients: NDArray[np.float64], counts: NDArray[np.float64], noise_stddev: float
     ) -> NDArray[np.float64]:
-        """Return the gain of every candidate of every node, less what noise alone would show.
-
-        Parameters
-        ----------
-        gradients, counts : ndarray of shape (n_nodes, n_cells)
-            Released sums, in gradients and in rows.
-        noise_stddev : float
-            Standard deviation of the noise of a cell's gradient sum.
-        """
+        """Return the gain of every candidate of every node, less what noise alone would show."""
         layout = self.layout
         gains = np.empty((len(gradients), layout.n_candidates))
         # A count is worth as many units as the largest gradient.
@@ -163,14 +146,7 @@ class HistogramLearner:
     def _release(
         self, n_leaves: int, epsilon: Epsilon, ledger: Ledger
     ) -> tuple[NDArray[np.float64], float]:
-        """Release gradient sums and numbers of rows of the leaves.
-
-        Returns
-        -------
-        released : ndarray of shape (2, n_leaves), float64
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
-        """
+        """Release gradient sums and numbers of rows of the leaves, with the noise of a sum."""
         query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
         totals = self.source.sensitive(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from dpboost.federated import Agreement, Hub, LocalLink, Party, PartyLostError
-from dpboost.federated.protocol import wire
+from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.messages import KINDS
 from dpboost.federated.simulation import run_together
@@ -52,7 +52,7 @@ def run(terms, parties, links=None, *, hub=None, timeout=30.0):
 
 
 def read(body):
-    return wire.decode(body, KINDS)
+    return m.decode(body, KINDS)
 
 
 class Recorder(LocalLink):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.party.session_record import SessionRecord, folder_of
+from dpboost.federated.party.party_session import SessionRecord, folder_of
 from dpboost.federated.protocol.messages import Key
 
 FACTS = {"terms": "t", "version": "1", "build": "b", "rows": "r"}

@@ -5,7 +5,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement
-from dpboost.federated.party.party_rows import read_rows
+from dpboost.federated.party.party import read_rows
 from dpboost.federated.protocol.agreed_evaluation import AgreedEvaluation
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from tests.unit.federated.evaluated import model_of, terms_of

@@ -6,7 +6,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement, Identity
-from dpboost.federated.protocol import wire
+from dpboost.federated.protocol import messages as m
 from dpboost.training.privacy_params import NotPrivateWarning
 from tests.unit.federated.channels import agreement
 
@@ -72,7 +72,7 @@ def test_refuses_columns_it_does_not_have():
 
 
 def test_texts_of_large_models_may_be_longer_than_a_message():
-    terms = agreement(hyper={"model": "x" * wire.MOST_BYTES})
+    terms = agreement(hyper={"model": "x" * m.MOST_BYTES})
     assert Agreement.from_json(terms.to_json()) == terms
 
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.estimators import party_columns, party_tables
 
 
 def test_pairs_may_be_lists_and_rows_may_be_lists():
