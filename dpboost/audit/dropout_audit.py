@@ -24,14 +24,15 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, LocalLink
 from dpboost.federated.protocol.messages import Key
-from dpboost.federated.secagg.dropout_recovery import OpenedMasks, open_masks
 from dpboost.federated.secagg.keys import Identity, pair_words
 from dpboost.federated.secagg.release_masks import (
     PAIRS,
+    OpenedMasks,
     ReleaseMasks,
     SealError,
     among,
     array_seed,
+    open_masks,
     unseal,
 )
 from dpboost.federated.secagg.secret_shares import PRIME, combine, elements, to_bytes

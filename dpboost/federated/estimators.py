@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from inspect import signature
 from textwrap import dedent
 from typing import Any
@@ -23,7 +25,7 @@ from dpboost.federated.protocol.agreement import (
     Agreement,
     text_of_model,
 )
-from dpboost.federated.simulation import simulate
+from dpboost.federated.simulation import Simulation, simulate
 from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.replay import Result
 from dpboost.recipes import ALGORITHMS
@@ -55,15 +57,13 @@ UNSUPPORTED: dict[str, str] = {
     "score_bounds": _FUNCTIONS,
     "is_unbalance": "say class_weight='balanced'",
     "init_score": "scores of parties start at a released value, or where init_model ends",
-    "eval_set": _ROWS_ELSEWHERE,
-    "eval_names": _ROWS_ELSEWHERE,
-    "eval_sample_weight": _ROWS_ELSEWHERE,
-    "eval_class_weight": _ROWS_ELSEWHERE,
-    "eval_init_score": _ROWS_ELSEWHERE,
-    "eval_metric": _ROWS_ELSEWHERE,
-    "eval_X": _ROWS_ELSEWHERE,
-    "eval_y": _ROWS_ELSEWHERE,
-    "callbacks": _ROWS_ELSEWHERE,
+    **dict.fromkeys(
+        (
+            *("eval_set", "eval_names", "eval_sample_weight", "eval_class_weight"),
+            *("eval_init_score", "eval_metric", "eval_X", "eval_y", "callbacks"),
+        ),
+        _ROWS_ELSEWHERE,
+    ),
     "feature_name": "names are those of the parties' columns",
     "categorical_feature": "declare the lists, Schema(categories=...)",
     "holdout": _COINS,
@@ -307,23 +307,20 @@ class _FederatedEstimator(BaseEstimator):
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction, self)
         refuse_unsupported(other, f"{owner}.fit")
-        tables = party_tables(parties, y, owner)
-        weights = party_arrays("sample_weight", sample_weight, tables, owner)
-        users = party_arrays("user_ids", user_ids, tables, owner)
-        columns = party_columns(tables, owner)
-        agreement = self.agreement(
-            len(tables), columns, weighted=weights is not None, init_model=init_model
-        )
-        agreement.warn()
-        found = simulate(
-            agreement,
-            tables,
-            sample_weight=weights,
-            user_ids=users,
+        weighted = sample_weight is not None
+        found = simulate_tables(
+            owner,
+            parties,
+            partial(self.agreement, weighted=weighted, init_model=init_model),
+            y,
+            sample_weight=sample_weight,
+            user_ids=user_ids,
             show_progress=self.verbosity > 0,
         )
         self._keep(found.coordinator)
-        self.party_reports_ = tuple(party_report(agreement, one.ledger) for one in found.parties)
+        self.party_reports_ = tuple(
+            party_report(one.agreement, one.ledger) for one in found.parties
+        )
         return self
 
     def _keep(self, found: Result, fold: int = 0) -> None:
@@ -384,19 +381,22 @@ for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
     _estimator.__doc__ = f"{_head.rstrip()}\n\n{dedent(_DOCUMENTATION)}\n{''.join(_examples)}\n"
 
 
+def estimator_of(agreement: Agreement) -> Any:
+    """Return an estimator of the task of an agreement, without a model."""
+    if agreement.task == "regression":
+        return FederatedBoostingRegressor()
+    return FederatedBoostingClassifier()
+
+
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
     """Return a schema that speaks of columns by name, as all parties know them."""
     names = list(map(str, features))
-    plain = schema.to_dict()
-    for part in ("bounds", "edges", "categories"):
-        known = schema.resolve(names)
-        table = getattr(known, part)
-        plain.pop(part, None)
-        if table:
-            plain[part] = {
-                names[position]: list(value) for position, value in sorted(table.items())
-            }
-    return plain
+    known = schema.resolve(names)
+    tables: dict[str, Any] = {
+        part: {names[position]: value for position, value in sorted(getattr(known, part).items())}
+        for part in ("bounds", "edges", "categories")
+    }
+    return replace(schema, **tables).to_dict()
 
 
 def refuse_unsupported(given: Mapping[str, Any], owner: str) -> None:
@@ -415,8 +415,17 @@ def refuse_unsupported(given: Mapping[str, Any], owner: str) -> None:
 # -- the tables of a simulation --------------------------------------------------------------------
 
 
-def party_tables(parties: Any, y: Any, owner: str) -> list[tuple[Any, Any]]:
-    """Return the rows and labels of each party."""
+def simulate_tables(
+    owner: str,
+    parties: Any,
+    agree: Callable[[int, Sequence[str]], Agreement],
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    user_ids: Any = None,
+    show_progress: bool = False,
+) -> Simulation:
+    """Agree on the number of tables and their columns, and run a session of all parties."""
     if y is not None:
         raise InvalidParameterError(
             f"{owner}.fit takes one list of pairs, [(X1, y1), (X2, y2), ...], and no y beside it."
@@ -427,7 +436,17 @@ def party_tables(parties: Any, y: Any, owner: str) -> list[tuple[Any, Any]]:
     for pair in parties:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise refuse("parties", f"{owner}.fit", "a list of pairs (X, y)", type(pair).__name__)
-    return [(X, labels) for X, labels in parties]
+    weights = party_arrays("sample_weight", sample_weight, parties, owner)
+    users = party_arrays("user_ids", user_ids, parties, owner)
+    agreement = agree(len(parties), party_columns(parties, owner))
+    agreement.warn()
+    return simulate(
+        agreement,
+        parties,
+        sample_weight=weights,
+        user_ids=users,
+        show_progress=show_progress,
+    )
 
 
 def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dpboost._utils.validation import check_real
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.federated.cross_validation import results_of
-from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
+from dpboost.federated.estimators import estimator_of
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub
@@ -109,7 +109,6 @@ def outcome_of(found: Result) -> Any:
         tree = FederatedTreeClassifier()
         tree._keep(found)
         return tree
-    of_numbers = agreement.task == "regression"
-    model: Any = FederatedBoostingRegressor() if of_numbers else FederatedBoostingClassifier()
+    model = estimator_of(agreement)
     model._keep(found)
     return model

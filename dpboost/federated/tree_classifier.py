@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
-from dpboost.federated.estimators import party_columns, party_tables
+from dpboost.federated.estimators import simulate_tables
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.simulation import simulate
 from dpboost.federated.training.agreed_fit import FEDERATED_RECIPES, agreed_request, shares
 from dpboost.federated.training.replay import Result
-from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.report import PrivacyReport
+from dpboost.recipes.parameters import given, on_columns
 from dpboost.schema import Schema
-from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.trees.constraints import Constraints
-
-__all__ = ["FederatedTreeClassifier"]
 
 # Decided by recipes that need a trusted holder of all rows.
 _CENTRAL_ALONE = ("preset", "threshold_draws")
@@ -115,9 +110,9 @@ least_gain_, prune_, least_rows_, bounds_share_
         monotone_constraints: Any = None,
         noise_seed: int | None = None,
     ) -> None:
-        given = locals()
+        asked = locals()
         for name in FederatedTreeClassifier._get_param_names():
-            setattr(self, name, given[name])
+            setattr(self, name, asked[name])
 
     @one_warning
     def fit(
@@ -158,15 +153,12 @@ least_gain_, prune_, least_rows_, bounds_share_
         """
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction, self)
-        tables = party_tables(parties, y, owner)
-        agreement = self.agreement(len(tables), party_columns(tables, owner))
-        agreement.warn()
-        found = simulate(agreement, tables)
-        self._keep(found.coordinator, names=getattr(tables[0][0], "columns", None))
+        found = simulate_tables(owner, parties, self.agreement, y)
+        self._keep(found.coordinator, names=getattr(parties[0][0], "columns", None))
         # All parties have the same shares of the noise, and so the same guarantee.
         self.party_reports_ = tuple(
             PrivacyReport.from_ledger(
-                one.ledger, facts=self.privacy_report_.facts, parties=shares(agreement)
+                one.ledger, facts=self.privacy_report_.facts, parties=shares(self.agreement_)
             )
             for one in found.parties
         )
@@ -206,30 +198,17 @@ least_gain_, prune_, least_rows_, bounds_share_
                 f"The 'schema' parameter of {owner} is required: all parties agree on bounds or "
                 "categories of every column and on the classes before anything is computed."
             )
-        # Epsilon, relation and seed are checked here, under the names of this estimator.
-        privacy = PrivacyRequest.validated(
-            owner,
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            schema=self.schema,
-            assume_public=(),
-            noise_seed=self.noise_seed,
-        )
-        check_integer("colluding", owner, self.colluding, low=1, high=n_parties - 1)
         check_choice("recipe", owner, self.recipe, FEDERATED_RECIPES)
         hyper = {name: getattr(self, name) for name in (*_DECIDED, "monotone_constraints")}
-        directions = Constraints.of(hyper["monotone_constraints"], None, list(features), owner)
-        hyper["monotone_constraints"] = directions.monotone_text
         agreement = Agreement(
             n_parties=n_parties,
             features=tuple(map(str, features)),
             schema=Schema.coerce(self.schema).to_dict(),
             recipe=self.recipe,
-            epsilon=epsilon_of(self.epsilon),
-            neighbours=privacy.neighbours.value,
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
             colluding=self.colluding,
-            hyper={name: value for name, value in hyper.items() if value is not None},
+            hyper=on_columns(given(hyper), features, owner),
             identities=tuple(identities),
             noise_seed=self.noise_seed,
         )

@@ -13,16 +13,16 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated.party.record_log import RecordLog, append_line, locked_file
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
@@ -33,8 +33,6 @@ from dpboost.federated.secagg.keys import (
     Identity,
     PairwiseMasks,
     SessionKey,
-    UntrustedKeyError,
-    check_signature,
     part_nonce,
 )
 from dpboost.federated.secagg.release_masks import ReleaseMasks, statement
@@ -59,6 +57,8 @@ class PartySession(Session):
     is on disk before it is sent. What others see of an error is that there is one.
     """
 
+    _pairs: PairwiseMasks
+
     def __init__(
         self,
         agreement: Agreement,
@@ -78,7 +78,6 @@ class PartySession(Session):
         self._identity = identity
         self._certificate = certificate
         self._secrets = record.begin({"terms": agreement.digest.hex(), **facts})
-        self._pairs: PairwiseMasks | None = None
 
     def join(self) -> None:
         """Send this party's key, and take those of all."""
@@ -127,11 +126,9 @@ class PartySession(Session):
     def _sums(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.Sum:
         if self.agreement.dropouts:
             return self._sums_of_those_present(digest, drawn, draw)
-        assert self._pairs is not None
-        pairs = self._pairs
 
         def masked(position: int, size: int) -> NDArray[np.uint64]:
-            return pairs.mask(part_nonce(digest, position), size)
+            return self._pairs.mask(part_nonce(digest, position), size)
 
         return self._send_words(digest, drawn, draw, masked, m.Sum)
 
@@ -165,7 +162,6 @@ class PartySession(Session):
         """Go through the phases of a step in any of which parties may be lost."""
         agreement, step = self.agreement, self._step
         assert agreement.threshold is not None
-        assert self._pairs is not None
         masks = ReleaseMasks(
             self._name_of_step(),
             self._index,
@@ -174,7 +170,7 @@ class PartySession(Session):
             threshold=agreement.threshold,
             seed=self._record.seed(step),
         )
-        deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Deposits)
+        deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Present)
         roster, least = deposits.parties, agreement.n_parties - agreement.dropouts
         if len(roster) < least or roster[-1] >= agreement.n_parties:
             raise RefusedError("The coordinator names too few parties, or others than agreed.")
@@ -214,14 +210,8 @@ class PartySession(Session):
         assert self.agreement.threshold is not None
         fine = len(unlock.signers) >= self.agreement.threshold
         fine = fine and set(unlock.signers) <= set(present)
-        try:
-            if self.agreement.identities and fine:
-                content = statement(digest, present)
-                for index, signature in zip(unlock.signers, unlock.signatures, strict=True):
-                    check_signature(self.agreement.identities[index], content, signature)
-        except UntrustedKeyError:
-            fine = False
-        if not fine:
+        signed = zip(unlock.signers, unlock.signatures, strict=True)
+        if not (fine and all(self._has_signed(*one, digest, present) for one in signed)):
             raise RefusedError("Too few parties have signed who is present.", m.KEYS)
 
     def _all_outcomes(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.AllOutcomes:
@@ -243,26 +233,24 @@ class PartySession(Session):
         charges: tuple[str, ...] = (),
     ) -> Any:
         """Send a message, which is on disk before, and return the reply."""
-        sent = self._record.sent(key)
         # What a seed gives is drawn again, so that later draws are those of the first process.
-        seeded = self.agreement.noise_seed is not None
-        message = make() if sent is None or seeded else None
-        if sent is None:
+        is_new = key not in self._record.sent
+        if is_new or self.agreement.noise_seed is not None:
+            message = make()
+        if is_new:
             self._record.send(key, digest, m.encode(message), charges)
-            sent = self._record.sent(key)
-        assert sent is not None
-        if sent.digest != digest:
+        known, body = self._record.sent[key]
+        if known != digest:
             raise RefusedError(
                 f"Step {key.step} is not the one for which words were sent before this party was "
                 "started again. It does not go on."
             )
-        reply = self._record.reply(key)
-        if reply is None:
-            reply = self._link.post(key, sent.body)
-            found = read(reply, expected, _REPLY)
-            self._record.replied(key, reply)
-            return found
-        return read(reply, expected, _REPLY)
+        if key in self._record.replies:
+            return read(self._record.replies[key], expected, _REPLY)
+        reply = self._link.post(key, body)
+        found = read(reply, expected, _REPLY)
+        self._record.replied(key, reply)
+        return found
 
     def _lines(self, digest: bytes, drawn: Drawn) -> tuple[str, ...]:
         """Return a plain line for each charge of a step."""
@@ -278,13 +266,6 @@ class PartySession(Session):
 # -- what is kept ----------------------------------------------------------------------------------
 
 
-class Sent(NamedTuple):
-    """A message that was sent."""
-
-    digest: bytes
-    body: bytes
-
-
 class SessionRecord:
     """The record of a session of one party; in this process alone without a folder.
 
@@ -295,26 +276,19 @@ class SessionRecord:
         self._folder = folder
         self._log: RecordLog | None = None
         self._first: dict[str, Any] = {}
-        self._sent: dict[Key, Sent] = {}
+        #: Digest and body of each message: nothing else is ever sent for its key.
+        self.sent: dict[Key, tuple[bytes, bytes]] = {}
+        self.replies: dict[Key, bytes] = {}
         self._seeds: dict[int, bytes] = {}
-        self._replies: dict[Key, bytes] = {}
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._log = RecordLog(folder / _LOG)
             for content in self._log.read():
                 self._restore(m.decode(content, dict))
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Let one process at a time be the party."""
-        with ExitStack() as stack:
-            if self._folder is not None:
-                try:
-                    stack.enter_context(locked_file(self._folder / _LOCK))
-                except BlockingIOError:
-                    must = "a folder that no other process holds"
-                    raise refuse("folder", "Party", must, str(self._folder)) from None
-            yield
+        return nullcontext() if self._folder is None else locked_file(self._folder / _LOCK)
 
     def begin(self, facts: dict[str, str]) -> dict[str, bytes]:
         """Return the secrets of the session, drawn when it begins.
@@ -329,7 +303,7 @@ class SessionRecord:
             if known[name] != value:
                 raise InvalidParameterError(
                     f"The {name} of this party are not those with which the session in "
-                    f"{str(self._folder)!r} began, and it does not go on: {len(self._sent)} "
+                    f"{str(self._folder)!r} began, and it does not go on: {len(self.sent)} "
                     f"messages were sent, and {_CHARGES} says what was charged for them. Start it "
                     "with the same ones, or agree on another session."
                 )
@@ -342,10 +316,6 @@ class SessionRecord:
             self._write({"step": step, "seed": secrets.token_bytes(32)})
         return self._seeds[step]
 
-    def sent(self, key: Key) -> Sent | None:
-        """Return what was sent for a key; nothing else ever is."""
-        return self._sent.get(key)
-
     def send(self, key: Key, digest: bytes, body: bytes, charges: Sequence[str] = ()) -> None:
         """Put a message on disk, and the charges for it, before it is sent."""
         if self._folder is not None:
@@ -353,10 +323,6 @@ class SessionRecord:
                 append_line(self._folder / _CHARGES, line)
         content = {"step": key.step, "kind": key.kind, "digest": digest, "body": body}
         self._write(content)
-
-    def reply(self, key: Key) -> bytes | None:
-        """Return what was replied to a message."""
-        return self._replies.get(key)
 
     def replied(self, key: Key, reply: bytes) -> None:
         """Keep a reply."""
@@ -373,10 +339,10 @@ class SessionRecord:
         elif "seed" in content:
             self._seeds[content["step"]] = content["seed"]
         elif "reply" in content:
-            self._replies[Key(content["step"], content["kind"])] = content["reply"]
+            self.replies[Key(content["step"], content["kind"])] = content["reply"]
         else:
             key = Key(content["step"], content["kind"])
-            self._sent[key] = Sent(content["digest"], content["body"])
+            self.sent[key] = content["digest"], content["body"]
 
 
 def folder_of(folder: str | os.PathLike[str], digest: bytes) -> Path:

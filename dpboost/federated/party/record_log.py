@@ -7,10 +7,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, refuse
 
 # Length of the content and its SHA-256, then a check of these two.
 _HEAD = struct.Struct("<Q32s")
@@ -59,17 +59,8 @@ class RecordLog:
         """
         head = _HEAD.pack(len(content), hashlib.sha256(content).digest())
         record = head + _CHECK.pack(zlib.crc32(head)) + content
-        new = not self._path.exists()
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(self._path, flags, 0o600), "r+b") as file:
-            # Whatever an earlier process has begun goes first.
-            file.truncate(self._end)
-            file.seek(self._end)
-            file.write(record)
-            file.flush()
-            os.fsync(file.fileno())
-        if new:
-            sync_folder(self._path.parent)
+        # Whatever an earlier process has begun behind the last record is written over.
+        _write(self._path, record, self._end)
         self._end += len(record)
 
     def _damaged(self) -> InvalidParameterError:
@@ -81,34 +72,37 @@ class RecordLog:
 
 @contextmanager
 def locked_file(path: Path) -> Iterator[None]:
-    """Let one process at a time be inside; BlockingIOError if there is another one."""
+    """Let one process at a time be inside."""
     with path.open("w") as file:
-        try:
+        with suppress(ImportError):  # only there on Unix
             import fcntl
-        except ImportError:  # only there on Unix
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                must = "a folder that no other process holds"
+                raise refuse("folder", "Party", must, str(path.parent)) from None
         yield
-
-
-def sync_folder(folder: Path) -> None:
-    """Let new names in a folder outlive a power cut."""
-    if hasattr(os, "O_DIRECTORY"):  # only there on Unix
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def append_line(path: Path, line: str) -> None:
     """Append a line of text that only its owner can read; it is on disk when this returns."""
+    _write(path, f"{line}\n".encode(), path.stat().st_size if path.exists() else 0)
+
+
+def _write(path: Path, content: bytes, start: int) -> None:
+    """Write the end of a file, from some byte on, and let it outlive a power cut."""
     new = not path.exists()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    with os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "r+b") as file:
+        file.truncate(start)
+        file.seek(start)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if new:
-        sync_folder(path.parent)
+    if new and hasattr(os, "O_DIRECTORY"):  # only there on Unix
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.table import Table
-from dpboost.evaluating.evaluate import metric_names, quantile_level
+from dpboost.evaluating.evaluate import metric_names
 from dpboost.evaluating.evaluated_rows import MOST_GROUPS, Groups
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor, level_of, objective_of
 from dpboost.federated.protocol.agreement import AgreedFolds, Agreement
@@ -79,11 +79,6 @@ class AgreedEvaluation:
         """The groups, without any row."""
         codes = np.zeros(0, dtype=np.int64)
         return Groups(names=self.names, codes=codes, others=not self.by_fold)
-
-    @property
-    def quantile(self) -> float | None:
-        """Level of the quantile loss, where it is asked for."""
-        return quantile_level(self.model) if "quantile_loss" in self.metrics else None
 
     def group_codes(self, table: Table, listed: dict[int, list[Any]]) -> NDArray[np.int64]:
         """Return the group of each row: its position, one more where it is not named."""

@@ -49,7 +49,6 @@ ACCOUNTANTS: dict[str, type[Accountant]] = {
 MOST_PARTIES = 10_000
 MOST_FOLDS = 100
 SEED_BITS = 128
-LONGEST_TEXT = 100
 #: Before the fingerprint of a certificate.
 FINGERPRINT = "sha256:"
 _OF_NUMBERS = ("alpha", "fair_c", "tweedie_variance_power", "poisson_max_delta_step")
@@ -136,10 +135,9 @@ class Agreement:
     neighbours : {"add_remove", "replace"}
         The relation, of the rows of one party.
     colluding : int
-        How many parties, ``1 <= colluding < n_parties``, may show the coordinator, or one
-        another, all that they know without harm to the guarantee of the rest. Each adds a share
-        of the noise such that ``n_parties - colluding`` shares already carry all of it. All
-        parties see all sums: 1 is a party that subtracts its own share.
+        How many parties, ``1 <= colluding < n_parties``, may pool all that they know without harm
+        to the guarantee of the rest: ``n_parties - colluding`` shares of the noise carry all of
+        it. All parties see all sums: 1 is a party that subtracts its own share.
     dropouts : int
         Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
         the rest is still all of it. With 0 a missing party ends the fit. More cost each
@@ -239,8 +237,8 @@ class Agreement:
         check_integer("rolled_back", owner, self.rolled_back, low=0, high=high)
         for name in ("nonce", "date"):
             text = getattr(self, name)
-            if type(text) is not str or not 0 < len(text) <= LONGEST_TEXT:
-                raise refuse(name, owner, f"text of 1 to {LONGEST_TEXT} characters", text)
+            if type(text) is not str or not 0 < len(text) <= m.LONGEST_TEXT:
+                raise refuse(name, owner, f"text of 1 to {m.LONGEST_TEXT} characters", text)
         if type(self.coordinator) is not str:
             raise refuse("coordinator", owner, "a name, or 'sha256:...'", self.coordinator)
         object.__setattr__(self, "threshold", self._checked_threshold(owner))
@@ -365,11 +363,6 @@ class Agreement:
     def digest(self) -> bytes:
         """SHA-256 of the terms: what the parties accept, and what their masks are bound to."""
         return hashlib.sha256(m.encode(self)).digest()
-
-    @property
-    def private(self) -> bool:
-        """Whether the terms promise anything."""
-        return self.noise_seed is None and self.epsilon != math.inf
 
     def entropy(self) -> Entropy:
         """Return a source of secret bits for a ledger, or the seeded one that is not private."""

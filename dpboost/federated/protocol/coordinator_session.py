@@ -12,9 +12,8 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError, read
 from dpboost.federated.protocol.messages import Ended, Key
 from dpboost.federated.protocol.session import Drawn, Session, is_outcome
-from dpboost.federated.secagg.dropout_recovery import check_deposit, check_unlocked, open_masks
-from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
-from dpboost.federated.secagg.release_masks import SealError, among, statement
+from dpboost.federated.secagg.release_masks import SealError, among, open_masks
+from dpboost.federated.secagg.secret_shares import ELEMENT_BYTES
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import Draw
 
@@ -98,13 +97,14 @@ class CoordinatorSession(Session):
         if last is not None:
             return read(last, m.Sum, "The record of the session")
 
-        def deposited() -> m.Deposits:
+        def deposited() -> m.Present:
             found = self._gather(keys["deposit"], m.Deposit, self._there, self._least)
-            if not all(check_deposit(each, n_parties) for each in found.values()):
+            size = n_parties * ELEMENT_BYTES
+            if any({len(each.own), len(each.pairs)} != {size} for each in found.values()):
                 raise RefusedError("A deposit does not have a share for each party.", m.MALFORMED)
-            return m.Deposits(parties=tuple(found))
+            return m.Present(parties=tuple(found))
 
-        roster = self._reply(keys["deposit"], m.Deposits, deposited, keep=True).parties
+        roster = self._reply(keys["deposit"], m.Present, deposited, keep=True).parties
 
         def arrived() -> m.Present:
             found = self._gather(keys["words"], m.Words, roster, self._least)
@@ -115,7 +115,11 @@ class CoordinatorSession(Session):
 
         def signed() -> m.Unlock:
             found = self._gather(keys["endorsed"], m.Endorsed, there, threshold)
-            own = [index for index in found if self._has_signed(index, found[index], digest, there)]
+            own = [
+                index
+                for index in found
+                if self._has_signed(index, found[index].signature, digest, there)
+            ]
             if len(own) < threshold:
                 raise PartyLostError("Too few parties have signed who is present.")
             signers = tuple(own[:threshold])
@@ -129,7 +133,8 @@ class CoordinatorSession(Session):
             unlocked = self._gather(keys["unlocked"], m.Unlocked, there, threshold)
             deposits = self._kept(keys["deposit"], m.Deposit, roster)
             words = self._kept(keys["words"], m.Words, there)
-            if not all(check_unlocked(each, len(deposits)) for each in unlocked.values()):
+            size = len(deposits) * ELEMENT_BYTES
+            if any(len(each.pads) != size for each in unlocked.values()):
                 raise RefusedError("A party has not unlocked a share of each key.", m.MALFORMED)
             try:
                 opened = open_masks(
@@ -184,18 +189,6 @@ class CoordinatorSession(Session):
                 "before it or an earlier sum is another one there. Nothing of it was opened.",
                 m.DIFFERENT,
             )
-
-    def _has_signed(
-        self, index: int, endorsed: m.Endorsed, digest: bytes, there: tuple[int, ...]
-    ) -> bool:
-        if not self.agreement.identities:
-            return True
-        try:
-            content = statement(digest, there)
-            check_signature(self.agreement.identities[index], content, endorsed.signature)
-        except UntrustedKeyError:
-            return False
-        return True
 
     def _reply(
         self, key: Key, expected: type, make: Callable[[], Any], *, keep: bool = False

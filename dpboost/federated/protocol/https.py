@@ -41,7 +41,6 @@ HELD = 25.0
 _REQUEST, _PAUSE = 30.0, 0.2
 _LONGEST_HELLO = 1 << 16
 _VERSION = "v2"
-_FAIL = "fail"
 _NO_CONTENT, _FORBIDDEN, _OK = 204, 403, 200
 
 
@@ -55,25 +54,7 @@ def tls_context(
 ) -> ssl.SSLContext:
     """Return a context in which both sides show a certificate of one authority.
 
-    Parameters
-    ----------
-    certificate, key : path
-        Of this side, in PEM.
-    authority : path
-        Certificate of the authority that has signed those of all sides, in PEM.
-    server : bool
-        Whether this side waits for connections.
-    revoked : path, optional
-        The authority's list of revoked certificates, in PEM.
-
-    Returns
-    -------
-    ssl.SSLContext
-
-    Raises
-    ------
-    InvalidParameterError
-        For files that hold no certificate or key, or that do not go together.
+    All files are in PEM; ``revoked`` is the authority's list of revoked certificates.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -135,16 +116,7 @@ def _within(seconds: float, connection: Any) -> Iterator[None]:
 
 
 class HubServer:
-    """Lets parties reach a hub by HTTPS.
-
-    Parameters
-    ----------
-    hub : Hub
-    agreement : Agreement
-    address : (str, int)
-        Host and port; port 0 takes a free one.
-    context : ssl.SSLContext
-        `tls_context` of a server.
+    """Lets parties reach a hub by HTTPS; port 0 takes a free one.
 
     Privacy
     -------
@@ -268,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if not self._server.admits(party, key, body, self._certificate, self._name):
             return self._refuse(party, 0)
-        if key.kind == _FAIL:
+        if key.kind == m.FAIL:
             self._server.hub.fail(party)
             return self._reply(_OK)
         try:
@@ -311,7 +283,7 @@ def _place(path: str) -> tuple[int, Key] | None:
         return None
     party, step, kind = parts[2:]
     numbers = all(text.isascii() and text.isdigit() and len(text) < 10 for text in (party, step))
-    known = kind in (*m.NAMES, _FAIL)
+    known = kind in (*m.NAMES, m.FAIL)
     return (int(party), Key(int(step), kind)) if numbers and known else None
 
 
@@ -325,24 +297,10 @@ def _name_of(certificate: Any) -> str:
 
 
 class HttpsLink:
-    """A party's way to the coordinator: it connects, and waits for replies.
+    """A party's way to the coordinator, ``"host:port"``: it connects, and waits for replies.
 
-    Parameters
-    ----------
-    address : str
-        ``"host:port"`` of the coordinator.
-    party : int
-    agreement : Agreement
-        Names the coordinator.
-    context : ssl.SSLContext
-        `tls_context` of a client.
-    timeout : float, default=3600.0
-        Seconds to go on trying while the coordinator does not answer; it may be starting again.
-
-    Raises
-    ------
-    InvalidParameterError
-        For an address that is none, and an agreement that names no coordinator.
+    For ``timeout`` seconds it goes on trying while the coordinator does not answer: it may be
+    starting again.
     """
 
     def __init__(
@@ -390,7 +348,7 @@ class HttpsLink:
     def fail(self) -> None:
         """Say that this party does not go on."""
         with suppress(OSError, http.client.HTTPException, RefusedError):
-            self._request(f"0/{_FAIL}", b"")
+            self._request(f"0/{m.FAIL}", b"")
         self._drop()
 
     def _request(self, path: str, body: bytes) -> tuple[int, bytes]:

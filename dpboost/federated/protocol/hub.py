@@ -47,28 +47,10 @@ class SessionEndedError(RefusedError):
 
 
 class Link(Protocol):
-    """A party's way to the coordinator: `LocalLink`, `HttpsLink`, or one of your own.
-
-    Examples
-    --------
-    >>> class Printing:
-    ...     def __init__(self, link):
-    ...         self.link = link
-    ...     def post(self, key, body):
-    ...         print(key.step, key.kind)
-    ...         return self.link.post(key, body)
-    ...     def fail(self):
-    ...         self.link.fail()
-    """
+    """A party's way to the coordinator: `LocalLink`, `HttpsLink`, or one of your own."""
 
     def post(self, key: Key, body: bytes) -> bytes:
-        """Send a message and wait for the reply.
-
-        Raises
-        ------
-        PartyLostError
-            If none comes in time.
-        """
+        """Send a message and wait for the reply; PartyLostError if none comes in time."""
 
     def fail(self) -> None:
         """Say that this party does not go on; no word of why."""
@@ -103,8 +85,6 @@ class Hub:
         self._changed = Condition()
         self._bodies: dict[Key, dict[int, bytes]] = {}
         self._replies: dict[Key, bytes] = {}
-        #: Bytes of all messages and of all replies that were given to a party.
-        self.n_bytes = [0, 0]
         self._failed: set[int] = set()
         self._ended: bytes | None = None
         self._heard: set[int] = set()
@@ -122,10 +102,7 @@ class Hub:
     def receive(self, party: int, key: Key, body: bytes, seconds: float | None) -> bytes | None:
         """Take in a message and wait for the reply, None where it takes longer.
 
-        Raises
-        ------
-        RefusedError
-            If the party has sent something else before.
+        A party that has sent something else before is refused.
         """
         with self._changed:
             if key not in self._replies and self._ended is None:
@@ -133,11 +110,9 @@ class Hub:
                 if own.setdefault(party, body) != body:
                     raise RefusedError(f"Party {party} has sent two messages for one step.")
                 self._failed.discard(party)
-                self.n_bytes[0] += len(body)
                 self._changed.notify_all()
             self._changed.wait_for(lambda: self._ended or key in self._replies, seconds)
             reply = self._replies.get(key) or self._ended
-            self.n_bytes[1] += len(reply or b"")
             if reply is not None and (key.kind == "done" or reply == self._ended):
                 self._heard.add(party)
                 self._changed.notify_all()

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,7 +30,7 @@ STOPPED = "stopped"
 CODES = (FAILED, LOST, DIFFERENT, MALFORMED, KEYS, IMPOSSIBLE, STOPPED)
 
 _DIGEST_BYTES = 32
-_LONGEST_TEXT = 100
+LONGEST_TEXT = 100
 
 
 class Key(NamedTuple):
@@ -55,50 +54,41 @@ def _are_parties(numbers: Any) -> bool:
     return list(numbers) == sorted(set(numbers))
 
 
-def _is_text(value: Any) -> bool:
-    return type(value) is str and len(value) <= _LONGEST_TEXT
-
-
-def _is_bytes(value: Any) -> bool:
-    return type(value) is bytes
-
-
-def _is_digest(value: Any) -> bool:
-    return type(value) is bytes and len(value) == _DIGEST_BYTES
-
-
-def _are_elements(value: Any) -> bool:
-    return type(value) is bytes and len(value) % ELEMENT_BYTES == 0
-
-
 def _are_arrays(arrays: Any, *dtypes: type) -> bool:
     return isinstance(arrays, tuple) and all(
         isinstance(array, np.ndarray) and array.dtype in dtypes for array in arrays
     )
 
 
-def _are_all(check: Callable[[Any], bool], parts: Any) -> bool:
-    return isinstance(parts, tuple) and all(map(check, parts))
+def _are(kind: type, parts: Any) -> bool:
+    return isinstance(parts, tuple) and all(type(part) is kind for part in parts)
 
 
 # A field has one meaning in all messages. A sum does not fit words, masked or not: they are
 # without a sign.
-_CHECKS: dict[str, Callable[[Any], bool]] = (
-    dict.fromkeys(("party", "step"), _is_number)
-    | dict.fromkeys(("parties", "signers"), _are_parties)
-    | dict.fromkeys(("version", "build", "certificate"), _is_text)
-    | dict.fromkeys(("key", "signature", "sealed"), _is_bytes)
-    | dict.fromkeys(("terms", "digest", "result"), _is_digest)
-    | dict.fromkeys(("own", "pairs", "pads"), _are_elements)
-    | {
-        "words": lambda value: _are_arrays(value, np.uint64),
-        "sums": lambda value: _are_arrays(value, np.int64),
-        "outcomes": lambda value: _are_arrays(value, np.int64, np.int32),
-        "signatures": partial(_are_all, _is_bytes),
-        "hellos": partial(_are_all, lambda value: isinstance(value, Hello)),
-        "code": CODES.__contains__,
-    }
-)
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("party", "step"), _is_number),
+    **dict.fromkeys(("parties", "signers"), _are_parties),
+    **dict.fromkeys(
+        ("version", "build", "certificate"),
+        lambda value: type(value) is str and len(value) <= LONGEST_TEXT,
+    ),
+    **dict.fromkeys(("key", "signature", "sealed"), lambda value: type(value) is bytes),
+    **dict.fromkeys(
+        ("terms", "digest", "result"),
+        lambda value: type(value) is bytes and len(value) == _DIGEST_BYTES,
+    ),
+    **dict.fromkeys(
+        ("own", "pairs", "pads"),
+        lambda value: type(value) is bytes and len(value) % ELEMENT_BYTES == 0,
+    ),
+    "words": lambda value: _are_arrays(value, np.uint64),
+    "sums": lambda value: _are_arrays(value, np.int64),
+    "outcomes": lambda value: _are_arrays(value, np.int64, np.int32),
+    "signatures": lambda value: _are(bytes, value),
+    "hellos": lambda value: _are(Hello, value),
+    "code": CODES.__contains__,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,15 +197,8 @@ class Roster(Message):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deposits(Message):
-    """The parties that have deposited keys for a step."""
-
-    parties: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Present(Message):
-    """The parties whose words have arrived."""
+    """The parties that have deposited keys for a step, and then those whose words have arrived."""
 
     parties: tuple[int, ...]
 
@@ -264,10 +247,12 @@ class Ended(Message):
     step: int
 
 
+#: Of what a party says that does not go on.
+FAIL = "fail"
 #: Of the messages of a party: the kinds of keys.
 NAMES = ("hello", "deposit", "words", "endorsed", "unlocked", "outcomes", "done")
 KINDS: tuple[type, ...] = (Hello, Deposit, Words, Outcomes, Endorsed, Unlocked, Absent, Done)
-KINDS += (Roster, Deposits, Present, Unlock, Sum, AllOutcomes, Agreed, Ended)
+KINDS += (Roster, Present, Unlock, Sum, AllOutcomes, Agreed, Ended)
 
 
 # -- as bytes --------------------------------------------------------------------------------------
@@ -288,8 +273,8 @@ _MOST_AXES = 4
 # Keys of a dict that are numbers are smaller than this: large ones can be made to collide.
 _LARGEST_KEY = 2**31
 _MOST_LENGTH = 2**31
-# The arrays that public values are made of.
-DTYPES = ("<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1", "<f8", "<f4")
+# Of words, sums and outcomes.
+DTYPES = ("<u8", "<i8", "<i4")
 
 T = TypeVar("T")
 
@@ -489,9 +474,6 @@ def _array(plain: dict[str, Any]) -> np.ndarray[Any, Any]:
     if not all(type(length) is int and 0 <= length < _MOST_LENGTH for length in shape):
         raise MalformedMessageError("not a shape")
     values = np.frombuffer(_decoded(plain["base64"]), dtype=plain["array"])
-    if values.dtype == bool and (values.view(np.uint8) > 1).any():
-        # A byte that is neither false nor true is both, by what is computed with it.
-        raise MalformedMessageError("not booleans")
     return values.reshape(shape).astype(values.dtype.newbyteorder("="))
 
 

@@ -24,6 +24,7 @@ from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import RefusedError
 from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
+from dpboost.federated.secagg.release_masks import statement
 from dpboost.privacy.ledger import Ledger, Release
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism
@@ -46,14 +47,17 @@ Drawn = Sequence[tuple[LedgerEntry, RemoteSensitive]]
 class Session(ABC):
     """What both sides share; ``ledgers`` has one for each part of a cross-validation."""
 
+    # From the key exchange on.
+    _steps: Steps
+
     def __init__(self, agreement: Agreement) -> None:
         self.agreement = agreement
         self.ledgers: list[Ledger] = []
         self.sums = Holder(self, each=False)
         self.outcomes = Holder(self, each=True)
-        self._steps: Steps | None = None
         self._step = 0
-        self._n_shares = agreement.n_parties
+        #: Variance of the noise of the last sum, in parts of what is charged for.
+        self.noise_variance_ratio = agreement.noise_variance_ratio
         self._fewest = agreement.n_parties
 
     @abstractmethod
@@ -93,15 +97,7 @@ class Session(ABC):
 
     def note(self, command: Any) -> None:
         """Take note of a command to the rows: it is a part of the next step."""
-        assert self._steps is not None
         self._steps.command(command)
-
-    @property
-    def noise_variance_ratio(self) -> float:
-        """Variance of the noise of the last sum, in parts of what is charged for."""
-        if self.agreement.noise_seed is not None:
-            return 1.0
-        return self._n_shares / self.agreement.honest
 
     @property
     def losses(self) -> dict[str, Any]:
@@ -113,7 +109,6 @@ class Session(ABC):
 
     def fetch(self, drawn: Drawn, draw: Draw, *, each: bool) -> list[NDArray[Any]]:
         """Return the outcomes of booked releases, in one exchange."""
-        assert self._steps is not None
         self._step += 1
         digest = self._steps.step(drawn, honest=self.agreement.honest, each=each)
         if each:
@@ -124,7 +119,8 @@ class Session(ABC):
             found, parties = list(summed.sums), summed.parties
         self._check(drawn, found, parties, each=each)
         if not each:
-            self._n_shares = len(parties)
+            if self.agreement.noise_seed is None:
+                self.noise_variance_ratio = len(parties) / self.agreement.honest
             for _, value in drawn:
                 value.released_with(self.noise_variance_ratio)
         self._fewest = min(self._fewest, len(parties))
@@ -172,6 +168,18 @@ class Session(ABC):
             found.update(signed_hello(hello))
         self._steps = Steps(found.digest())
         self._name = found.digest()
+
+    def _has_signed(
+        self, index: int, signature: bytes, digest: bytes, present: tuple[int, ...]
+    ) -> bool:
+        """Return whether a party has signed who is present; without identities nobody does."""
+        try:
+            if self.agreement.identities:
+                content = statement(digest, present)
+                check_signature(self.agreement.identities[index], content, signature)
+        except UntrustedKeyError:
+            return False
+        return True
 
     def _name_of_step(self) -> bytes:
         """Return what names a step before anything of it is known."""

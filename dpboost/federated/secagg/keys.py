@@ -149,9 +149,6 @@ class PairwiseMasks:
         """Return 64 bytes that only this party and another one can derive for some content."""
         return hmac.digest(self._secrets[other], content, hashlib.sha512)
 
-    def __repr__(self) -> str:
-        return "Pairs()"
-
 
 def pair_words(index: int, other: int, seed: bytes, size: int) -> NDArray[np.uint64]:
     """Return what a party adds for the sake of another one; the two add up to zero."""

@@ -397,8 +397,7 @@ def noises(tmp_path, monkeypatch, *, keyed=False):
     log = folder_of(folder, agreed.digest) / "session.log"
     old = SessionRecord(folder_of(tmp_path / "older", agreed.digest))
     old._write(record._first)
-    sent_hello = record.sent(Key(0, "hello"))
-    old.send(Key(0, "hello"), sent_hello.digest, sent_hello.body)
+    old.send(Key(0, "hello"), *record.sent[Key(0, "hello")])
     old.replied(Key(0, "hello"), replies[0])
     assert log.exists()
     party = Party(1, *GIVEN[1], agreement=agreed, folder=tmp_path / "older")
@@ -511,11 +510,10 @@ def late_words(monkeypatch, *, bug=False):
     kept, opened = {}, []
     if bug:
         # A planted bug: the plain form, in which a party adds no mask of its own.
-        for module in ("release_masks", "dropout_recovery"):
-            monkeypatch.setattr(
-                f"dpboost.federated.secagg.{module}.own_words",
-                lambda key, digest, at, size: np.zeros(size, dtype=np.uint64),
-            )
+        monkeypatch.setattr(
+            "dpboost.federated.secagg.release_masks.own_words",
+            lambda key, digest, at, size: np.zeros(size, dtype=np.uint64),
+        )
     recover = coordinator_module.open_masks
 
     def keep(*arguments, **named):

@@ -83,10 +83,10 @@ def test_refuses_text_that_is_something_else():
 
 def test_says_when_nothing_is_promised():
     for terms in (agreement(noise_seed=1), agreement(epsilon=math.inf)):
-        assert not terms.private
+        assert not terms.ledger().private
         with pytest.warns(NotPrivateWarning):
             terms.warn()
-    assert agreement().private
+    assert agreement().ledger().private
 
 
 def test_columns_of_text_are_read_by_position():

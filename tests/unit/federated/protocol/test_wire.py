@@ -41,12 +41,21 @@ def test_the_same_object_gives_the_same_bytes():
     assert m.encode(m.Present(parties=(1, 2))) == m.encode(m.Present(parties=(1, 2)))
 
 
-@pytest.mark.parametrize("dtype", [np.uint64, np.int32, np.bool_, np.float64, ">i8"])
+@pytest.mark.parametrize("dtype", [np.uint64, np.int32, np.int64, ">i8"])
 def test_arrays_keep_values_shape_and_kind(dtype):
     words = np.arange(6).reshape(2, 3).astype(dtype)
     found = m._value(json.loads(json.dumps(m._plain(words))), {})
     assert found.dtype == words.dtype.newbyteorder("=")
     assert np.array_equal(found, words)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.float64, np.int8, object])
+def test_other_arrays_are_no_part_of_a_message(dtype):
+    with pytest.raises(TypeError, match="cannot be part of a message"):
+        m._plain(np.zeros(2, dtype=dtype))
+    read = {"array": np.dtype(dtype).str, "shape": [1], "base64": "AAAAAAAAAAA="}
+    with pytest.raises(m.MalformedMessageError):
+        m._value(read, {})
 
 
 def message_with(**parts):
