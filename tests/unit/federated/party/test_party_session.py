@@ -23,21 +23,25 @@ from dpboost.federated.party.party_session import PartySession, SessionRecord, f
 from dpboost.federated.protocol import coordinator_session as coordinator_module
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol import session as session_module
+from dpboost.federated.protocol.agreement import AgreedFolds
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.secagg.secret_shares import elements
 from dpboost.federated.training.replay import text_of
 from dpboost.privacy.noise_shares import MaskedShare
 from dpboost.privacy.randomness import Entropy
+from dpboost.rows.encoded_rows import EncodeLabels
 from tests.unit.federated.channels import (
     Changing,
     Late,
     Losing,
+    Script,
     agreement,
     in_thread,
     parties_of,
     read,
     recorded,
     run,
+    script,
     tables,
 )
 
@@ -740,54 +744,6 @@ def test_a_party_that_lies_ends_the_fit_or_spoils_it(wrong, code):
 # -- errors are no oracle -------------------------------------------------------------------------
 
 
-class Script:
-    """A coordinator that replies by itself, whatever the party sends; it keeps what it sees."""
-
-    def __init__(self, terms, replies, until=None):
-        self.terms, self.replies, self.seen, self.until = terms, replies, [], until
-
-    def post(self, key, body):
-        message = read(body)
-        shapes = [words.shape for words in getattr(message, "words", ())]
-        digest = getattr(message, "digest", b"")
-        self.seen.append((key, type(message).__name__, digest, shapes, len(body)))
-        if isinstance(message, m.Hello):
-            others = (
-                replace(message, party=index, key=key_of(index)) if index else message
-                for index in range(self.terms.n_parties)
-            )
-            return m.encode(m.Roster(hellos=tuple(others)))
-        if isinstance(message, m.Done):
-            return m.encode(m.Agreed(result=message.result))
-        if self.until is not None and key.step > self.until:
-            return m.encode(m.Ended(code=m.STOPPED, step=key.step))
-        parties = tuple(range(self.terms.n_parties))
-        sums = tuple(self.replies(key.step, shape) for shape in shapes)
-        return m.encode(m.Sum(sums=sums, parties=parties))
-
-    def fail(self):
-        self.seen.append("failed")
-
-
-def key_of(index):
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-    return X25519PrivateKey.from_private_bytes(bytes([index]) * 32).public_key().public_bytes_raw()
-
-
-def script(name):
-    rng = np.random.default_rng(0)
-    return {
-        "zeros": lambda step, shape: np.zeros(shape, dtype=np.int64),
-        "large": lambda step, shape: np.full(shape, 2**61, dtype=np.int64),
-        "negative": lambda step, shape: np.full(shape, -(2**61), dtype=np.int64),
-        "random": lambda step, shape: rng.integers(-(2**50), 2**50, shape),
-        "small": lambda step, shape: np.arange(int(np.prod(shape))).reshape(shape) * 2**20,
-        "impossible": lambda step, shape: np.full(shape, 2**62 if step == 3 else 5, dtype=np.int64),
-        "another shape": lambda step, shape: np.zeros((1, *shape), dtype=np.int64),
-    }[name]
-
-
 def agreements():
     from tests.unit.federated.evaluated import terms_of
 
@@ -795,29 +751,45 @@ def agreements():
     yield "tree", terms(recipe="noisy_counts", hyper={"max_depth": 2}), SCHEMA
     yield "level histograms", terms(recipe="dpboost", epsilon=30.0), SCHEMA
     yield "evaluation", terms_of("two classes", 3), SCHEMA
+    yield "cross-validation", terms(folds=AgreedFolds(n_folds=2, metrics=("auc",))), SCHEMA
     yield "open bounds", terms(schema={"classes": [0, 1]}), SCHEMA
+
+
+def heard(what, replies, monkeypatch):
+    """Return, for tables of one party, all that a coordinator hears from it: digests as well."""
+    # One key of the session, which is in all digests.
+    monkeypatch.setattr(party_session.secrets, "token_bytes", bytes)
+    (agreed,) = (own for name, own, _ in agreements() if name == what)
+    X, y = GIVEN[0]
+    far = (np.full((1, 2), 1e300), np.ones(1, dtype=int))
+    for rows in ((X, y), far, (X[:0], y[:0]), (X * np.nan, y), (-X, 1 - y)):
+        link = Script(agreed, script(replies))
+        in_thread(Party(0, *rows, agreement=agreed).run, link)
+        yield link.seen
 
 
 @pytest.mark.parametrize(
     "replies", ["zeros", "large", "negative", "random", "small", "impossible", "another shape"]
 )
 @pytest.mark.parametrize("what", [name for name, *_ in agreements()])
-def test_what_others_see_is_a_function_of_agreement_and_replies(what, replies):
-    (agreed,) = (own for name, own, _ in agreements() if name == what)
-    seen = []
-    X, y = GIVEN[0]
-    far = (np.full((1, 2), 1e300), np.ones(1, dtype=int))
-    for rows in ((X, y), far, (X[:0], y[:0]), (X * np.nan, y), (-X, 1 - y)):
-        link = Script(agreed, script(replies))
-        in_thread(Party(0, *rows, agreement=agreed).run, link)
-        seen.append(link.seen[1:])  # its key is its own
-    # The digest of a first step has the keys in it.
-    plain = [
-        [one if one == "failed" else (one[0], one[1], one[3], one[4]) for one in each]
-        for each in seen
-    ]
-    assert all(each == plain[0] for each in plain)
-    assert plain[0]
+def test_what_others_see_is_a_function_of_agreement_and_replies(what, replies, monkeypatch):
+    first, *others = heard(what, replies, monkeypatch)
+    assert first[1][0] == Key(1, "words")
+    assert all(other == first for other in others)
+
+
+def test_a_party_that_ends_because_of_a_row_is_seen(monkeypatch):
+    execute = EncodeLabels.execute
+
+    def refusing(self, rows):
+        # A planted bug: what looks at rows refuses when others have heard of this party.
+        if rows.labels.sum() == 1:
+            raise ValueError("a row")
+        return execute(self, rows)
+
+    monkeypatch.setattr(EncodeLabels, "execute", refusing)
+    first, *others = heard("fit", "zeros", monkeypatch)
+    assert any(other != first for other in others)
 
 
 def test_the_text_of_an_error_stays_at_the_site(monkeypatch):
