@@ -121,7 +121,8 @@ def test_tests_mirror_modules():
 
 # Where private floats are: the one conversion to integers is `to_integer_units`. Integers that
 # change their width say casting="safe" or "same_kind", with which numpy refuses floats.
-CONVERTING_ROOMS = ("data", "dask", "evaluating", "local", "losses", "privacy", "rows", "training")
+CONVERTING_ROOMS = ("data", "dask", "evaluating", "federated", "local", "losses", "privacy", "rows")
+CONVERTING_ROOMS += ("training",)
 INTEGER_TYPES = {f"{sign}int{size}" for sign in ("", "u") for size in ("", 8, 16, 32, 64, "p")}
 INTEGER_TYPES |= {"int_", "uint_", "integer", "intc", "longlong"}
 MAKES_ARRAYS = {"array", "asarray", "ascontiguousarray", "asfortranarray", "fromiter", "require"}

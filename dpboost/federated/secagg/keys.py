@@ -169,4 +169,4 @@ def stream(key: bytes, size: int) -> NDArray[np.uint64]:
     for start in range(0, len(target), _AT_ONCE):
         chunk = target[start : start + _AT_ONCE]
         cipher.update_into(bytes(len(chunk)), chunk)
-    return words.astype(np.uint64, copy=False)
+    return words.astype(np.uint64, copy=False, casting="safe")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
@@ -84,7 +85,7 @@ class HistogramLearner:
             left=left,
             right=right,
             leaf_value=central.loss.to_score_units(steps, 1.0, rate),
-            leaf_count=np.rint(counts).astype(np.int64),
+            leaf_count=to_integer_units(counts, 0, LARGEST_UNITS),
         )
         shown = split_gains(tree, gradients[np.newaxis], hessians[np.newaxis], noise_stddev, leaf)
         return (replace(tree, split_gain=shown[0] * central.loss.squared_step),)
