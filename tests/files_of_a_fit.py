@@ -63,14 +63,13 @@ def files_of_a_fit() -> set[str]:
     return called_files(fit)
 
 
-def lines_of_federated() -> int:
-    """Return the lines of the federated room."""
-    return sum(
-        len(path.read_text("utf-8").splitlines()) for path in PACKAGE.glob("federated/**/*.py")
-    )
+def lines_of_federated() -> list[int]:
+    """Return the lines of each file of the federated room."""
+    paths = PACKAGE.glob("federated/**/*.py")
+    return [len(path.read_text("utf-8").splitlines()) for path in paths]
 
 
 if __name__ == "__main__":
-    found = files_of_a_fit()
+    found, lines = files_of_a_fit(), lines_of_federated()
     print(f"{len(found)} files run in a fit of two parties:", *sorted(found), sep="\n  ")
-    print(f"{lines_of_federated()} lines in dpboost/federated")
+    print(f"{sum(lines):,} lines in {len(lines)} files of dpboost/federated")

@@ -118,6 +118,9 @@ ELSEWHERE = {
     ),
     r"python -m tests\.audit\.bug_hunt": ("tests/audit/test_planted_bugs.py::test_the_bug_is_seen"),
     r"python -m tests\.tools": ".ci/nightly tools",
+    r"python -m tests\.files_of_a_fit": (
+        "tests/unit/federated/test_size.py::test_files_and_lines_of_a_fit_of_two_parties"
+    ),
     r"python -m benchmarks\.first_hour": (
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),
