@@ -494,7 +494,7 @@ def test_a_party_that_is_late_takes_part_again(phase):
         return reply
 
     links[0] = lambda hub, index: Changing(hub, index, look)
-    found = run(agreed, parties_of(agreed, FIVE), links, timeout=0.5)
+    found = run(agreed, parties_of(agreed, FIVE), links, timeout=2)
     assert len(found.parties) == 5
     assert len(texts(found)) == 1
     assert seen[0] == (0, 1, 2, 3, 4)
@@ -533,7 +533,7 @@ def late_words(monkeypatch, *, bug=False):
             return super().post(key, body)
 
     links = {3: lambda hub, index: Latest(hub, index, ("words", 2), Key(2, "words"))}
-    run(agreed, parties_of(agreed, FIVE), links, timeout=0.5)
+    run(agreed, parties_of(agreed, FIVE), links, timeout=2)
     missed = opened[1]
     words = kept["late"].words[0].ravel().copy()
     for (index, other), key in missed.pairs.items():
