@@ -58,6 +58,7 @@ from dpboost.lightgbm.parameters import (
     is_silent,
     value_of,
 )
+from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.budget import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
@@ -538,7 +539,7 @@ class _Run:
     def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
         """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
         inner = replace(self.privacy, part=None).accountant(self.recipe)
-        spent = sum(sorted(fit.spent for fit in fits)[1:], ledger.spent)
+        left = self._delta_left(ledger, fits)
         fact = (
             f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
             f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
@@ -551,31 +552,56 @@ class _Run:
             rows_per_user=self.privacy.rows_per_user,
             budget=self.privacy.budget_record,
         )
-        failures = ledger.delta - self._delta_left(ledger, fits)
-        return replace(
-            own,
-            # A model that all fits continue was released once.
-            kind=fits[0].kind,
-            delta_spent=failures if own.accountant == "pure" else own.delta_spent,
-            earlier_epsilon=fits[0].earlier_epsilon,
-            earlier_delta=fits[0].earlier_delta,
-            capacity=self._capacity(ledger, fits),
-            spent=spent,
-            # What is spent was never allowed to pass the capacity of the epsilon asked for.
-            epsilon_spent=min(
-                inner.epsilon(spent, self._delta_left(ledger, fits)), float(ledger.epsilon)
-            ),
-            releases=tuple(
-                replace(line, share=line.share and line.share * METRIC_SHARE)
-                for line in own.releases
-            ),
-            accounting=record_of_folds(
-                [fit.accounting for fit in fits if fit.accounting is not None],
-                own.accounting or {},
-                inner,
-                self._delta_left(ledger, fits),
-            ),
+        if own.accountant == "pure":
+            own = replace(own, delta_spent=ledger.delta - left)
+        records = [fit.accounting for fit in fits if fit.accounting is not None]
+        return report_of_folds(
+            own, fits[0], [fit.spent for fit in fits], records, ledger, inner, left
         )
+
+
+def report_of_folds(
+    own: PrivacyReport,
+    first: PrivacyReport,
+    costs: Sequence[PrivacyCost],
+    records: Sequence[dict[str, Any]],
+    ledger: Ledger,
+    inner: Accountant,
+    left: Fraction,
+) -> PrivacyReport:
+    """Return the report of a cross-validation: all fits but the cheapest, and the metrics.
+
+    Parameters
+    ----------
+    own : PrivacyReport
+        Of the metrics.
+    first : PrivacyReport
+        Of the first fit.
+    costs, records : sequence of Fraction, sequence of dict
+        What each fit has spent, and its releases.
+    ledger : Ledger
+        Of the metrics.
+    inner : Accountant
+        Of everything together.
+    left : Fraction
+        What all of it leaves of delta.
+    """
+    spent = sum(sorted(costs)[1:], ledger.spent)
+    return replace(
+        own,
+        # A model that all fits continue was released once.
+        kind=first.kind,
+        earlier_epsilon=first.earlier_epsilon,
+        earlier_delta=first.earlier_delta,
+        capacity=inner.capacity(ledger.epsilon, left),
+        spent=spent,
+        # What is spent was never allowed to pass the capacity of the epsilon asked for.
+        epsilon_spent=min(inner.epsilon(spent, left), float(ledger.epsilon)),
+        releases=tuple(
+            replace(line, share=line.share and line.share * METRIC_SHARE) for line in own.releases
+        ),
+        accounting=record_of_folds(records, own.accounting or {}, inner, left),
+    )
 
 
 def _histograms(fit: PrivacyReport) -> int:

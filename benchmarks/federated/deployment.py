@@ -20,9 +20,9 @@ from benchmarks.certificates import write_certificates
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.cli.main import main
 from dpboost.federated import FederatedBoostingClassifier, Identity
+from dpboost.federated.party.party_session import folder_of
 from dpboost.federated.party.record_log import RecordLog
-from dpboost.federated.party.session_record import folder_of
-from dpboost.federated.protocol import wire
+from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.messages import Key
 
 N_PARTIES = 4
@@ -178,7 +178,7 @@ class Deployment:
             return [
                 Key(record["step"], record["kind"])
                 for content in RecordLog(path).read()
-                for record in [wire.decode(content, dict)]
+                for record in [m.decode(content, dict)]
             ]
         except InvalidParameterError:  # It is being written.
             return []

@@ -175,8 +175,9 @@ def body(results: Results) -> list[str]:
         "colluder, keys of all parties. A link of Flower "
         f"({results.facts['flower']}), a node for each party and the coordinator's app, each a "
         "process of its own, as in `examples/06_federated_flower`; its app is what runs. Flower "
-        "starts a process for each message to a party, which imports everything and goes on "
-        "from the disk: that is where the time goes, whatever the rows. The model is compared "
+        "starts a process for each message to a party, which imports Flower and hands the message "
+        "to the party, a process that lasts, over a Unix socket: that is where the time goes, "
+        "whatever the rows. The model is compared "
         "with that of the same fit in one process (`simulate`), noise from the same seed.",
         "",
         *table(header, fits),

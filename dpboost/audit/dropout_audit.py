@@ -17,27 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.audit.transcript import Violation
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.party.party_session import PartySession
-from dpboost.federated.party.session_record import SessionRecord
+from dpboost.federated.party.party import OwnRows
+from dpboost.federated.party.party_session import PartySession, SessionRecord
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, LocalLink
 from dpboost.federated.protocol.messages import Key
-from dpboost.federated.secagg.dropout_recovery import OpenedMasks, open_masks
 from dpboost.federated.secagg.keys import Identity, pair_words
 from dpboost.federated.secagg.release_masks import (
     PAIRS,
+    OpenedMasks,
     ReleaseMasks,
     SealError,
     among,
     array_seed,
+    open_masks,
     unseal,
 )
 from dpboost.federated.secagg.secret_shares import PRIME, combine, elements, to_bytes
-from dpboost.federated.training.replay import run_coordinator, run_party
+from dpboost.federated.training.replay import run_session
 from dpboost.privacy.exact_arithmetic import epsilon_of
 
 #: Name of the check.
@@ -61,7 +60,7 @@ class _Curious(LocalLink):
 
     def post(self, key: Key, body: bytes) -> bytes:
         """Hand a message over, and keep it."""
-        self._sent[key, self._own] = wire.decode(body, m.KINDS)
+        self._sent[key, self._own] = m.decode(body, m.KINDS)
         if self._own == LATE and key == Key(MISSED, "words"):
             while self._hub.reply(key) is None:
                 time.sleep(0.005)
@@ -185,16 +184,18 @@ def _trained(signed: bool) -> _Seen:
             identity=identity,
         )
         sessions.append(session)
-        threads.append(Thread(target=run_party, args=(session, OwnRows(X, y, terms)), daemon=True))
+        threads.append(
+            Thread(target=run_session, args=(session, OwnRows(X, y, terms)), daemon=True)
+        )
     for thread in threads:
         thread.start()
-    run_coordinator(CoordinatorSession(terms, hub, timeout=_SECONDS))
+    run_session(CoordinatorSession(terms, hub, timeout=_SECONDS))
     for thread in threads:
         thread.join()
     sums = {}
     step = 1
     while (reply := hub.reply(Key(step, "unlocked"))) is not None:
-        sums[step] = wire.decode(reply, m.Sum)
+        sums[step] = m.decode(reply, m.Sum)
         step += 1
     return _Seen(terms, sent, sums, sessions)
 

@@ -21,18 +21,14 @@ from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.federated.evaluation import evaluation_agreement
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.party.party import Party
+from dpboost.federated.party.party import OwnRows, Party
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, LocalLink
-from dpboost.federated.protocol.messages import KINDS, Key, Words
-from dpboost.federated.protocol.wire import decode
+from dpboost.federated.protocol.messages import KINDS, Key, Words, decode
 from dpboost.federated.simulation import Simulation, run_together
-from dpboost.federated.training.agreed_terms import agreed_privacy
-from dpboost.federated.training.boosting import train_agreed
-from dpboost.federated.training.judging import evaluate_agreed
+from dpboost.federated.training.agreed_fit import agreed_privacy, evaluate_agreed, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.exact_arithmetic import epsilon_of
 from dpboost.privacy.ledger import Ledger

@@ -48,7 +48,7 @@ from dpboost.federated.party.party import Party
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.https import HttpsLink, check_networked, fingerprint, tls_context
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.threat_model import party_report
+from dpboost.federated.training.agreed_fit import party_report
 
 _NEEDED = (
     *("party", "agreement", "data", "target", "folder", "identity", "coordinator"),

@@ -14,12 +14,10 @@ from typing import Any
 
 from dpboost.federated.outcome import Coordinator
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError
-from dpboost.federated.protocol.messages import NAMES, Ended, Key
+from dpboost.federated.protocol.messages import FAIL, NAMES, Ended, Key
 
-_FAIL = "fail"
 # Seconds until a party, or the coordinator, says that there is nothing yet.
 _HELD, _SOON = 5.0, 0.1
 
@@ -52,7 +50,7 @@ class Mailbox:
 
     def fail(self) -> None:
         """Say that this party does not go on."""
-        self._out.put((Key(0, _FAIL), b""))
+        self._out.put((Key(0, FAIL), b""))
 
     def exchange(self, task: bytes, seconds: float = _HELD) -> bytes:
         """Take in a task of the coordinator and return this party's message.
@@ -70,7 +68,7 @@ class Mailbox:
             ``b""`` where there is none yet.
         """
         if task and self._waiting is not None:
-            content = wire.decode(task, (dict,))
+            content = m.decode(task, (dict,))
             if Key(content["step"], content["kind"]) == self._waiting[0]:
                 self._waiting = None
                 self._in.put(content["reply"])
@@ -80,7 +78,7 @@ class Mailbox:
             except Empty:
                 return b""
         key, body = self._waiting
-        return wire.encode({"step": key.step, "kind": key.kind, "body": body})
+        return m.encode({"step": key.step, "kind": key.kind, "body": body})
 
 
 def coordinate_carried(agreement: Agreement, carry: Carry, *, timeout: float = 600.0) -> Any:
@@ -124,13 +122,13 @@ def coordinate_carried(agreement: Agreement, carry: Carry, *, timeout: float = 6
         posted = {party: read for party in tasks if (read := _read(replies.get(party, b"")))}
         tasks = dict.fromkeys(tasks, b"")
         for party, (key, _) in list(posted.items()):
-            if key.kind == _FAIL:
+            if key.kind == FAIL:
                 hub.fail(party)
                 del posted[party], tasks[party]
         for party, reply in _replies(hub, posted, complete=len(posted) == len(tasks)).items():
             key = posted[party][0]
-            tasks[party] = wire.encode({"step": key.step, "kind": key.kind, "reply": reply})
-            if key.kind == "done" or _is_end(reply):
+            tasks[party] = m.encode({"step": key.step, "kind": key.kind, "reply": reply})
+            if key.kind == "done" or isinstance(m.decode(reply, m.KINDS), Ended):
                 over.add(party)
         if outcome and not posted:
             break  # Nobody is there who could hear of the end.
@@ -165,13 +163,9 @@ def _replies(
 def _read(content: bytes) -> tuple[Key, bytes] | None:
     """Return key and body of what a party has handed out; nothing where it is none."""
     try:
-        found = wire.decode(content, (dict,))
+        found = m.decode(content, (dict,))
         key = Key(found["step"], found["kind"])
-        fine = type(key.step) is int and key.kind in (*NAMES, _FAIL)
+        fine = type(key.step) is int and key.kind in (*NAMES, FAIL)
         return (key, found["body"]) if fine and type(found["body"]) is bytes else None
-    except (wire.MalformedMessageError, KeyError):
+    except (m.MalformedMessageError, KeyError):
         return None
-
-
-def _is_end(reply: bytes) -> bool:
-    return isinstance(wire.decode(reply, m.KINDS), Ended)

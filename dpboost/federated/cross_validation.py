@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,20 @@ from sklearn.base import clone
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
-from dpboost.cross_validation import METRIC_SHARE, CVResults
+from dpboost.cross_validation import CVResults, report_of_folds
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.folds import FoldMetric
-from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.protocol.agreed_folds import MOST_FOLDS, AgreedFolds
-from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
+from dpboost.federated.estimators import (
+    FederatedBoostingClassifier,
+    FederatedBoostingRegressor,
+    estimator_of,
+    simulate_tables,
+)
+from dpboost.federated.protocol.agreement import MOST_FOLDS, AgreedFolds, Agreement
+from dpboost.federated.training.agreed_fit import facts, shares
 from dpboost.federated.training.replay import Result, asked_metrics, check
-from dpboost.federated.training.threat_model import facts, shares
 from dpboost.lightgbm.cv_callbacks import CVBooster, run_callbacks
-from dpboost.privacy.release_record import record_of_folds, release_record
+from dpboost.privacy.release_record import release_record
 from dpboost.reporting.privacy_report import PrivacyReport
 
 _OWNER = "cv"
@@ -157,21 +160,9 @@ def cv(
     True
     """
     refuse_budget(_OWNER, carrier=model)
-    tables = party_tables(parties, None, _OWNER)
-    columns = party_columns(tables, _OWNER)
-    weights = party_arrays("sample_weight", sample_weight, tables, _OWNER)
-    users = party_arrays("user_ids", user_ids, tables, _OWNER)
-    terms = cv_agreement(
-        model,
-        len(tables),
-        columns,
-        nfold=nfold,
-        metrics=metrics,
-        weighted=weights is not None,
-        init_model=init_model,
-    )
-    terms.warn()
-    found = simulate(terms, tables, sample_weight=weights, user_ids=users)
+    terms = {"nfold": nfold, "metrics": metrics, "init_model": init_model}
+    agree = partial(cv_agreement, model, weighted=sample_weight is not None, **terms)
+    found = simulate_tables(_OWNER, parties, agree, sample_weight=sample_weight, user_ids=user_ids)
     results = results_of(found.coordinator, model, return_cvbooster=return_cvbooster)
     results.party_reports = tuple(_report(one) for one in found.parties)
     return results
@@ -196,8 +187,7 @@ def results_of(found: Result, model: Any = None, *, return_cvbooster: bool = Fal
     """
     terms = found.agreement
     if model is None:
-        of_numbers = terms.task == "regression"
-        model = FederatedBoostingRegressor() if of_numbers else FederatedBoostingClassifier()
+        model = estimator_of(terms)
     booster = CVBooster()
     for fold in range(len(found.fits)):
         fitted = clone(model)
@@ -228,8 +218,6 @@ def _report(found: Result) -> PrivacyReport:
     *fits, own = found.ledgers
     assert terms.folds is not None
     n_folds = terms.folds.n_folds
-    inner = replace(terms, folds=None).ledger()
-    spent = sum(sorted(each.spent for each in fits)[1:], own.spent)
     fact = (
         f"{n_folds} folds by secret coins of each party; a row is in {n_folds - 1} fits and in one "
         "metric"
@@ -241,24 +229,7 @@ def _report(found: Result) -> PrivacyReport:
         rows_per_user=terms.rows_of_user,
         parties=shares(terms),
     )
-    delta = inner.delta - own.delta_spent
-    return replace(
-        report,
-        kind=fit.kind,
-        earlier_epsilon=fit.earlier_epsilon,
-        earlier_delta=fit.earlier_delta,
-        capacity=inner.capacity,
-        spent=spent,
-        # What is spent was never allowed to pass the capacity of the epsilon asked for.
-        epsilon_spent=min(inner.accountant.epsilon(spent, delta), float(own.epsilon)),
-        releases=tuple(
-            replace(line, share=line.share and line.share * METRIC_SHARE)
-            for line in report.releases
-        ),
-        accounting=record_of_folds(
-            [release_record(each) for each in fits],
-            report.accounting or {},
-            inner.accountant,
-            delta,
-        ),
-    )
+    inner = replace(terms, folds=None).ledger().accountant
+    costs, records = [each.spent for each in fits], [release_record(each) for each in fits]
+    left = terms.delta - own.delta_spent
+    return report_of_folds(report, fit, costs, records, own, inner, left)

@@ -3,31 +3,72 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from inspect import signature
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpboost._utils.validation import check_integer, refuse
+from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
+from dpboost.data.column_names import column_names
 from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
-from dpboost.federated.protocol.agreed_objective import OBJECTIVE_PARAMETERS
-from dpboost.federated.protocol.agreement import SEED_BITS, Agreement
-from dpboost.federated.protocol.continued_model import text_of_model
-from dpboost.federated.simulation import simulate
-from dpboost.federated.training.boosting import check_agreement
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
+from dpboost.federated.protocol.agreement import (
+    OBJECTIVE_PARAMETERS,
+    SEED_BITS,
+    Agreement,
+    text_of_model,
+)
+from dpboost.federated.simulation import Simulation, simulate
+from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.replay import Result
-from dpboost.federated.training.threat_model import party_report
-from dpboost.federated.unsupported import refuse_unsupported
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
 from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+
+_ROWS_ELSEWHERE = (
+    "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "
+    "model with dpboost.federated.evaluate"
+)
+_FUNCTIONS = (
+    "objectives that are functions would have to be run by parties, which run nobody's code; take "
+    "one of LightGBM's by its name"
+)
+_COINS = (
+    "parties deal no rows by common coins; keep rows back at each party, fit without them, and "
+    "judge by them with dpboost.federated.evaluate, or take dpboost.federated.cv"
+)
+
+#: Why, and what to do instead, by the name of the parameter.
+UNSUPPORTED: dict[str, str] = {
+    "assume_public": "parties take nothing of one another's rows as public; declare it in schema",
+    "selection": "splits are read off noisy sums",
+    "n_jobs": "each party has threads of its own, Party(n_threads=...)",
+    "importance_type": "read them of the model, booster_.feature_importance(importance_type=...)",
+    "gradient_bound": _FUNCTIONS,
+    "hessian_bound": _FUNCTIONS,
+    "score_bounds": _FUNCTIONS,
+    "is_unbalance": "say class_weight='balanced'",
+    "init_score": "scores of parties start at a released value, or where init_model ends",
+    **dict.fromkeys(
+        (
+            *("eval_set", "eval_names", "eval_sample_weight", "eval_class_weight"),
+            *("eval_init_score", "eval_metric", "eval_X", "eval_y", "callbacks"),
+        ),
+        _ROWS_ELSEWHERE,
+    ),
+    "feature_name": "names are those of the parties' columns",
+    "categorical_feature": "declare the lists, Schema(categories=...)",
+    "holdout": _COINS,
+    "conformal": _COINS,
+}
 
 _DOCUMENTATION = """    Parameters
     ----------
@@ -216,7 +257,7 @@ class _FederatedEstimator(BaseEstimator):
             identities=tuple(identities),
             noise_seed=self.noise_seed,
         )
-        check_agreement(agreement)
+        agreed_request(agreement, owner)
         return agreement
 
     @one_warning
@@ -266,23 +307,20 @@ class _FederatedEstimator(BaseEstimator):
         owner = type(self).__name__
         refuse_budget(owner, budget, fraction, self)
         refuse_unsupported(other, f"{owner}.fit")
-        tables = party_tables(parties, y, owner)
-        weights = party_arrays("sample_weight", sample_weight, tables, owner)
-        users = party_arrays("user_ids", user_ids, tables, owner)
-        columns = party_columns(tables, owner)
-        agreement = self.agreement(
-            len(tables), columns, weighted=weights is not None, init_model=init_model
-        )
-        agreement.warn()
-        found = simulate(
-            agreement,
-            tables,
-            sample_weight=weights,
-            user_ids=users,
+        weighted = sample_weight is not None
+        found = simulate_tables(
+            owner,
+            parties,
+            partial(self.agreement, weighted=weighted, init_model=init_model),
+            y,
+            sample_weight=sample_weight,
+            user_ids=user_ids,
             show_progress=self.verbosity > 0,
         )
         self._keep(found.coordinator)
-        self.party_reports_ = tuple(party_report(agreement, one.ledger) for one in found.parties)
+        self.party_reports_ = tuple(
+            party_report(one.agreement, one.ledger) for one in found.parties
+        )
         return self
 
     def _keep(self, found: Result, fold: int = 0) -> None:
@@ -343,16 +381,104 @@ for _estimator in (FederatedBoostingClassifier, FederatedBoostingRegressor):
     _estimator.__doc__ = f"{_head.rstrip()}\n\n{dedent(_DOCUMENTATION)}\n{''.join(_examples)}\n"
 
 
+def estimator_of(agreement: Agreement) -> Any:
+    """Return an estimator of the task of an agreement, without a model."""
+    if agreement.task == "regression":
+        return FederatedBoostingRegressor()
+    return FederatedBoostingClassifier()
+
+
 def _by_name(schema: Schema, features: Sequence[str]) -> dict[str, Any]:
     """Return a schema that speaks of columns by name, as all parties know them."""
     names = list(map(str, features))
-    plain = schema.to_dict()
-    for part in ("bounds", "edges", "categories"):
-        known = schema.resolve(names)
-        table = getattr(known, part)
-        plain.pop(part, None)
-        if table:
-            plain[part] = {
-                names[position]: list(value) for position, value in sorted(table.items())
-            }
-    return plain
+    known = schema.resolve(names)
+    tables: dict[str, Any] = {
+        part: {names[position]: value for position, value in sorted(getattr(known, part).items())}
+        for part in ("bounds", "edges", "categories")
+    }
+    return replace(schema, **tables).to_dict()
+
+
+def refuse_unsupported(given: Mapping[str, Any], owner: str) -> None:
+    """Raise for parameters that have no meaning over parties, with the reason; None is none."""
+    for name, value in given.items():
+        reason = UNSUPPORTED.get(name)
+        if reason is None:
+            reason = "parties agree upon the parameters of the constructor alone"
+        elif value is None or (isinstance(value, str) and value == "auto"):
+            continue
+        raise InvalidParameterError(
+            f"The {name!r} parameter of {owner} must be left out: {reason}."
+        )
+
+
+# -- the tables of a simulation --------------------------------------------------------------------
+
+
+def simulate_tables(
+    owner: str,
+    parties: Any,
+    agree: Callable[[int, Sequence[str]], Agreement],
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    user_ids: Any = None,
+    show_progress: bool = False,
+) -> Simulation:
+    """Agree on the number of tables and their columns, and run a session of all parties."""
+    if y is not None:
+        raise InvalidParameterError(
+            f"{owner}.fit takes one list of pairs, [(X1, y1), (X2, y2), ...], and no y beside it."
+        )
+    if not isinstance(parties, (list, tuple)) or len(parties) < 2:
+        must = "a list of at least two pairs (X, y)"
+        raise refuse("parties", f"{owner}.fit", must, type(parties).__name__)
+    for pair in parties:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise refuse("parties", f"{owner}.fit", "a list of pairs (X, y)", type(pair).__name__)
+    weights = party_arrays("sample_weight", sample_weight, parties, owner)
+    users = party_arrays("user_ids", user_ids, parties, owner)
+    agreement = agree(len(parties), party_columns(parties, owner))
+    agreement.warn()
+    return simulate(
+        agreement,
+        parties,
+        sample_weight=weights,
+        user_ids=users,
+        show_progress=show_progress,
+    )
+
+
+def party_columns(tables: Sequence[tuple[Any, Any]], owner: str) -> tuple[str, ...]:
+    """Return the names of the columns, which are the same, in one order, for all parties."""
+    found = []
+    for X, _ in tables:
+        table = X if hasattr(X, "shape") else np.asarray(X)
+        if len(table.shape) != 2:
+            raise InvalidParameterError(
+                f"{owner}.fit: the rows of a party must be a table of shape (n_rows, n_features)."
+            )
+        columns = getattr(table, "columns", None)
+        own = None if columns is None else [str(name) for name in columns]
+        found.append(column_names(None, table.shape[1], own))
+    for position, names in enumerate(found):
+        if names != found[0]:
+            raise InvalidParameterError(
+                f"{owner}.fit: the columns of party {position} differ from those of party 0. All "
+                "parties give the same columns, in the same order."
+            )
+    return found[0]
+
+
+def party_arrays(
+    name: str, given: Any, tables: Sequence[tuple[Any, Any]], owner: str
+) -> list[Any] | None:
+    """Return what there is beside the rows of each party, None where there is nothing."""
+    if given is None:
+        return None
+    arrays = list(given) if isinstance(given, (list, tuple)) else []
+    if len(arrays) != len(tables) or not all(np.ndim(one) == 1 for one in arrays):
+        raise InvalidParameterError(
+            f"The {name!r} parameter of {owner}.fit must be a list with one array for each party."
+        )
+    return arrays

@@ -12,10 +12,9 @@ from dpboost.evaluating.evaluate import metric_names
 from dpboost.evaluating.evaluated_rows import is_classifier
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.saved_model import saved_model
+from dpboost.federated.estimators import simulate_tables
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_tables import party_arrays, party_columns, party_tables
 from dpboost.lightgbm.booster import Booster
 from dpboost.privacy.exact_arithmetic import as_budget, as_fraction
 from dpboost.schema import Schema, lightgbm_name
@@ -172,21 +171,21 @@ def evaluate(
     True
     """
     refuse_budget(_OWNER, budget, fraction, model)
-    tables = party_tables(parties, None, _OWNER)
-    users = party_arrays("user_ids", user_ids, tables, _OWNER)
-    named = any(hasattr(X, "columns") for X, _ in tables)
-    agreement = evaluation_agreement(
-        model,
-        len(tables),
-        epsilon=epsilon,
-        delta=delta,
-        metrics=metrics,
-        groups=groups,
-        features=party_columns(tables, _OWNER) if named else None,
-        **terms,
-    )
-    agreement.warn()
-    return simulate(agreement, tables, user_ids=users).coordinator.evaluation
+
+    def agree(n_parties: int, columns: Sequence[str]) -> Agreement:
+        named = any(hasattr(X, "columns") for X, _ in parties)
+        return evaluation_agreement(
+            model,
+            n_parties,
+            epsilon=epsilon,
+            delta=delta,
+            metrics=metrics,
+            groups=groups,
+            features=columns if named else None,
+            **terms,
+        )
+
+    return simulate_tables(_OWNER, parties, agree, user_ids=user_ids).coordinator.evaluation
 
 
 def _schema(model: Any, columns: Sequence[str]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from dpboost._utils.validation import check_real
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.federated.cross_validation import results_of
-from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
+from dpboost.federated.estimators import estimator_of
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub
-from dpboost.federated.training.replay import Result, check, run_coordinator
+from dpboost.federated.training.replay import Result, check, run_session
 from dpboost.federated.tree_classifier import FederatedTreeClassifier
 from dpboost.recipes import ALGORITHMS
 
@@ -76,7 +76,7 @@ class Coordinator:
         """
         refuse_budget("Coordinator")
         self._agreement.warn()
-        return outcome_of(run_coordinator(self._session, show_progress=show_progress))
+        return outcome_of(run_session(self._session, show_progress=show_progress))
 
 
 def outcome_of(found: Result) -> Any:
@@ -109,7 +109,6 @@ def outcome_of(found: Result) -> Any:
         tree = FederatedTreeClassifier()
         tree._keep(found)
         return tree
-    of_numbers = agreement.task == "regression"
-    model: Any = FederatedBoostingRegressor() if of_numbers else FederatedBoostingClassifier()
+    model = estimator_of(agreement)
     model._keep(found)
     return model

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Thread
 from typing import Any
 
 from dpboost._utils.warnings import quiet
@@ -13,7 +13,7 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.hub import Hub, Link, LocalLink, SessionEndedError
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.replay import Result, run_coordinator
+from dpboost.federated.training.replay import Result, run_session
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,64 +105,24 @@ def run_together(
 ) -> Simulation:
     """Run parties in threads, and the coordinator in the one that calls.
 
-    Parameters
-    ----------
-    parties : sequence of Party
-    session : CoordinatorSession
-    hub : Hub
-        Of the session.
-    show_progress : bool, default=False
-    links : sequence of Link, optional
-        Of the parties; straight to the hub by default.
-
-    Returns
-    -------
-    Simulation
-
-    Raises
-    ------
-    Exception
-        What has ended the session: an error of a party before that of the coordinator.
+    What has ended the session is raised: an error of a party before that of the coordinator.
     """
     own = list(links) or [LocalLink(hub, party.index) for party in parties]
-    threads = [_PartyThread(party, link) for party, link in zip(parties, own, strict=True)]
-    for thread in threads:
-        thread.start()
-    try:
-        found = run_coordinator(session, show_progress=show_progress)
-    except BaseException as error:
-        for thread in threads:
-            thread.join()
-        first = next((one.error for one in threads if one.has_failed), None)
-        if first is not None:
-            raise first from error
-        raise
-    for thread in threads:
-        thread.join()
-    return Simulation(
-        coordinator=found,
-        parties=tuple(thread.result for thread in threads if thread.result is not None),
-    )
-
-
-class _PartyThread(Thread):
-    """Runs a party: what it would warn of, the coordinator of this process warns of."""
-
-    def __init__(self, party: Party, link: Link) -> None:
-        super().__init__(name=f"party {party.index}", daemon=True)
-        self._party = party
-        self._link = link
-        self.result: Result | None = None
-        self.error: BaseException | None = None
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the party has ended by an error of its own."""
-        return self.error is not None and not isinstance(self.error, SessionEndedError)
-
-    def run(self) -> None:
+    with ThreadPoolExecutor(len(parties)) as pool:
+        runs = [pool.submit(_run, party, link) for party, link in zip(parties, own, strict=True)]
         try:
-            with quiet():
-                self.result = self._party.run(self._link)
-        except BaseException as error:  # noqa: BLE001 - it is raised in the caller's thread
-            self.error = error
+            found = run_session(session, show_progress=show_progress)
+        except BaseException as error:
+            for ended in filter(None, (run.exception() for run in runs)):
+                if not isinstance(ended, SessionEndedError):
+                    raise ended from error
+            raise
+    # One that was lost on the way has no result.
+    results = (run.result() for run in runs if run.exception() is None)
+    return Simulation(coordinator=found, parties=tuple(results))
+
+
+def _run(party: Party, link: Link) -> Result:
+    """Run a party: what it would warn of, the coordinator of this process warns of."""
+    with quiet():
+        return party.run(link)

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer
+from dpboost._utils.validation import InvalidParameterError, check_choice
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.estimators.tree_base import DECIDED_BY_RECIPE, TreeClassifier
+from dpboost.federated.estimators import simulate_tables
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.simulation import simulate
-from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.training.agreed_fit import FEDERATED_RECIPES, agreed_request, shares
 from dpboost.federated.training.replay import Result
-from dpboost.federated.training.single_tree import FEDERATED_RECIPES, check_agreement
-from dpboost.federated.training.threat_model import shares
-from dpboost.privacy.exact_arithmetic import epsilon_of
+from dpboost.recipes.parameters import given, on_columns
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import Schema
-from dpboost.training.privacy_params import PrivacyRequest
-from dpboost.trees.constraints import Constraints
-
-__all__ = ["FederatedTreeClassifier"]
 
 # Decided by recipes that need a trusted holder of all rows.
 _CENTRAL_ALONE = ("preset", "threshold_draws")
@@ -44,9 +38,6 @@ class FederatedTreeClassifier(TreeClassifier):
 default="histograms"
         Algorithm: that of Gubler, without or with budget saving, the two of Wang, Dick and
         Balcan, or SuLQ-ID3, which needs no more than noisy sums either.
-    max_depth : int, default=None
-        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
-        used is stored with an underscore after ``fit``.
     schema : Schema, dict or path of a JSON file
         Public knowledge on which all parties agree first: bounds, edges or categories of every
         column, and the classes. Required.
@@ -56,66 +47,28 @@ default="histograms"
         How many parties may tell the coordinator, or each other, all that they know without harm
         to the guarantee of the rest; below the number of parties. The more, the more noise: each
         adds a share such that those of all others already carry what is charged for.
-    criterion : {"gini", "entropy", "max", "root_gini"}, default=None
-        Impurity that splits lower. Not every recipe knows each of them.
-    max_bin : int, default=None
-        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
-    selection : {"exponential", "permute_and_flip"}, default=None
-        Mechanism by which a party chooses a split on its own rows (``local_rnm``).
-    leaf_share : float, default=None
-        Part of the budget for the class counts of the leaves (all but ``sulq_id3``).
-    n_splits : int, default=None
-        Splits in all (``noisy_counts``, ``local_rnm``).
-    depth_budget : {"decay", "uniform"}, default=None
-        Whether a level gets half of what the one above it gets, or as much (``noisy_counts``,
-        ``local_rnm``).
-    target_error : float, default=None
-        Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
-        (``noisy_counts``, ``local_rnm``).
-    least_gain : float, default=None
-        Splits of no larger released gain a row are not made (``noisy_counts``, ``local_rnm``).
-    prune : bool, default=None
-        Whether subtrees are cut by their released counts (``sulq_id3``).
-    least_rows : int, default=None
-        Nodes of fewer rows by their released histograms stay leaves (``histograms``,
-        ``histograms_saving``).
-    bounds_share : float, default=None
-        Part of a node's budget for bounds that tell which features need no histogram
-        (``histograms_saving``).
-    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
-        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
-        projected after their release, which costs no budget: the raw score of the second of two
-        classes, or of each of several, keeps to it on the whole domain, missing values aside.
+    max_depth, criterion, max_bin, selection, leaf_share, n_splits, depth_budget, target_error, \
+least_gain, prune, least_rows, bounds_share, monotone_constraints : optional
+        As of ``DPTreeClassifier``; None means the rule of the recipe, and not every recipe takes
+        each. By ``selection`` a party chooses a split on its own rows (``local_rnm``).
     noise_seed : int, default=None
         Makes the noise reproducible, for tests and benchmarks. The model is then *not
         private*: a warning, the report and the model text say so.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The declared labels.
-    booster_ : dpboost.Booster
-        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
-    tree_ : ReleasedTree
-        The tree with its released counts; see also :meth:`export_text`.
+    classes_, booster_, tree_, ensemble_, schema_, n_features_in_, feature_names_in_, max_depth_, \
+criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, target_error_, \
+least_gain_, prune_, least_rows_, bounds_share_
+        As of ``DPTreeClassifier``.
     privacy_report_ : PrivacyReport
         Every release and its charge, by the coordinator's ledger.
     party_reports_ : tuple of PrivacyReport
         After ``fit``: what each party has booked itself, and what holds against whom; nothing
         there depends on its rows.
-    ensemble_ : Ensemble
-        The released tree, for prediction without LightGBM.
-    schema_ : ResolvedSchema
-        What was agreed.
     agreement_ : Agreement
         The terms of the fit.
     n_parties_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where the first party's columns have names.
-    max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
-target_error_, least_gain_, prune_, least_rows_, bounds_share_
-        The values used; None where they have no meaning for the recipe.
 
     Privacy
     -------
@@ -157,25 +110,9 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         monotone_constraints: Any = None,
         noise_seed: int | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.recipe = recipe
-        self.max_depth = max_depth
-        self.schema = schema
-        self.neighbours = neighbours
-        self.colluding = colluding
-        self.criterion = criterion
-        self.max_bin = max_bin
-        self.selection = selection
-        self.leaf_share = leaf_share
-        self.n_splits = n_splits
-        self.depth_budget = depth_budget
-        self.target_error = target_error
-        self.least_gain = least_gain
-        self.prune = prune
-        self.least_rows = least_rows
-        self.bounds_share = bounds_share
-        self.monotone_constraints = monotone_constraints
-        self.noise_seed = noise_seed
+        asked = locals()
+        for name in FederatedTreeClassifier._get_param_names():
+            setattr(self, name, asked[name])
 
     @one_warning
     def fit(
@@ -214,16 +151,14 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
         -------
         Spends ``epsilon`` once; see ``privacy_report_`` and ``party_reports_``.
         """
-        refuse_budget(type(self).__name__, budget, fraction, self)
-        tables = party_tables(parties, y, type(self).__name__)
-        agreement = self.agreement(len(tables), party_columns(tables, type(self).__name__))
-        agreement.warn()
-        found = simulate(agreement, tables)
-        self._keep(found.coordinator, names=getattr(tables[0][0], "columns", None))
+        owner = type(self).__name__
+        refuse_budget(owner, budget, fraction, self)
+        found = simulate_tables(owner, parties, self.agreement, y)
+        self._keep(found.coordinator, names=getattr(parties[0][0], "columns", None))
         # All parties have the same shares of the noise, and so the same guarantee.
         self.party_reports_ = tuple(
             PrivacyReport.from_ledger(
-                one.ledger, facts=self.privacy_report_.facts, parties=shares(agreement)
+                one.ledger, facts=self.privacy_report_.facts, parties=shares(self.agreement_)
             )
             for one in found.parties
         )
@@ -263,33 +198,19 @@ target_error_, least_gain_, prune_, least_rows_, bounds_share_
                 f"The 'schema' parameter of {owner} is required: all parties agree on bounds or "
                 "categories of every column and on the classes before anything is computed."
             )
-        # Epsilon, relation and seed are checked here, under the names of this estimator.
-        privacy = PrivacyRequest.validated(
-            owner,
-            epsilon=self.epsilon,
-            delta=0.0,
-            neighbours=self.neighbours,
-            schema=self.schema,
-            assume_public=(),
-            noise_seed=self.noise_seed,
-        )
-        check_integer("colluding", owner, self.colluding, low=1, high=n_parties - 1)
         check_choice("recipe", owner, self.recipe, FEDERATED_RECIPES)
         hyper = {name: getattr(self, name) for name in (*_DECIDED, "monotone_constraints")}
-        owner = type(self).__name__
-        directions = Constraints.of(hyper["monotone_constraints"], None, list(features), owner)
-        hyper["monotone_constraints"] = directions.monotone_text
         agreement = Agreement(
             n_parties=n_parties,
             features=tuple(map(str, features)),
             schema=Schema.coerce(self.schema).to_dict(),
             recipe=self.recipe,
-            epsilon=epsilon_of(self.epsilon),
-            neighbours=privacy.neighbours.value,
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
             colluding=self.colluding,
-            hyper={name: value for name, value in hyper.items() if value is not None},
+            hyper=on_columns(given(hyper), features, owner),
             identities=tuple(identities),
             noise_seed=self.noise_seed,
         )
-        check_agreement(agreement, owner)
+        agreed_request(agreement, owner)
         return agreement

@@ -165,7 +165,7 @@ class ReportTerms:
         budget : mapping, optional
             Terms and lines of the budget that the fit belongs to, as `Claim.record` returns them.
         parties : mapping of str to int, optional
-            Whose shares the noise consists of, as `threat_model.shares` returns it.
+            Whose shares the noise consists of, as `agreed_fit.shares` returns it.
 
         Returns
         -------

@@ -9,7 +9,7 @@ import pytest
 
 from dpboost.audit.dropout_audit import CHECK, masks_of_lost_parties
 from dpboost.audit.parts import PARTIES, Request, plan
-from dpboost.federated.secagg import dropout_recovery, release_masks
+from dpboost.federated.secagg import release_masks
 from dpboost.federated.secagg.release_masks import ReleaseMasks
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -50,9 +50,6 @@ def test_answers_without_a_mask_of_their_own_are_seen():
     def none(key, digest, position, size):
         return np.zeros(size, dtype=np.uint64)
 
-    with (
-        mock.patch.object(release_masks, "own_words", none),
-        mock.patch.object(dropout_recovery, "own_words", none),
-    ):
+    with mock.patch.object(release_masks, "own_words", none):
         found = told()
     assert found == {(CHECK, "the answer of a party that was late is open")}

@@ -11,9 +11,9 @@ import pytest
 
 from dpboost.audit.fold_audit import cross_validations_of_parties
 from dpboost.audit.network_audit import CHECK
-from dpboost.federated.party import own_rows
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.protocol.agreed_folds import AgreedFolds
+from dpboost.federated.party import party as party_module
+from dpboost.federated.party.party import OwnRows
+from dpboost.federated.protocol.agreement import AgreedFolds
 from dpboost.privacy.randomness import Entropy
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -34,7 +34,7 @@ def test_folds_dealt_by_place_are_seen():
         return ((units + first_unit) % n_folds).astype(np.int32)
 
     with ExitStack() as planted:
-        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.own_rows"):
+        for module in ("dpboost.audit.fold_audit", "dpboost.federated.party.party"):
             planted.enter_context(mock.patch(f"{module}.deal_folds", by_place))
         found = cross_validations_of_parties(("regression",))
     # The first row is another one: all others come to other folds.
@@ -56,7 +56,7 @@ def test_folds_dealt_anew_in_each_fit_are_seen():
 
     def anew(self, agreement, kept=None):
         coins = Entropy.secure().row_coins()
-        return raw(self, agreement, own_rows.deal_folds(coins, 3, self._units)[self._all] != 0)
+        return raw(self, agreement, party_module.deal_folds(coins, 3, self._units)[self._all] != 0)
 
     with mock.patch.object(OwnRows, "raw", anew):
         assert OTHER_MODEL in told()

@@ -14,8 +14,8 @@ from dpboost.audit.network_audit import (
     evaluations_of_parties,
     fits_of_parties,
 )
-from dpboost.federated.party import own_rows
-from dpboost.federated.party.own_rows import OwnRows
+from dpboost.federated.party import party as party_module
+from dpboost.federated.party.party import OwnRows
 from dpboost.federated.secagg.keys import PairwiseMasks
 from dpboost.federated.training.replay import Result
 from dpboost.privacy.noise_shares import MaskedShare
@@ -93,7 +93,7 @@ def test_nothing_is_found_where_parties_continue_a_model():
 
 
 def test_a_party_whose_scores_start_elsewhere_is_seen():
-    with mock.patch.object(own_rows, "start_scores", return_value=None):
+    with mock.patch.object(party_module, "start_scores", return_value=None):
         found = continued_fits_of_parties(("regression",))
     told = {(one.check, one.message) for one in found}
     assert (CHECK, "another model than of the same rows in one place") in told
@@ -128,7 +128,7 @@ def test_a_party_that_judges_by_another_model_is_seen():
 
     def other(self, agreement, folds=None):
         # Of parties, whose rows are fewer, and once: predictions are made before they are asked.
-        asked = agreement.digest in self._predicted and self.n_rows < 11
+        asked = agreement.digest in self._ready and self.n_rows < 11
         found = judged(self, agreement, folds)
         if asked:
             found.predictions[:] = -found.predictions

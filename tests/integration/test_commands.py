@@ -40,8 +40,8 @@ HERE = (
     "dpboost parity --kind refused",
     "dpboost party --new-identity identity0",
     "python -m benchmarks list",
-    'python -m timeit -s "from dpboost.federated.secagg.secret_shares import split"'
-    ' "split(1, 26, 50)"',
+    'python -m timeit -s "from dpboost.federated.secagg.secret_shares import PRIME, values"'
+    ' "values([PRIME - 1] * 26, 50)"',
 )
 REST = "data.csv --target income --schema dictionary.csv --epsilon 1 -o again.txt"
 
@@ -118,6 +118,9 @@ ELSEWHERE = {
     ),
     r"python -m tests\.audit\.bug_hunt": ("tests/audit/test_planted_bugs.py::test_the_bug_is_seen"),
     r"python -m tests\.tools": ".ci/nightly tools",
+    r"python -m tests\.files_of_a_fit": (
+        "tests/unit/federated/test_size.py::test_files_and_lines_of_a_fit_of_two_parties"
+    ),
     r"python -m benchmarks\.first_hour": (
         "tests/install/test_first_hour.py::test_a_model_in_at_most_five_commands_and_five_minutes"
     ),

@@ -17,7 +17,7 @@ import dpboost.federated
 
 #: Made by other calls, classes to derive from, and names that refuse.
 NO_EXAMPLE = {
-    *("CVBooster", "Channel", "HeldRows"),
+    *("CVBooster", "Link"),
     *("LGBMModel", "LGBMRanker", "DaskLGBMRanker"),
 }
 

@@ -21,8 +21,8 @@ PRIVATE_SIDE = (
     "dpboost.privacy.",
     "dpboost.dask.dask_rows",
     "dpboost.dask.worker_state",
-    "dpboost.federated.party.own_rows",
-    "dpboost.federated.training.party_row_store",
+    "dpboost.federated.party.party",
+    "dpboost.federated.protocol.session",
     # The audit's simulation of parties, and what listens at the store.
     "dpboost.audit.pooled_rows",
     "dpboost.audit.call_trace",
@@ -50,7 +50,7 @@ RAW = {
     "evaluate": {
         "dpboost.privacy.queries",
         "dpboost.dask.worker_state",
-        "dpboost.federated.training.party_row_store",
+        "dpboost.federated.protocol.session",
         "dpboost.audit.pooled_rows",
         # Metrics of rows that are public: another method of this name.
         "dpboost.lightgbm.evaluation",
@@ -71,7 +71,7 @@ OTHER_NAMES = {
     # Of an estimator.
     "dpboost.refitting": {"_arguments", "_extra_params", "_store", "_task", "?"},
     # Fields of a schema.
-    "dpboost.federated.training.boosting": {"?"},
+    "dpboost.federated.training.agreed_fit": {"?"},
     # Fields of hyper-parameters.
     "dpboost.recipes.single_tree.dp_topdown": {"?"},
 }
@@ -337,7 +337,8 @@ def test_tests_mirror_modules():
 
 # Where private floats are: the one conversion to integers is `to_integer_units`. Integers that
 # change their width say casting="safe" or "same_kind", with which numpy refuses floats.
-CONVERTING_ROOMS = ("data", "dask", "evaluating", "local", "losses", "privacy", "rows", "training")
+CONVERTING_ROOMS = ("data", "dask", "evaluating", "federated", "local", "losses", "privacy", "rows")
+CONVERTING_ROOMS += ("training",)
 INTEGER_TYPES = {f"{sign}int{size}" for sign in ("", "u") for size in ("", 8, 16, 32, 64, "p")}
 INTEGER_TYPES |= {"int_", "uint_", "integer", "intc", "longlong"}
 MAKES_ARRAYS = {"array", "asarray", "ascontiguousarray", "asfortranarray", "fromiter", "require"}

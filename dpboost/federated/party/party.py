@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpboost import __version__
+from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.party.party_session import PartySession
-from dpboost.federated.party.session_record import SessionRecord, folder_of
+from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
+from dpboost.data.table import Table, read_table
+from dpboost.data.users import earliest_rows, read_users, take_rows
+from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
+from dpboost.evaluating.fold_coins import deal_folds
+from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor
+from dpboost.federated.party.party_session import PartySession, SessionRecord, folder_of
+from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Link
 from dpboost.federated.secagg.keys import Identity
-from dpboost.federated.training.replay import Result, check, run_party
+from dpboost.federated.training.replay import Result, check, run_session
+from dpboost.privacy.randomness import RowCoins
 from dpboost.reporting.certificate import build_hash
+from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows
+from dpboost.rows.raw_rows import RawRows
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import lightgbm_name
+from dpboost.training.objective import read_weights
 
 
 class Party:
@@ -149,4 +167,223 @@ class Party:
                 identity=self._identity,
                 certificate=certificate,
             )
-            return run_party(session, self._rows)
+            return run_session(session, self._rows)
+
+
+# -- the rows --------------------------------------------------------------------------------------
+
+
+class OwnRows:
+    """The rows of a party, read and checked before anything is sent.
+
+    Privacy
+    -------
+    Where persons are protected, the rows of each that come first take part.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        agreement: Agreement,
+        *,
+        sample_weight: Any = None,
+        user_ids: Any = None,
+        first_row: int = 0,
+        n_threads: int = 1,
+    ) -> None:
+        _check_given("sample_weight", sample_weight, agreed=agreement.weighted)
+        _check_given("user_ids", user_ids, agreed=agreement.rows_per_user is not None)
+        table, labels = read_rows(X, agreement), read_labels(y, agreement)
+        check_same_length(table.n_rows, labels)
+        self._X = X if hasattr(X, "shape") else np.asarray(X)
+        self._labels = labels
+        self._extras = RowExtras(sample_weight=read_weights(sample_weight, table.n_rows))
+        self._units = np.arange(table.n_rows)
+        self._first_row = first_row
+        self._threads = Threads(n_threads)
+        self._whole = table
+        self._all = np.arange(table.n_rows)
+        if agreement.rows_per_user is not None:
+            self._units = read_users(user_ids, table.n_rows)
+            self._all = earliest_rows(self._units, agreement.rows_per_user)
+        # What looks at rows and may refuse is done here, before anybody hears of this party.
+        self._ready: dict[bytes, Any] = {}
+        if agreement.folds is None:
+            own = self.judged(agreement) if agreement.recipe == EVALUATION else self.raw(agreement)
+            self._ready[agreement.digest] = own
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that take part."""
+        return len(self._all)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all rows in their order, of labels, weights and ids."""
+        found = hashlib.sha256(repr(self._whole.n_rows).encode())
+        for feature in range(self._whole.n_features):
+            column = np.ascontiguousarray(self._whole.column(feature), dtype=np.float64)
+            found.update(column.tobytes())
+        weights = self._extras.sample_weight
+        for part in (self._labels, self._units, np.empty(0) if weights is None else weights):
+            found.update(str(part.dtype).encode() + np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()
+
+    def deal(self, coins: RowCoins, n_folds: int) -> NDArray[np.int32]:
+        """Return the fold of each row that takes part, by secret coins of this party."""
+        return deal_folds(coins, n_folds, self._units, self._first_row)[self._all]
+
+    def raw(self, agreement: Agreement, kept: NDArray[np.bool_] | None = None) -> RawRows:
+        """Return the rows that train: those that are kept of all that take part."""
+        if agreement.digest in self._ready:
+            ready: RawRows = self._ready.pop(agreement.digest)
+            return ready
+        chosen = self._all if kept is None else self._all[kept]
+        table = self._taken(chosen, agreement)
+        return RawRows(
+            table=table,
+            labels=self._labels[chosen],
+            extras=RowExtras(
+                sample_weight=self._extras.take(chosen).sample_weight,
+                init_scores=start_scores(table, agreement),
+            ),
+            first_row=self._first_row,
+            threads=self._threads,
+        )
+
+    def judged(
+        self, agreement: Agreement, folds: NDArray[np.int32] | None = None
+    ) -> ScoredRows | PredictedRows:
+        """Return predictions and labels; rows of labels that are not agreed take no part.
+
+        In a cross-validation ``folds`` says whose model judges each row that takes part.
+        """
+        if agreement.digest in self._ready:
+            ready: ScoredRows | PredictedRows = self._ready.pop(agreement.digest)
+            return ready
+        agreed = AgreedEvaluation.of(agreement)
+        table, labels = self._taken(self._all, agreement), self._labels[self._all]
+        X = _model_cells(table)
+        groups, parts = agreed.group_codes(table, agreement.listed), [np.arange(table.n_rows)]
+        if folds is not None:
+            groups = folds.astype(np.int64, casting="safe")
+            parts = [np.flatnonzero(groups == fold) for fold in range(len(agreed.models))]
+        # A warning about an odd cell would tell that there is one.
+        with np.errstate(all="ignore"):
+            found = [
+                _judged(model, X[own], labels[own], groups[own])
+                for model, own in zip(agreed.models, parts, strict=True)
+            ]
+        kind: type[Any] = PredictedRows
+        if isinstance(agreed.model, SavedClassifier):
+            kind = ScoredRows
+        # The last axis of each part is that of rows.
+        joined = {
+            part.name: np.concatenate([getattr(each, part.name) for each in found], axis=-1)
+            for part in fields(kind)
+        }
+        whole: ScoredRows | PredictedRows = kind(**joined)
+        return whole
+
+    def _taken(self, chosen: NDArray[np.intp], agreement: Agreement) -> Table:
+        if len(chosen) == self._whole.n_rows:
+            return self._whole
+        return read_rows(take_rows(self._X, chosen), agreement)
+
+
+class _NoRows(Table):
+    """The table of a party that has the columns and no row."""
+
+    def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Go through no cells."""
+        return iter(())
+
+
+def read_rows(X: Any, agreement: Agreement) -> Table:
+    """Read the rows of a party, of which there may be none."""
+    schema, names = agreement.declared, agreement.features
+    listed = agreement.listed
+    if len(getattr(X, "shape", ())) == 2 and X.shape == (0, len(names)):
+        nominal = frozenset(schema.resolve(names).categories)
+        return _NoRows(
+            n_rows=0,
+            feature_names=tuple(lightgbm_name(name) for name in names),
+            dense=np.empty((0, len(names))),
+            categorical=listed,
+            number_codes=nominal - set(listed),
+        )
+    table = read_table(X, schema=schema, feature_names=names)
+    open_lists = sorted(set(table.categorical) - set(schema.resolve(names).categories))
+    if open_lists:
+        raise InvalidParameterError(
+            f"The column {table.feature_names[open_lists[0]]!r} of X is categorical, and parties "
+            "learn no lists of categories from their rows: declare them in the agreement's schema, "
+            "Schema(categories=...)."
+        )
+    if {position: list(values) for position, values in table.categorical.items()} != listed:
+        raise InvalidParameterError(
+            "The columns of X that hold text or pandas categories must be those whose categories "
+            "the agreement's schema lists as text."
+        )
+    return table
+
+
+def read_labels(y: Any, agreement: Agreement) -> NDArray[Any]:
+    """Read the labels of a party, of which there may be none."""
+    if agreement.task == "regression":
+        return read_regression_labels(y) if np.size(y) else np.empty(0)
+    classes = agreement.declared.classes
+    text = classes is not None and isinstance(classes[0], str)
+    if not np.size(y):
+        return np.empty(0, dtype="U1" if text else np.float64)
+    labels = read_class_labels(y)
+    if classes is not None and text != (labels.dtype.kind == "U"):
+        raise InvalidParameterError(
+            "The classes of the agreement's schema and the labels y must be of one kind: all "
+            "text, or all numbers."
+        )
+    return labels
+
+
+def start_scores(table: Table, agreement: Agreement) -> NDArray[np.float64] | None:
+    """Predict rows by the model that the agreement continues; None where there is none.
+
+    Privacy
+    -------
+    A map of each row by a public text, whatever that text says: sums that are not numbers count
+    as zero, so that no row makes a party refuse.
+    """
+    earlier = agreement.continued
+    if earlier is None:
+        return None
+    n_outputs = earlier.booster.num_model_per_iteration()
+    if not table.n_rows:
+        return np.empty((n_outputs, 0))
+    scores = earlier.predict(_model_cells(table)).reshape(table.n_rows, n_outputs)
+    return np.ascontiguousarray(np.nan_to_num(scores).T)
+
+
+def _model_cells(table: Table) -> NDArray[np.float64]:
+    """Return cells as a model text reads them: codes, which are the model's, for categories."""
+    columns = [table.column(feature) for feature in range(table.n_features)]
+    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+
+
+def _judged(
+    model: SavedRegressor, X: NDArray[np.float64], y: NDArray[Any], groups: NDArray[np.int64]
+) -> ScoredRows | PredictedRows:
+    """Return what a model says of some rows."""
+    if isinstance(model, SavedClassifier):
+        scored, known = scored_rows(model, X, y, len(y), groups)
+        return scored.take(np.flatnonzero(known))
+    return predicted_rows(model, X, y, len(y), groups)
+
+
+def _check_given(name: str, value: Any, *, agreed: bool) -> None:
+    """Raise unless something is there where the agreement says so, and nowhere else."""
+    if agreed != (value is not None):
+        must = "an array with one entry for each row" if agreed else "None"
+        raise InvalidParameterError(
+            f"The {name!r} parameter of Party must be {must}: the agreement says so."
+        )

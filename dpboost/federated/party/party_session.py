@@ -1,28 +1,38 @@
-"""A party's side of a session: it adds its share of the noise and a mask to its own sums."""
+"""A party's side of a session: it adds its share of the noise and a mask to its own sums.
+
+What it sends is on disk before it leaves, and sent again as it was. Two files in a folder for each
+agreement: ``session.log`` has the secrets of the session, and of each message what was sent and
+replied; ``charges.txt`` has a plain line for each charge, which needs neither rows nor this library
+to be read. Noise is drawn once: words that are on disk are the only ones that are ever sent for
+their step, and others are drawn anew from the system's secret source. So a folder that was restored
+as it was earlier gives independent noise.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.federated.party.session_record import SessionRecord
+from dpboost._utils.validation import InvalidParameterError
+from dpboost.federated.party.record_log import RecordLog, append_line, locked_file
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.hub import Link, RefusedError, read
+from dpboost.federated.protocol.hub import Link, RefusedError, SessionEndedError, read
 from dpboost.federated.protocol.messages import Key
 from dpboost.federated.protocol.session import Drawn, Session, signed_hello
 from dpboost.federated.secagg.keys import (
     Identity,
     PairwiseMasks,
     SessionKey,
-    UntrustedKeyError,
-    check_signature,
     part_nonce,
 )
 from dpboost.federated.secagg.release_masks import ReleaseMasks, statement
@@ -32,6 +42,8 @@ from dpboost.privacy.remote import Draw
 
 _REPLY = "The coordinator's reply"
 _NO_DIGEST = bytes(32)
+_LOG, _CHARGES, _LOCK = "session.log", "charges.txt", "lock"
+_SECRETS = ("session", "coins")
 
 
 class PartySession(Session):
@@ -39,27 +51,13 @@ class PartySession(Session):
 
     Proof: docs/proofs/secret-shares.md.
 
-    Parameters
-    ----------
-    agreement : Agreement
-    index : int
-        Number of the party.
-    link : Link
-        To the coordinator.
-    record : SessionRecord
-        What is kept of the session.
-    facts : dict of str to str
-        Version and build of the library, and a digest of the rows.
-    identity : Identity, optional
-        Its signing key.
-    certificate : str, default=""
-        SHA-256 of the certificate by which it connects.
-
     Privacy
     -------
     What leaves is a key, words that a mask hides, outcomes of the gate, and signatures. A message
     is on disk before it is sent. What others see of an error is that there is one.
     """
+
+    _pairs: PairwiseMasks
 
     def __init__(
         self,
@@ -80,7 +78,6 @@ class PartySession(Session):
         self._identity = identity
         self._certificate = certificate
         self._secrets = record.begin({"terms": agreement.digest.hex(), **facts})
-        self._pairs: PairwiseMasks | None = None
 
     def join(self) -> None:
         """Send this party's key, and take those of all."""
@@ -101,12 +98,11 @@ class PartySession(Session):
         roster = self._exchange(Key(0, "hello"), _NO_DIGEST, lambda: hello, m.Roster)
         self._begin(roster)
         if roster.hellos[self._index].key != key.public:
-            refused = RefusedError(
+            raise RefusedError(
                 f"The session has begun with another key of party {self._index}: a party whose "
-                "folder is lost does not take part again."
+                "folder is lost does not take part again.",
+                m.KEYS,
             )
-            refused.code = m.KEYS
-            raise refused
         self._pairs = key.pair([each.key for each in roster.hellos])
 
     def finish(self, result: bytes) -> None:
@@ -116,24 +112,23 @@ class PartySession(Session):
         if agreed.result != result:
             raise RefusedError("The coordinator has come to another result than this party.")
 
-    def fail(self) -> None:
-        """Say that this party does not go on."""
-        self._link.fail()
+    def end(self, error: BaseException) -> None:
+        """Say that this party does not go on; others hear nothing else of an error."""
+        if not isinstance(error, SessionEndedError):
+            self._link.fail()
 
     def _entropy(self, agreement: Agreement) -> Entropy:
         if agreement.noise_seed is not None:
             return agreement.entropy()
-        name = b"" if agreement.folds is None else agreement.folds.name_of_part.encode()
+        name = b"" if agreement.folds is None else f"part {agreement.folds.part}".encode()
         return Entropy.secure(hashlib.sha256(self._secrets["coins"] + name).digest())
 
     def _sums(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.Sum:
         if self.agreement.dropouts:
             return self._sums_of_those_present(digest, drawn, draw)
-        assert self._pairs is not None
-        pairs = self._pairs
 
         def masked(position: int, size: int) -> NDArray[np.uint64]:
-            return pairs.mask(part_nonce(digest, position), size)
+            return self._pairs.mask(part_nonce(digest, position), size)
 
         return self._send_words(digest, drawn, draw, masked, m.Sum)
 
@@ -167,7 +162,6 @@ class PartySession(Session):
         """Go through the phases of a step in any of which parties may be lost."""
         agreement, step = self.agreement, self._step
         assert agreement.threshold is not None
-        assert self._pairs is not None
         masks = ReleaseMasks(
             self._name_of_step(),
             self._index,
@@ -176,7 +170,7 @@ class PartySession(Session):
             threshold=agreement.threshold,
             seed=self._record.seed(step),
         )
-        deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Deposits)
+        deposits = self._exchange(Key(step, "deposit"), digest, lambda: masks.deposit, m.Present)
         roster, least = deposits.parties, agreement.n_parties - agreement.dropouts
         if len(roster) < least or roster[-1] >= agreement.n_parties:
             raise RefusedError("The coordinator names too few parties, or others than agreed.")
@@ -216,17 +210,9 @@ class PartySession(Session):
         assert self.agreement.threshold is not None
         fine = len(unlock.signers) >= self.agreement.threshold
         fine = fine and set(unlock.signers) <= set(present)
-        try:
-            if self.agreement.identities and fine:
-                content = statement(digest, present)
-                for index, signature in zip(unlock.signers, unlock.signatures, strict=True):
-                    check_signature(self.agreement.identities[index], content, signature)
-        except UntrustedKeyError:
-            fine = False
-        if not fine:
-            refused = RefusedError("Too few parties have signed who is present.")
-            refused.code = m.KEYS
-            raise refused
+        signed = zip(unlock.signers, unlock.signatures, strict=True)
+        if not (fine and all(self._has_signed(*one, digest, present) for one in signed)):
+            raise RefusedError("Too few parties have signed who is present.", m.KEYS)
 
     def _all_outcomes(self, digest: bytes, drawn: Drawn, draw: Draw) -> m.AllOutcomes:
         def outcomes() -> m.Outcomes:
@@ -247,26 +233,24 @@ class PartySession(Session):
         charges: tuple[str, ...] = (),
     ) -> Any:
         """Send a message, which is on disk before, and return the reply."""
-        sent = self._record.sent(key)
         # What a seed gives is drawn again, so that later draws are those of the first process.
-        seeded = self.agreement.noise_seed is not None
-        message = make() if sent is None or seeded else None
-        if sent is None:
-            self._record.send(key, digest, wire.encode(message), charges)
-            sent = self._record.sent(key)
-        assert sent is not None
-        if sent.digest != digest:
+        is_new = key not in self._record.sent
+        if is_new or self.agreement.noise_seed is not None:
+            message = make()
+        if is_new:
+            self._record.send(key, digest, m.encode(message), charges)
+        known, body = self._record.sent[key]
+        if known != digest:
             raise RefusedError(
                 f"Step {key.step} is not the one for which words were sent before this party was "
                 "started again. It does not go on."
             )
-        reply = self._record.reply(key)
-        if reply is None:
-            reply = self._link.post(key, sent.body)
-            found = read(reply, expected, _REPLY)
-            self._record.replied(key, reply)
-            return found
-        return read(reply, expected, _REPLY)
+        if key in self._record.replies:
+            return read(self._record.replies[key], expected, _REPLY)
+        reply = self._link.post(key, body)
+        found = read(reply, expected, _REPLY)
+        self._record.replied(key, reply)
+        return found
 
     def _lines(self, digest: bytes, drawn: Drawn) -> tuple[str, ...]:
         """Return a plain line for each charge of a step."""
@@ -277,3 +261,90 @@ class PartySession(Session):
             f"in {'/'.join(entry.scope) or 'the fit'}, {digest.hex()[:16]}"
             for entry, _ in drawn
         )
+
+
+# -- what is kept ----------------------------------------------------------------------------------
+
+
+class SessionRecord:
+    """The record of a session of one party; in this process alone without a folder.
+
+    Proof: docs/proofs/noise-shares.md.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._log: RecordLog | None = None
+        self._first: dict[str, Any] = {}
+        #: Digest and body of each message: nothing else is ever sent for its key.
+        self.sent: dict[Key, tuple[bytes, bytes]] = {}
+        self.replies: dict[Key, bytes] = {}
+        self._seeds: dict[int, bytes] = {}
+        if folder is not None:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._log = RecordLog(folder / _LOG)
+            for content in self._log.read():
+                self._restore(m.decode(content, dict))
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let one process at a time be the party."""
+        return nullcontext() if self._folder is None else locked_file(self._folder / _LOCK)
+
+    def begin(self, facts: dict[str, str]) -> dict[str, bytes]:
+        """Return the secrets of the session, drawn when it begins.
+
+        Terms, rows and build must be the same when the party is started again.
+        """
+        if not self._first:
+            drawn = {name: secrets.token_bytes(32) for name in _SECRETS}
+            self._write({"facts": facts, "secrets": drawn})
+        known = self._first["facts"]
+        for name, value in facts.items():
+            if known[name] != value:
+                raise InvalidParameterError(
+                    f"The {name} of this party are not those with which the session in "
+                    f"{str(self._folder)!r} began, and it does not go on: {len(self.sent)} "
+                    f"messages were sent, and {_CHARGES} says what was charged for them. Start it "
+                    "with the same ones, or agree on another session."
+                )
+        found: dict[str, bytes] = self._first["secrets"]
+        return found
+
+    def seed(self, step: int) -> bytes:
+        """Return the secret of the masks of a step, drawn once."""
+        if step not in self._seeds:
+            self._write({"step": step, "seed": secrets.token_bytes(32)})
+        return self._seeds[step]
+
+    def send(self, key: Key, digest: bytes, body: bytes, charges: Sequence[str] = ()) -> None:
+        """Put a message on disk, and the charges for it, before it is sent."""
+        if self._folder is not None:
+            for line in charges:
+                append_line(self._folder / _CHARGES, line)
+        content = {"step": key.step, "kind": key.kind, "digest": digest, "body": body}
+        self._write(content)
+
+    def replied(self, key: Key, reply: bytes) -> None:
+        """Keep a reply."""
+        self._write({"step": key.step, "kind": key.kind, "reply": reply})
+
+    def _write(self, content: dict[str, Any]) -> None:
+        if self._log is not None:
+            self._log.append(m.encode(content))
+        self._restore(content)
+
+    def _restore(self, content: dict[str, Any]) -> None:
+        if "facts" in content:
+            self._first = content
+        elif "seed" in content:
+            self._seeds[content["step"]] = content["seed"]
+        elif "reply" in content:
+            self.replies[Key(content["step"], content["kind"])] = content["reply"]
+        else:
+            key = Key(content["step"], content["kind"])
+            self.sent[key] = content["digest"], content["body"]
+
+
+def folder_of(folder: str | os.PathLike[str], digest: bytes) -> Path:
+    """Return the folder of the session of an agreement inside that of all sessions."""
+    return Path(folder) / digest.hex()[:32]

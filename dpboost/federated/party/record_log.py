@@ -7,10 +7,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpboost._utils.validation import InvalidParameterError
+from dpboost._utils.validation import InvalidParameterError, refuse
 
 # Length of the content and its SHA-256, then a check of these two.
 _HEAD = struct.Struct("<Q32s")
@@ -24,30 +24,14 @@ class RecordLog:
     A process that is killed while it writes leaves the beginning of a record. That one was not
     used by anybody, and is taken off. Anything else that does not fit is damage, which may have
     cost records that were used: it is an error.
-
-    Parameters
-    ----------
-    path : Path
-        Made by the first record, readable by its owner alone.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._end = 0
 
-    @property
-    def size(self) -> int:
-        """Bytes of all records that were read or written."""
-        return self._end
-
     def read(self) -> Iterator[bytes]:
-        """Go through the content of all records; the next one is written behind the last.
-
-        Raises
-        ------
-        InvalidParameterError
-            If the file is damaged.
-        """
+        """Go through the content of all records; the next one is written behind the last."""
         self._end = 0
         if not self._path.exists():
             return
@@ -71,33 +55,13 @@ class RecordLog:
     def append(self, content: bytes) -> None:
         """Write a record behind the others; it is on disk when this returns.
 
-        Raises
-        ------
-        OSError
-            If the disk does not take it. The next record is written in its place.
+        Where the disk does not take it, the next record is written in its place.
         """
         head = _HEAD.pack(len(content), hashlib.sha256(content).digest())
         record = head + _CHECK.pack(zlib.crc32(head)) + content
-        new = not self._path.exists()
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(self._path, flags, 0o600), "r+b") as file:
-            # Whatever an earlier process has begun goes first.
-            file.truncate(self._end)
-            file.seek(self._end)
-            file.write(record)
-            file.flush()
-            os.fsync(file.fileno())
-        if new:
-            sync_folder(self._path.parent)
+        # Whatever an earlier process has begun behind the last record is written over.
+        _write(self._path, record, self._end)
         self._end += len(record)
-
-    def clear(self) -> None:
-        """Take off all records."""
-        if self._path.exists():
-            with self._path.open("r+b") as file:
-                file.truncate(0)
-                os.fsync(file.fileno())
-        self._end = 0
 
     def _damaged(self) -> InvalidParameterError:
         return InvalidParameterError(
@@ -107,48 +71,38 @@ class RecordLog:
 
 
 @contextmanager
-def locked_file(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Let one process at a time be inside.
-
-    Parameters
-    ----------
-    path : Path
-        Made if it does not exist.
-    wait : bool, default=True
-        Whether to wait for another one.
-
-    Raises
-    ------
-    BlockingIOError
-        If there is another one, and nobody is to wait.
-    """
+def locked_file(path: Path) -> Iterator[None]:
+    """Let one process at a time be inside."""
     with path.open("w") as file:
-        try:
+        with suppress(ImportError):  # only there on Unix
             import fcntl
-        except ImportError:  # only there on Unix
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                must = "a folder that no other process holds"
+                raise refuse("folder", "Party", must, str(path.parent)) from None
         yield
-
-
-def sync_folder(folder: Path) -> None:
-    """Let new names in a folder outlive a power cut."""
-    if hasattr(os, "O_DIRECTORY"):  # only there on Unix
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def append_line(path: Path, line: str) -> None:
     """Append a line of text that only its owner can read; it is on disk when this returns."""
+    _write(path, f"{line}\n".encode(), path.stat().st_size if path.exists() else 0)
+
+
+def _write(path: Path, content: bytes, start: int) -> None:
+    """Write the end of a file, from some byte on, and let it outlive a power cut."""
     new = not path.exists()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    with os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "r+b") as file:
+        file.truncate(start)
+        file.seek(start)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if new:
-        sync_folder(path.parent)
+    if new and hasattr(os, "O_DIRECTORY"):  # only there on Unix
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

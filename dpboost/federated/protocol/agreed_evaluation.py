@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.data.table import Table
-from dpboost.evaluating.evaluate import metric_names, quantile_level
+from dpboost.evaluating.evaluate import metric_names
 from dpboost.evaluating.evaluated_rows import MOST_GROUPS, Groups
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor, level_of, objective_of
-from dpboost.federated.protocol.agreed_folds import AgreedFolds
-from dpboost.federated.protocol.agreement import Agreement
+from dpboost.federated.protocol.agreement import AgreedFolds, Agreement
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.init_model import has_categories
 from dpboost.schema import lightgbm_name
@@ -32,19 +31,9 @@ _OWNER = "an evaluation over parties"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgreedEvaluation:
-    """The model of an agreement, and what is asked of it.
+    """The model of an agreement, or that of each fold, and what is asked of it.
 
-    Parameters
-    ----------
-    models : tuple of SavedRegressor
-        With classes or label bounds of the agreement: one, or that of each fold.
-    metrics : tuple of str
-    column : int or None
-        Position of the column whose values are groups.
-    names : tuple
-        Of the groups; rows of no named one are a group as well.
-    by_fold : bool
-        Whether the groups are the folds of a cross-validation.
+    Groups are named values of a column, given by its position, and all other rows; or the folds.
     """
 
     models: tuple[SavedRegressor, ...]
@@ -55,13 +44,7 @@ class AgreedEvaluation:
 
     @classmethod
     def of(cls, agreement: Agreement) -> AgreedEvaluation:
-        """Read and check the terms of an agreement.
-
-        Raises
-        ------
-        InvalidParameterError
-            If they are not those of an evaluation, or do not fit its schema.
-        """
+        """Read and check the terms of an agreement."""
         if agreement.recipe != EVALUATION:
             raise refuse("recipe", _OWNER, repr(EVALUATION), agreement.recipe)
         if agreement.folds is not None and not agreement.folds.is_evaluation:
@@ -96,11 +79,6 @@ class AgreedEvaluation:
         """The groups, without any row."""
         codes = np.zeros(0, dtype=np.int64)
         return Groups(names=self.names, codes=codes, others=not self.by_fold)
-
-    @property
-    def quantile(self) -> float | None:
-        """Level of the quantile loss, where it is asked for."""
-        return quantile_level(self.model) if "quantile_loss" in self.metrics else None
 
     def group_codes(self, table: Table, listed: dict[int, list[Any]]) -> NDArray[np.int64]:
         """Return the group of each row: its position, one more where it is not named."""

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import math
+import numbers
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from lightgbm.basic import LightGBMError
+
 from dpboost._utils.validation import (
     InvalidParameterError,
+    RefusedError,
     check_choice,
     check_integer,
     refuse,
 )
-from dpboost.federated.protocol import wire
-from dpboost.federated.protocol.agreed_folds import AgreedFolds
-from dpboost.federated.protocol.agreed_objective import agreed_objective, objective_request
-from dpboost.federated.protocol.continued_model import check_continued, continued_model
-from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.cross_validation import METRIC_SHARE
+from dpboost.federated.protocol import messages as m
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.init_model import EarlierModel, has_categories
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,
@@ -42,10 +47,55 @@ ACCOUNTANTS: dict[str, type[Accountant]] = {
     "GDP": GDPAccountant,
 }
 MOST_PARTIES = 10_000
+MOST_FOLDS = 100
 SEED_BITS = 128
-LONGEST_TEXT = 100
 #: Before the fingerprint of a certificate.
 FINGERPRINT = "sha256:"
+_OF_NUMBERS = ("alpha", "fair_c", "tweedie_variance_power", "poisson_max_delta_step")
+#: Parameters of the estimators that say what is learned.
+OBJECTIVE_PARAMETERS = (
+    "objective",
+    *_OF_NUMBERS,
+    "class_weight",
+    "scale_pos_weight",
+    "max_weight",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreedFolds:
+    """A cross-validation, which has a fit for each fold and one evaluation.
+
+    Each party deals its rows to folds once, by secret coins of its own. A row takes part in all
+    fits but that of its fold, and is judged by the model of that one: what it may cost in all of
+    them is the budget of the agreement, of which each has a part. ``part`` is what the terms of one
+    are about: the fit without the rows of this fold, or with ``n_folds`` the evaluation. It is None
+    in the agreement, which is on all of them.
+    """
+
+    n_folds: int
+    metrics: tuple[str, ...]
+    part: int | None = None
+
+    def __post_init__(self) -> None:
+        owner = "AgreedFolds"
+        check_integer("n_folds", owner, self.n_folds, low=2, high=MOST_FOLDS)
+        if self.part is not None:
+            check_integer("part", owner, self.part, low=0, high=self.n_folds)
+        metrics = self.metrics
+        if not isinstance(metrics, tuple) or not all(type(name) is str for name in metrics):
+            raise refuse("metrics", owner, "a tuple of names", metrics)
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether terms are those of the evaluation."""
+        return self.part == self.n_folds
+
+    @property
+    def share(self) -> tuple[Fraction, int]:
+        """Part of the budget that the part may spend, and the number of the fits."""
+        share = METRIC_SHARE if self.is_evaluation else (1 - METRIC_SHARE) / (self.n_folds - 1)
+        return share, self.n_folds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +135,9 @@ class Agreement:
     neighbours : {"add_remove", "replace"}
         The relation, of the rows of one party.
     colluding : int
-        How many parties, ``1 <= colluding < n_parties``, may show the coordinator, or one
-        another, all that they know without harm to the guarantee of the rest. Each adds a share
-        of the noise such that ``n_parties - colluding`` shares already carry all of it. All
-        parties see all sums: 1 is a party that subtracts its own share.
+        How many parties, ``1 <= colluding < n_parties``, may pool all that they know without harm
+        to the guarantee of the rest: ``n_parties - colluding`` shares of the noise carry all of
+        it. All parties see all sums: 1 is a party that subtracts its own share.
     dropouts : int
         Parties that may be lost on the way, ``colluding + dropouts < n_parties``; the noise of
         the rest is still all of it. With 0 a missing party ends the fit. More cost each
@@ -188,8 +237,8 @@ class Agreement:
         check_integer("rolled_back", owner, self.rolled_back, low=0, high=high)
         for name in ("nonce", "date"):
             text = getattr(self, name)
-            if type(text) is not str or not 0 < len(text) <= LONGEST_TEXT:
-                raise refuse(name, owner, f"text of 1 to {LONGEST_TEXT} characters", text)
+            if type(text) is not str or not 0 < len(text) <= m.LONGEST_TEXT:
+                raise refuse(name, owner, f"text of 1 to {m.LONGEST_TEXT} characters", text)
         if type(self.coordinator) is not str:
             raise refuse("coordinator", owner, "a name, or 'sha256:...'", self.coordinator)
         object.__setattr__(self, "threshold", self._checked_threshold(owner))
@@ -212,7 +261,10 @@ class Agreement:
         if type(self.weighted) is not bool:
             raise refuse("weighted", owner, "True or False", self.weighted)
         # One form of the parts, so that equal agreements have equal digests.
-        learned = agreed_objective(self.objective, self.task, owner, weighted=self.weighted)
+        given = self.objective
+        _objective_request(given, self.task, owner, weighted=self.weighted)
+        learned = {name: value for name, value in sorted(given.items()) if value is not None}
+        learned = {name: _plain(value, owner) for name, value in learned.items()}
         object.__setattr__(self, "objective", learned)
         checked = Schema.from_dict(self.schema)
         checked.resolve(self.features)
@@ -220,7 +272,7 @@ class Agreement:
         if not isinstance(self.folds, AgreedFolds | None):
             raise refuse("folds", owner, "None or AgreedFolds", type(self.folds).__name__)
         if self.init_model is not None:
-            check_continued(self.init_model, self.features, self.listed, owner)
+            _check_continued(self.init_model, self.features, self.listed, owner)
             check_unit(self.learns.earlier, self.neighbours, self.rows_of_user, owner)
 
     def _checked_threshold(self, owner: str) -> int | None:
@@ -279,7 +331,7 @@ class Agreement:
     @property
     def learns(self) -> ObjectiveRequest:
         """What a model learns."""
-        learned = objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
+        learned = _objective_request(self.objective, self.task, "Agreement", weighted=self.weighted)
         earlier = self.continued
         if earlier is None:
             return learned
@@ -310,12 +362,7 @@ class Agreement:
     @property
     def digest(self) -> bytes:
         """SHA-256 of the terms: what the parties accept, and what their masks are bound to."""
-        return hashlib.sha256(wire.encode(self)).digest()
-
-    @property
-    def private(self) -> bool:
-        """Whether the terms promise anything."""
-        return self.noise_seed is None and self.epsilon != math.inf
+        return hashlib.sha256(m.encode(self)).digest()
 
     def entropy(self) -> Entropy:
         """Return a source of secret bits for a ledger, or the seeded one that is not private."""
@@ -341,7 +388,7 @@ class Agreement:
 
     def to_json(self) -> str:
         """Return the terms as text, for the data holders to read and keep."""
-        return wire.encode(self).decode()
+        return m.encode(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Agreement:
@@ -355,8 +402,8 @@ class Agreement:
         content = text.encode()
         try:
             # It is no message, and texts of large models may make it longer than one.
-            return wire.decode(content, cls, max(len(content), wire.MOST_BYTES))
-        except wire.MalformedMessageError as error:
+            return m.decode(content, cls, max(len(content), m.MOST_BYTES))
+        except m.MalformedMessageError as error:
             raise InvalidParameterError("The text is not an agreement of this version.") from error
 
     def warn(self) -> None:
@@ -365,4 +412,103 @@ class Agreement:
         warn_of_terms(self.epsilon, self.relation, self.declared, self.task, seeded=seeded)
 
 
-wire.known("agreement", Agreement)
+# -- what is learned -------------------------------------------------------------------------------
+
+
+def _objective_request(
+    given: Mapping[str, Any], task: str, owner: str, *, weighted: bool
+) -> ObjectiveRequest:
+    """Return what is to be learned, checked."""
+    if not isinstance(given, Mapping) or not set(given) <= set(OBJECTIVE_PARAMETERS):
+        must = f"a dict with keys among {OBJECTIVE_PARAMETERS}"
+        raise refuse("objective", owner, must, given)
+    if callable(given.get("objective")):
+        raise RefusedError(
+            f"The 'objective' parameter of {owner} must be the name of one of LightGBM's "
+            "objectives: a function would have to be run by parties, which run nobody's code."
+        )
+    for name in _OF_NUMBERS:
+        if task != "regression" and given.get(name) is not None:
+            raise refuse(name, owner, "None in a classification", given[name])
+    if weighted and given.get("max_weight") is None:
+        must = "the public bound of the weights: parties agree upon it first"
+        raise refuse("max_weight", owner, must, None)
+    set_by_user = {name: value for name, value in given.items() if value is not None}
+    # Whether there are weights is all that is asked of them where rows are elsewhere.
+    return ObjectiveRequest.validated(
+        owner, task=task, sample_weight=() if weighted else None, **set_by_user
+    )
+
+
+def _plain(value: Any, owner: str) -> Any:
+    """Return a checked parameter as text, number, tuple or dict: one form of equal terms."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        weights = {_label(label, owner): float(weight) for label, weight in value.items()}
+        return dict(sorted(weights.items(), key=lambda item: (str(type(item[0])), item[0])))
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return tuple(map(float, value))
+
+
+def _label(label: Any, owner: str) -> int | str:
+    """Return a class as it can be sent."""
+    if isinstance(label, str):
+        return str(label)
+    number = float(label) if isinstance(label, numbers.Real) else math.nan
+    if number.is_integer() and abs(number) < 2**31:
+        return int(number)
+    must = "a dict whose keys are text or whole numbers below 2^31"
+    raise refuse("class_weight", owner, must, label)
+
+
+# -- a released model that is continued: a text that all parties have ------------------------------
+
+
+def text_of_model(init_model: Any, classes: Sequence[Any] | None) -> str | None:
+    """Return the text of what ``fit`` takes as ``init_model``, a model of these classes."""
+    if init_model is None:
+        return None
+    earlier = EarlierModel.of(init_model)
+    known = earlier.classes
+    if known is not None and classes is not None and list(known) != sorted(classes):
+        raise InvalidParameterError(
+            "The 'init_model' parameter of fit must be a model of the same classes: its own "
+            f"are {list(known)}."
+        )
+    return str(earlier.booster.model_to_string(num_iteration=-1))
+
+
+@functools.lru_cache(maxsize=8)
+def continued_model(text: str) -> EarlierModel:
+    """Read the text of an agreement, once in a process."""
+    try:
+        return EarlierModel.of(Booster(model_str=text))
+    except LightGBMError as error:
+        raise InvalidParameterError(
+            "The 'init_model' of an agreement must be a model text."
+        ) from error
+
+
+def _check_continued(
+    text: Any, features: Sequence[str], listed: Mapping[int, Sequence[Any]], owner: str
+) -> None:
+    """Raise for what is no text of a model, and for one of other columns or categories."""
+    if not isinstance(text, str):
+        raise refuse("init_model", owner, "None or a model text", type(text).__name__)
+    booster = continued_model(text).booster
+    if booster.num_feature() != len(features):
+        raise InvalidParameterError(
+            f"The 'init_model' of {owner} must be a model of its {len(features)} features, not of "
+            f"{booster.num_feature()}."
+        )
+    if not has_categories(booster, listed):
+        raise InvalidParameterError(
+            f"The 'init_model' of {owner} must be a model of the categories in its schema, in "
+            "their order: list those of text by Schema(categories=...)."
+        )
+
+
+m.known("folds", AgreedFolds)
+m.known("agreement", Agreement)

@@ -8,22 +8,14 @@ from typing import Any
 import numpy as np
 
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError, read
 from dpboost.federated.protocol.messages import Ended, Key
 from dpboost.federated.protocol.session import Drawn, Session, is_outcome
-from dpboost.federated.secagg.dropout_recovery import check_deposit, check_unlocked, open_masks
-from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
-from dpboost.federated.secagg.release_masks import SealError, among, statement
+from dpboost.federated.secagg.release_masks import SealError, among, open_masks
+from dpboost.federated.secagg.secret_shares import ELEMENT_BYTES
 from dpboost.privacy.randomness import Entropy
 from dpboost.privacy.remote import Draw
-
-
-class DifferentStepError(RefusedError):
-    """A party's fit has come to another step than the coordinator's."""
-
-    code = m.DIFFERENT
 
 
 class CoordinatorSession(Session):
@@ -31,14 +23,6 @@ class CoordinatorSession(Session):
 
     It runs the same fit as the parties without any row: so it knows the terms of each step, names
     the one at which a party differs, and has the model in the end.
-
-    Parameters
-    ----------
-    agreement : Agreement
-    hub : Hub
-        Where the messages of parties come in.
-    timeout : float, default=600.0
-        Seconds to wait for the messages of a step.
     """
 
     def __init__(self, agreement: Agreement, hub: Hub, *, timeout: float = 600.0) -> None:
@@ -61,20 +45,15 @@ class CoordinatorSession(Session):
         )
 
     def finish(self, result: bytes) -> None:
-        """Wait until all parties that are there have come to the same result.
-
-        Raises
-        ------
-        RefusedError
-            If a party has another one.
-        """
+        """Wait until all parties that are there have come to the same result."""
         key = Key(self._step + 1, "done")
 
         def agreed() -> m.Agreed:
             done = self._gather(key, m.Done, self._there, self._least)
             others = [index for index, one in done.items() if one.result != result]
             if others:
-                raise DifferentStepError(f"Party {others[0]} has come to another result.")
+                text = f"Party {others[0]} has come to another result."
+                raise RefusedError(text, m.DIFFERENT)
             return m.Agreed(result=result)
 
         self._reply(key, m.Agreed, agreed)
@@ -118,13 +97,14 @@ class CoordinatorSession(Session):
         if last is not None:
             return read(last, m.Sum, "The record of the session")
 
-        def deposited() -> m.Deposits:
+        def deposited() -> m.Present:
             found = self._gather(keys["deposit"], m.Deposit, self._there, self._least)
-            if not all(check_deposit(each, n_parties) for each in found.values()):
-                raise _malformed("A deposit does not have a share for each party.")
-            return m.Deposits(parties=tuple(found))
+            size = n_parties * ELEMENT_BYTES
+            if any({len(each.own), len(each.pairs)} != {size} for each in found.values()):
+                raise RefusedError("A deposit does not have a share for each party.", m.MALFORMED)
+            return m.Present(parties=tuple(found))
 
-        roster = self._reply(keys["deposit"], m.Deposits, deposited, keep=True).parties
+        roster = self._reply(keys["deposit"], m.Present, deposited, keep=True).parties
 
         def arrived() -> m.Present:
             found = self._gather(keys["words"], m.Words, roster, self._least)
@@ -135,7 +115,11 @@ class CoordinatorSession(Session):
 
         def signed() -> m.Unlock:
             found = self._gather(keys["endorsed"], m.Endorsed, there, threshold)
-            own = [index for index in found if self._has_signed(index, found[index], digest, there)]
+            own = [
+                index
+                for index in found
+                if self._has_signed(index, found[index].signature, digest, there)
+            ]
             if len(own) < threshold:
                 raise PartyLostError("Too few parties have signed who is present.")
             signers = tuple(own[:threshold])
@@ -149,8 +133,9 @@ class CoordinatorSession(Session):
             unlocked = self._gather(keys["unlocked"], m.Unlocked, there, threshold)
             deposits = self._kept(keys["deposit"], m.Deposit, roster)
             words = self._kept(keys["words"], m.Words, there)
-            if not all(check_unlocked(each, len(deposits)) for each in unlocked.values()):
-                raise _malformed("A party has not unlocked a share of each key.")
+            size = len(deposits) * ELEMENT_BYTES
+            if any(len(each.pads) != size for each in unlocked.values()):
+                raise RefusedError("A party has not unlocked a share of each key.", m.MALFORMED)
             try:
                 opened = open_masks(
                     deposits,
@@ -160,7 +145,9 @@ class CoordinatorSession(Session):
                     digest=among(digest, roster),
                 )
             except SealError:
-                raise _malformed("The keys of the masks of a missing party do not open.") from None
+                raise RefusedError(
+                    "The keys of the masks of a missing party do not open.", m.MALFORMED
+                ) from None
             self._there = set(unlocked)
             sums = (
                 (total.view(np.uint64) - opened.left(position, total.shape)).view(np.int64)
@@ -182,7 +169,9 @@ class CoordinatorSession(Session):
                     for outcome, (entry, value) in zip(one.outcomes, drawn, strict=True)
                 )
                 if not fine:
-                    raise _malformed(f"Party {index} has sent no outcome of the release.")
+                    raise RefusedError(
+                        f"Party {index} has sent no outcome of the release.", m.MALFORMED
+                    )
             parts = zip(*(one.outcomes for one in found.values()), strict=True)
             return m.AllOutcomes(outcomes=tuple(map(np.stack, parts)), parties=tuple(found))
 
@@ -194,23 +183,12 @@ class CoordinatorSession(Session):
         if others:
             labels = ", ".join(dict.fromkeys(repr(entry.label) for entry, _ in drawn))
             names = ", ".join(map(str, others))
-            raise DifferentStepError(
+            raise RefusedError(
                 f"The fit of parties {names} differs from that of the coordinator at step "
                 f"{self._step}, the release of {labels}: the terms of the release, a command "
-                "before it or an earlier sum is another one there. Nothing of it was opened."
+                "before it or an earlier sum is another one there. Nothing of it was opened.",
+                m.DIFFERENT,
             )
-
-    def _has_signed(
-        self, index: int, endorsed: m.Endorsed, digest: bytes, there: tuple[int, ...]
-    ) -> bool:
-        if not self.agreement.identities:
-            return True
-        try:
-            content = statement(digest, there)
-            check_signature(self.agreement.identities[index], content, endorsed.signature)
-        except UntrustedKeyError:
-            return False
-        return True
 
     def _reply(
         self, key: Key, expected: type, make: Callable[[], Any], *, keep: bool = False
@@ -220,7 +198,7 @@ class CoordinatorSession(Session):
         if given is not None:
             return read(given, expected, "The record of the session")
         reply = make()
-        self._hub.answer(key, wire.encode(reply), self._hub.bodies(key) if keep else None)
+        self._hub.answer(key, m.encode(reply), self._hub.bodies(key) if keep else None)
         return reply
 
     def _gather(
@@ -241,7 +219,9 @@ class CoordinatorSession(Session):
         for index, body in bodies.items():
             message = read(body, (expected, m.Absent), f"The message of party {index}")
             if message.party != index:
-                raise _malformed(f"Party {index} has sent the message of another one.")
+                raise RefusedError(
+                    f"Party {index} has sent the message of another one.", m.MALFORMED
+                )
             # One that is back may have deposited; words and signatures are those of the roster.
             if isinstance(message, expected) and (expected is m.Deposit or index in parties):
                 found[index] = message
@@ -257,13 +237,7 @@ def _added(words: dict[int, m.Words], drawn: Drawn) -> tuple[Any, ...]:
         total = np.zeros(value.shape, dtype=np.uint64)
         for index, one in words.items():
             if len(one.words) != len(drawn) or one.words[position].shape != value.shape:
-                raise _malformed(f"Party {index} has sent words of another shape.")
+                raise RefusedError(f"Party {index} has sent words of another shape.", m.MALFORMED)
             total += one.words[position]
         totals.append(total.view(np.int64))
     return tuple(totals)
-
-
-def _malformed(text: str) -> RefusedError:
-    refused = RefusedError(text)
-    refused.code = m.MALFORMED
-    return refused

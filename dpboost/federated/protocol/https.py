@@ -27,7 +27,6 @@ from urllib.parse import unquote, urlsplit
 
 from dpboost._utils.validation import InvalidParameterError, check_real, refuse
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.agreement import FINGERPRINT, Agreement
 from dpboost.federated.protocol.hub import Hub, PartyLostError, RefusedError
 from dpboost.federated.protocol.messages import Key
@@ -42,7 +41,6 @@ HELD = 25.0
 _REQUEST, _PAUSE = 30.0, 0.2
 _LONGEST_HELLO = 1 << 16
 _VERSION = "v2"
-_FAIL = "fail"
 _NO_CONTENT, _FORBIDDEN, _OK = 204, 403, 200
 
 
@@ -56,25 +54,7 @@ def tls_context(
 ) -> ssl.SSLContext:
     """Return a context in which both sides show a certificate of one authority.
 
-    Parameters
-    ----------
-    certificate, key : path
-        Of this side, in PEM.
-    authority : path
-        Certificate of the authority that has signed those of all sides, in PEM.
-    server : bool
-        Whether this side waits for connections.
-    revoked : path, optional
-        The authority's list of revoked certificates, in PEM.
-
-    Returns
-    -------
-    ssl.SSLContext
-
-    Raises
-    ------
-    InvalidParameterError
-        For files that hold no certificate or key, or that do not go together.
+    All files are in PEM; ``revoked`` is the authority's list of revoked certificates.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -103,12 +83,7 @@ def fingerprint(certificate: str | Path) -> str:
 
 
 def check_networked(agreement: Agreement) -> None:
-    """Raise unless an agreement says who the parties and the coordinator of a network are.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Raise unless an agreement says who the parties and the coordinator of a network are."""
     for name in ("identities", "coordinator"):
         if not getattr(agreement, name):
             raise InvalidParameterError(
@@ -141,16 +116,7 @@ def _within(seconds: float, connection: Any) -> Iterator[None]:
 
 
 class HubServer:
-    """Lets parties reach a hub by HTTPS.
-
-    Parameters
-    ----------
-    hub : Hub
-    agreement : Agreement
-    address : (str, int)
-        Host and port; port 0 takes a free one.
-    context : ssl.SSLContext
-        `tls_context` of a server.
+    """Lets parties reach a hub by HTTPS; port 0 takes a free one.
 
     Privacy
     -------
@@ -166,7 +132,7 @@ class HubServer:
         self._certificates: dict[int, str] = {}
         roster = hub.reply(Key(0, "hello"))
         if roster is not None:
-            hellos = wire.decode(roster, m.Roster).hellos
+            hellos = m.decode(roster, m.Roster).hellos
             self._certificates = {hello.party: hello.certificate for hello in hellos}
         self._server = _TlsServer(address, partial(_Handler, self), context)
         Thread(target=self._server.serve_forever, daemon=True).start()
@@ -195,10 +161,10 @@ class HubServer:
 
     def _is_hello(self, party: int, body: bytes, certificate: str) -> bool:
         try:
-            hello = wire.decode(body, (m.Hello,))
+            hello = m.decode(body, (m.Hello,))
             identity = self._agreement.identities[party]
             check_signature(identity, signed_hello(hello), hello.signature)
-        except (wire.MalformedMessageError, UntrustedKeyError):
+        except (m.MalformedMessageError, UntrustedKeyError):
             return False
         same = hello.terms == self._agreement.digest and hello.party == party
         return same and hello.certificate == certificate
@@ -266,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
         known = self._server.admits(party, key, b"", self._certificate, self._name)
         if not known and key != Key(0, "hello"):
             return self._refuse(party, int(length))
-        if len(length) > 18 or int(length) > (wire.MOST_BYTES if known else _LONGEST_HELLO):
+        if len(length) > 18 or int(length) > (m.MOST_BYTES if known else _LONGEST_HELLO):
             return self._reply(413)
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -274,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if not self._server.admits(party, key, body, self._certificate, self._name):
             return self._refuse(party, 0)
-        if key.kind == _FAIL:
+        if key.kind == m.FAIL:
             self._server.hub.fail(party)
             return self._reply(_OK)
         try:
@@ -317,7 +283,7 @@ def _place(path: str) -> tuple[int, Key] | None:
         return None
     party, step, kind = parts[2:]
     numbers = all(text.isascii() and text.isdigit() and len(text) < 10 for text in (party, step))
-    known = kind in (*m.NAMES, _FAIL)
+    known = kind in (*m.NAMES, m.FAIL)
     return (int(party), Key(int(step), kind)) if numbers and known else None
 
 
@@ -331,24 +297,10 @@ def _name_of(certificate: Any) -> str:
 
 
 class HttpsLink:
-    """A party's way to the coordinator: it connects, and waits for replies.
+    """A party's way to the coordinator, ``"host:port"``: it connects, and waits for replies.
 
-    Parameters
-    ----------
-    address : str
-        ``"host:port"`` of the coordinator.
-    party : int
-    agreement : Agreement
-        Names the coordinator.
-    context : ssl.SSLContext
-        `tls_context` of a client.
-    timeout : float, default=3600.0
-        Seconds to go on trying while the coordinator does not answer; it may be starting again.
-
-    Raises
-    ------
-    InvalidParameterError
-        For an address that is none, and an agreement that names no coordinator.
+    For ``timeout`` seconds it goes on trying while the coordinator does not answer: it may be
+    starting again.
     """
 
     def __init__(
@@ -396,7 +348,7 @@ class HttpsLink:
     def fail(self) -> None:
         """Say that this party does not go on."""
         with suppress(OSError, http.client.HTTPException, RefusedError):
-            self._request(f"0/{_FAIL}", b"")
+            self._request(f"0/{m.FAIL}", b"")
         self._drop()
 
     def _request(self, path: str, body: bytes) -> tuple[int, bytes]:
@@ -410,8 +362,8 @@ class HttpsLink:
                 self._check_peer(connection.sock)
             connection.request("POST", f"/{_VERSION}/{self._party}/{path}", body)
             response = connection.getresponse()
-            content = response.read(wire.MOST_BYTES + 1)
-        if len(content) > wire.MOST_BYTES:
+            content = response.read(m.MOST_BYTES + 1)
+        if len(content) > m.MOST_BYTES:
             raise RefusedError("The coordinator's reply is too long.")
         return response.status, content
 
@@ -472,12 +424,7 @@ def proxy_of(host: str) -> Any:
 
 
 def read_address(text: str) -> tuple[str, int]:
-    """Return host and port of ``"host:port"``.
-
-    Raises
-    ------
-    InvalidParameterError
-    """
+    """Return host and port of ``"host:port"``."""
     host, _, port = str(text).rpartition(":")
     if not (host and port.isascii() and port.isdigit() and 0 <= int(port) < 65536):
         raise refuse("address", "HTTPS", "host:port", text)

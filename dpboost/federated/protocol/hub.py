@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from dpboost.federated.party.record_log import RecordLog
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.messages import Ended, Key
 
 
@@ -31,48 +30,27 @@ class RefusedError(RuntimeError):
         Why; ``""`` where nothing more is known.
     """
 
-    code = ""
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class SessionEndedError(RefusedError):
-    """The coordinator has ended the session.
-
-    Parameters
-    ----------
-    ended : Ended
-    """
+    """The coordinator has ended the session."""
 
     def __init__(self, ended: Ended) -> None:
         super().__init__(
             f"The session has ended at step {ended.step}: {ended.code}. What was charged stays "
-            "charged; the coordinator's own message says more."
+            "charged; the coordinator's own message says more.",
+            ended.code,
         )
-        self.code = ended.code
 
 
 class Link(Protocol):
-    """A party's way to the coordinator: `LocalLink`, `HttpsLink`, or one of your own.
-
-    Examples
-    --------
-    >>> class Printing:
-    ...     def __init__(self, link):
-    ...         self.link = link
-    ...     def post(self, key, body):
-    ...         print(key.step, key.kind)
-    ...         return self.link.post(key, body)
-    ...     def fail(self):
-    ...         self.link.fail()
-    """
+    """A party's way to the coordinator: `LocalLink`, `HttpsLink`, or one of your own."""
 
     def post(self, key: Key, body: bytes) -> bytes:
-        """Send a message and wait for the reply.
-
-        Raises
-        ------
-        PartyLostError
-            If none comes in time.
-        """
+        """Send a message and wait for the reply; PartyLostError if none comes in time."""
 
     def fail(self) -> None:
         """Say that this party does not go on; no word of why."""
@@ -107,14 +85,12 @@ class Hub:
         self._changed = Condition()
         self._bodies: dict[Key, dict[int, bytes]] = {}
         self._replies: dict[Key, bytes] = {}
-        #: Bytes of all messages and of all replies that were given to a party.
-        self.n_bytes = [0, 0]
         self._failed: set[int] = set()
         self._ended: bytes | None = None
         self._heard: set[int] = set()
         self._log = None if path is None else RecordLog(Path(path))
         for record in () if self._log is None else self._log.read():
-            self._restore(wire.decode(record, dict))
+            self._restore(m.decode(record, dict))
 
     @property
     def n_replies(self) -> int:
@@ -126,10 +102,7 @@ class Hub:
     def receive(self, party: int, key: Key, body: bytes, seconds: float | None) -> bytes | None:
         """Take in a message and wait for the reply, None where it takes longer.
 
-        Raises
-        ------
-        RefusedError
-            If the party has sent something else before.
+        A party that has sent something else before is refused.
         """
         with self._changed:
             if key not in self._replies and self._ended is None:
@@ -137,11 +110,9 @@ class Hub:
                 if own.setdefault(party, body) != body:
                     raise RefusedError(f"Party {party} has sent two messages for one step.")
                 self._failed.discard(party)
-                self.n_bytes[0] += len(body)
                 self._changed.notify_all()
             self._changed.wait_for(lambda: self._ended or key in self._replies, seconds)
             reply = self._replies.get(key) or self._ended
-            self.n_bytes[1] += len(reply or b"")
             if reply is not None and (key.kind == "done" or reply == self._ended):
                 self._heard.add(party)
                 self._changed.notify_all()
@@ -168,19 +139,7 @@ class Hub:
     ) -> dict[int, bytes]:
         """Wait for the messages of some parties, and return those of all that have sent one.
 
-        Parameters
-        ----------
-        key : Key
-        expected : collection of int
-            Whom to wait for.
-        least : int
-            So many will do when the time is over, or when those that are missing have failed.
-        seconds : float
-
-        Raises
-        ------
-        PartyLostError
-            If there are fewer.
+        ``least`` will do when the time is over, or when those that are missing have failed.
         """
         with self._changed:
             found = self._bodies.setdefault(key, {})
@@ -197,19 +156,11 @@ class Hub:
         )
 
     def answer(self, key: Key, reply: bytes, bodies: Mapping[int, bytes] | None = None) -> None:
-        """Reply to the messages of a key.
-
-        Parameters
-        ----------
-        key : Key
-        reply : bytes
-        bodies : mapping of int to bytes, optional
-            Messages that are needed again for later replies.
-        """
+        """Reply to the messages of a key, and keep those that later replies are made of."""
         with self._changed:
             if self._log is not None:
                 kept = {"step": key.step, "kind": key.kind, "reply": reply, "bodies": bodies or {}}
-                self._log.append(wire.encode(kept))
+                self._log.append(m.encode(kept))
             self._replies[key] = reply
             self._bodies = {one: own for one, own in self._bodies.items() if one.step >= key.step}
             if bodies is None:
@@ -220,7 +171,7 @@ class Hub:
         """End the session for all parties."""
         with self._changed:
             if self._ended is None:
-                self._ended = wire.encode(ended)
+                self._ended = m.encode(ended)
             self._changed.notify_all()
 
     def wait_until_heard(self, parties: Collection[int], seconds: float) -> None:
@@ -268,27 +219,13 @@ class LocalLink:
 
 
 def read(content: bytes, expected: Any, what: str) -> Any:
-    """Return a message of one of some kinds.
-
-    Raises
-    ------
-    SessionEndedError
-        If the session has ended.
-    RefusedError
-        If it is another message, or none.
-    """
+    """Return a message of one of some kinds."""
     try:
-        found: Any = wire.decode(content, m.KINDS)
-    except wire.MalformedMessageError as error:
-        raise _malformed(what) from error
+        found: Any = m.decode(content, m.KINDS)
+    except m.MalformedMessageError:
+        found = None
     if isinstance(found, Ended):
         raise SessionEndedError(found)
     if not isinstance(found, expected):
-        raise _malformed(what)
+        raise RefusedError(f"{what} is not a message that belongs here.", m.MALFORMED)
     return found
-
-
-def _malformed(what: str) -> RefusedError:
-    refused = RefusedError(f"{what} is not a message that belongs here.")
-    refused.code = m.MALFORMED
-    return refused

@@ -1,15 +1,21 @@
 """One side of a session: a fit that goes on with sums over all parties at each of its releases.
 
 Every party and the coordinator run the same fit. What is a party's own is in `PartySession`, what
-is the coordinator's in `CoordinatorSession`.
+is the coordinator's in `CoordinatorSession`. Masks are keyed by the digest of a step: parties whose
+queries, noise, commands, earlier sums or participants differ in anything have masks that do not
+cancel. Proof: docs/proofs/noise-shares.md.
 """
 
 from __future__ import annotations
 
 import hashlib
+import struct
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,51 +23,41 @@ from numpy.typing import NDArray
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import RefusedError
-from dpboost.federated.protocol.steps import Steps, absorb
 from dpboost.federated.secagg.keys import UntrustedKeyError, check_signature
-from dpboost.privacy.ledger import Ledger
+from dpboost.federated.secagg.release_masks import statement
+from dpboost.privacy.ledger import Ledger, Release
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.mechanisms import Mechanism
+from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.noise_shares import check_shared
+from dpboost.privacy.queries import Command, Query
 from dpboost.privacy.randomness import Entropy, RowCoins
 from dpboost.privacy.remote import Draw, RemoteSensitive
+from dpboost.rows.class_queries import branch_of
+from dpboost.trees.random_partition import Partition
 
 #: No sum over rows and noise is as large: 2^30 units of each of 2^31 rows.
 LARGEST_SUM = 1 << 62
+# Tables that follow from the rest of an object, and are large.
+_DERIVED: dict[type, frozenset[str]] = {Partition: frozenset({"table", "steps"})}
 
 Drawn = Sequence[tuple[LedgerEntry, RemoteSensitive]]
 
 
-class ImpossibleSumError(RefusedError):
-    """A sum that no rows can give."""
-
-    code = m.IMPOSSIBLE
-
-
 class Session(ABC):
-    """What both sides share.
+    """What both sides share; ``ledgers`` has one for each part of a cross-validation."""
 
-    Parameters
-    ----------
-    agreement : Agreement
-
-    Attributes
-    ----------
-    agreement : Agreement
-    ledgers : list of Ledger
-        Opened so far: one, or one for each fit and the evaluation of a cross-validation.
-    sums, outcomes : Holder
-        What holds the values of sums over parties, and those that each party releases itself.
-    """
+    # From the key exchange on.
+    _steps: Steps
 
     def __init__(self, agreement: Agreement) -> None:
         self.agreement = agreement
         self.ledgers: list[Ledger] = []
         self.sums = Holder(self, each=False)
         self.outcomes = Holder(self, each=True)
-        self._steps: Steps | None = None
         self._step = 0
-        self._n_shares = agreement.n_parties
+        #: Variance of the noise of the last sum, in parts of what is charged for.
+        self.noise_variance_ratio = agreement.noise_variance_ratio
         self._fewest = agreement.n_parties
 
     @abstractmethod
@@ -71,6 +67,10 @@ class Session(ABC):
     @abstractmethod
     def finish(self, result: bytes) -> None:
         """Make sure that all sides have the same result."""
+
+    @abstractmethod
+    def end(self, error: BaseException) -> None:
+        """Let others know that this side has ended without a result."""
 
     @abstractmethod
     def _entropy(self, agreement: Agreement) -> Entropy:
@@ -97,15 +97,7 @@ class Session(ABC):
 
     def note(self, command: Any) -> None:
         """Take note of a command to the rows: it is a part of the next step."""
-        assert self._steps is not None
         self._steps.command(command)
-
-    @property
-    def noise_variance_ratio(self) -> float:
-        """Variance of the noise of the last sum, in parts of what is charged for."""
-        if self.agreement.noise_seed is not None:
-            return 1.0
-        return self._n_shares / self.agreement.honest
 
     @property
     def losses(self) -> dict[str, Any]:
@@ -117,7 +109,6 @@ class Session(ABC):
 
     def fetch(self, drawn: Drawn, draw: Draw, *, each: bool) -> list[NDArray[Any]]:
         """Return the outcomes of booked releases, in one exchange."""
-        assert self._steps is not None
         self._step += 1
         digest = self._steps.step(drawn, honest=self.agreement.honest, each=each)
         if each:
@@ -128,7 +119,8 @@ class Session(ABC):
             found, parties = list(summed.sums), summed.parties
         self._check(drawn, found, parties, each=each)
         if not each:
-            self._n_shares = len(parties)
+            if self.agreement.noise_seed is None:
+                self.noise_variance_ratio = len(parties) / self.agreement.honest
             for _, value in drawn:
                 value.released_with(self.noise_variance_ratio)
         self._fewest = min(self._fewest, len(parties))
@@ -150,8 +142,9 @@ class Session(ABC):
             own = (len(parties), *outcome.shape[1:]) == outcome.shape
             fine = fine and own and all(is_outcome(one, mechanism, shape) for one in outcome)
         if not fine:
-            raise ImpossibleSumError(
-                f"Step {self._step} of the session has an outcome that no rows can give."
+            raise RefusedError(
+                f"Step {self._step} of the session has an outcome that no rows can give.",
+                m.IMPOSSIBLE,
             )
 
     def _begin(self, roster: m.Roster) -> None:
@@ -168,14 +161,25 @@ class Session(ABC):
             for identity, hello in zip(agreement.identities, hellos, strict=False):
                 check_signature(identity, signed_hello(hello), hello.signature)
         except UntrustedKeyError as error:
-            refused = RefusedError(f"The keys of the parties are not to be trusted. {error}")
-            refused.code = m.KEYS
-            raise refused from None
+            text = f"The keys of the parties are not to be trusted. {error}"
+            raise RefusedError(text, m.KEYS) from None
         found = hashlib.sha256(agreement.digest)
         for hello in hellos:
             found.update(signed_hello(hello))
         self._steps = Steps(found.digest())
         self._name = found.digest()
+
+    def _has_signed(
+        self, index: int, signature: bytes, digest: bytes, present: tuple[int, ...]
+    ) -> bool:
+        """Return whether a party has signed who is present; without identities nobody does."""
+        try:
+            if self.agreement.identities:
+                content = statement(digest, present)
+                check_signature(self.agreement.identities[index], content, signature)
+        except UntrustedKeyError:
+            return False
+        return True
 
     def _name_of_step(self) -> bytes:
         """Return what names a step before anything of it is known."""
@@ -185,11 +189,7 @@ class Session(ABC):
 class Holder:
     """A `dpboost.privacy.remote.RemoteHolder` of a session.
 
-    Parameters
-    ----------
-    session : Session
-    each : bool
-        Whether every party releases an outcome of its own.
+    It is of sums, or with ``each`` of outcomes that every party releases itself.
     """
 
     def __init__(self, session: Session, *, each: bool) -> None:
@@ -229,3 +229,167 @@ def signed_hello(hello: m.Hello) -> bytes:
     absorb(found, (hello.party, hello.terms, hello.version, hello.build, hello.certificate))
     absorb(found, hello.key)
     return b"dpboost hello 2" + found.digest()
+
+
+class PartyRowStore:
+    """A `dpboost.privacy.queries.RowStore` of one side of a session.
+
+    Privacy
+    -------
+    It evaluates queries on this party's rows and hands them to the gate alone. It has no exact sums
+    of all rows to give: a step of the engine that needs one fails before anything is drawn.
+    """
+
+    def __init__(self, session: Session, rows: Any, ledger: Ledger) -> None:
+        self._session = session
+        self._rows = rows
+        self._ledger = ledger
+
+    @property
+    def noise_variance_ratio(self) -> float:
+        """Variance of the noise of the last sum, in parts of what is charged for."""
+        return self._session.noise_variance_ratio
+
+    def sensitive(self, query: Query, neighbours: Neighbours) -> RemoteSensitive:
+        """Return what the gate takes."""
+        return self._remote(query, neighbours, self._session.sums)
+
+    def each(self, query: Query, neighbours: Neighbours) -> RemoteSensitive:
+        """Return what the gate takes where every party releases an outcome from its own rows.
+
+        Outcomes have a first axis of parties. Parties hold disjoint rows: all outcomes together
+        cost what one costs.
+        """
+        return self._remote(query, neighbours, self._session.outcomes)
+
+    def release(
+        self, queries: Sequence[tuple[Mechanism, Query]], *, label: str
+    ) -> list[NDArray[Any]]:
+        """Release sums in one exchange, each in the scope of the part of the rows it is about."""
+        return self._ledger.release_together(
+            [
+                Release(
+                    mechanism=mechanism,
+                    value=self.sensitive(query, self._ledger.neighbours),
+                    label=label,
+                    branch=branch_of(query),
+                )
+                for mechanism, query in queries
+            ]
+        )
+
+    def apply(self, order: Command) -> None:
+        """Execute a command on the rows of this party; it is a part of the next step."""
+        self._session.note(order)
+        if self._rows is not None:
+            self._rows = order.execute(self._rows)
+
+    def exact(self, query: Any) -> NoReturn:
+        """Raise: parties show no sums without noise."""
+        raise TypeError("Parties release through the gate alone: there are no exact sums of all.")
+
+    def tally(self, query: Any) -> NoReturn:
+        """Raise: parties show no counts without noise."""
+        raise TypeError("Parties release through the gate alone: declare classes and categories.")
+
+    def _remote(self, query: Query, neighbours: Neighbours, holder: Holder) -> RemoteSensitive:
+        return RemoteSensitive(
+            tuple(query.shape),
+            query.bounds(neighbours),
+            holder=holder,
+            query=query,
+            unit=query.unit,
+            noise_variance_ratio=self._session.agreement.noise_variance_ratio,
+            own=None if self._rows is None else query.evaluate(self._rows),
+        )
+
+
+# -- the digest of a step: what parties must agree on before a sum opens ---------------------------
+
+
+class Steps:
+    """The chain of a session."""
+
+    def __init__(self, start: bytes) -> None:
+        self._chain = start
+        self._commands = hashlib.sha256()
+        self._digest = b""
+
+    def command(self, command: Any) -> None:
+        """Take note of a command to the rows."""
+        absorb(self._commands, command)
+
+    def step(
+        self, drawn: Sequence[tuple[LedgerEntry, RemoteSensitive]], *, honest: int, each: bool
+    ) -> bytes:
+        """Return the digest of a step: all that is public of what is released next."""
+        found = hashlib.sha256(self._chain + self._commands.digest())
+        self._commands = hashlib.sha256()
+        absorb(found, (honest, each, len(drawn)))
+        for entry, value in drawn:
+            mechanism = entry.mechanism
+            absorb(found, (entry.label, entry.scope, entry.parallel, mechanism))
+            absorb(found, tuple(mechanism.parameters(entry.bound)))
+            absorb(found, (entry.bound, entry.unit, value.shape, value.query))
+        self._digest = found.digest()
+        return self._digest
+
+    def released(self, outcomes: Sequence[NDArray[Any]], parties: tuple[int, ...]) -> None:
+        """Take note of the outcomes of the last step, and of the parties that they are over."""
+        found = hashlib.sha256(self._digest)
+        absorb(found, (tuple(outcomes), parties))
+        self._chain = found.digest()
+
+
+def absorb(target: Any, value: Any) -> None:
+    """Add a public value to a hash, with its type, so that no two values look alike.
+
+    Row coins are left out: they are secret, and each party has its own.
+    """
+    if value is None or isinstance(value, RowCoins):
+        target.update(b"N")
+    elif isinstance(value, Enum):
+        _tagged(target, b"E", f"{type(value).__name__}.{value.name}".encode())
+    elif isinstance(value, (bool, int, np.integer, np.bool_)):
+        _tagged(target, b"I", str(int(value)).encode())
+    elif isinstance(value, (float, np.floating)):
+        target.update(b"F" + struct.pack("<d", value))
+    elif isinstance(value, Fraction):
+        _tagged(target, b"Q", str(value).encode())
+    elif isinstance(value, str):
+        _tagged(target, b"S", value.encode())
+    elif isinstance(value, bytes):
+        _tagged(target, b"B", value)
+    elif isinstance(value, np.ndarray):
+        little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+        _tagged(target, b"A", f"{little.dtype.str}{value.shape}".encode())
+        target.update(little.tobytes())
+    else:
+        _absorb_parts(target, value)
+
+
+def _absorb_parts(target: Any, value: Any) -> None:
+    if isinstance(value, (tuple, list)):
+        _tagged(target, b"T", str(len(value)).encode())
+        for part in value:
+            absorb(target, part)
+    elif isinstance(value, (set, frozenset)):
+        target.update(b"Z")
+        absorb(target, sorted(value))
+    elif isinstance(value, Mapping):
+        _tagged(target, b"D", str(len(value)).encode())
+        for key, part in value.items():
+            absorb(target, key)
+            absorb(target, part)
+    elif is_dataclass(value):
+        _tagged(target, b"O", type(value).__qualname__.encode())
+        derived = _DERIVED.get(type(value), frozenset())
+        for part in fields(value):
+            if part.name not in derived:
+                absorb(target, getattr(value, part.name))
+    else:
+        raise TypeError(f"An object of {type(value).__name__} has no digest.")
+
+
+def _tagged(target: Any, tag: bytes, content: bytes) -> None:
+    target.update(tag + len(content).to_bytes(8, "little") + content)

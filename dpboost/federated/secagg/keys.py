@@ -75,16 +75,7 @@ class Identity:
 
 
 class SessionKey:
-    """A party's key for one session (X25519).
-
-    Parameters
-    ----------
-    index : int
-        The party.
-    terms : bytes
-        Digest of the agreement.
-    secret : bytes of length 32
-    """
+    """A party's key for one session (X25519)."""
 
     __slots__ = ("_index", "_key", "_terms", "public")
 
@@ -95,13 +86,7 @@ class SessionKey:
         self.public = self._key.public_key().public_bytes_raw()
 
     def pair(self, publics: Sequence[bytes]) -> PairwiseMasks:
-        """Return what this party shares with every other one.
-
-        Parameters
-        ----------
-        publics : sequence of bytes
-            The public keys of all parties, by number.
-        """
+        """Return what this party shares with every other one."""
         secrets = {}
         for other, public in enumerate(publics):
             if other == self._index:
@@ -120,12 +105,7 @@ class SessionKey:
 
 
 def check_signature(identity: str, content: bytes, signature: bytes) -> None:
-    """Raise unless some bytes are signed by an identity.
-
-    Raises
-    ------
-    UntrustedKeyError
-    """
+    """Raise unless some bytes are signed by an identity."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(identity))
         key.verify(signature, content)
@@ -135,13 +115,6 @@ def check_signature(identity: str, content: bytes, signature: bytes) -> None:
 
 class PairwiseMasks:
     """Secrets that one party shares with each of the others.
-
-    Parameters
-    ----------
-    index : int
-        The party.
-    secrets : mapping of int to bytes
-        By the number of the other party.
 
     Privacy
     -------
@@ -160,14 +133,8 @@ class PairwiseMasks:
         """Return this party's mask.
 
         Algorithm 1 of Gubler et al. with the modulus 2^64 of the integers that are summed: party
-        i adds the stream it shares with j where i < j, and subtracts it where i > j.
-
-        Parameters
-        ----------
-        nonce : bytes
-            Names one array of one message of one session; never used for two arrays.
-        size : int
-            Entries of the array.
+        i adds the stream it shares with j where i < j, and subtracts it where i > j. A nonce names
+        one array of one message of one session; it is never used for two arrays.
         """
         total = np.zeros(size, dtype=np.uint64)
         for other in self._secrets:
@@ -181,9 +148,6 @@ class PairwiseMasks:
     def pad(self, other: int, content: bytes) -> bytes:
         """Return 64 bytes that only this party and another one can derive for some content."""
         return hmac.digest(self._secrets[other], content, hashlib.sha512)
-
-    def __repr__(self) -> str:
-        return "Pairs()"
 
 
 def pair_words(index: int, other: int, seed: bytes, size: int) -> NDArray[np.uint64]:
@@ -205,4 +169,4 @@ def stream(key: bytes, size: int) -> NDArray[np.uint64]:
     for start in range(0, len(target), _AT_ONCE):
         chunk = target[start : start + _AT_ONCE]
         cipher.update_into(bytes(len(chunk)), chunk)
-    return words.astype(np.uint64, copy=False)
+    return words.astype(np.uint64, copy=False, casting="safe")

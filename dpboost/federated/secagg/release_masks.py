@@ -19,20 +19,24 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from numpy.typing import NDArray
 
-from dpboost.federated.protocol.messages import Deposit
+from dpboost.federated.protocol.messages import Deposit, Unlocked
 from dpboost.federated.secagg.keys import PairwiseMasks, pair_words, part_nonce, stream
 from dpboost.federated.secagg.secret_shares import (
+    ELEMENT_BYTES,
     PRIME,
+    elements,
     to_bytes,
     uniform,
     values,
+    weights,
 )
 
 _LOCK = b"dpboost share 2"
@@ -50,24 +54,8 @@ class SealError(ValueError):
 class ReleaseMasks:
     """The masks of a party for one step, and what it tells of them.
 
-    Parameters
-    ----------
-    name : bytes
-        Of the step: of this session, and different for each of its steps.
-    index : int
-        The party.
-    pairs : PairwiseMasks
-        What it has in common with every other party.
-    n_parties : int
-    threshold : int
-        So many parties open a key.
-    seed : bytes of length 32
-        Fresh secret bytes; on the party's disk before the deposit leaves.
-
-    Attributes
-    ----------
-    deposit : Deposit
-        What it sends before its words.
+    Its name is of this session, and different for each of its steps. The seed is fresh secret
+    bytes, on the party's disk before the deposit leaves, which is sent before the words.
 
     Privacy
     -------
@@ -112,20 +100,7 @@ class ReleaseMasks:
         )
 
     def bind(self, roster: tuple[int, ...], digest: bytes) -> None:
-        """Take the masks for one step among some parties, once.
-
-        Parameters
-        ----------
-        roster : tuple of int
-            Who has deposited.
-        digest : bytes
-            Of the step.
-
-        Raises
-        ------
-        RuntimeError
-            If they were taken.
-        """
+        """Take the masks for one step among the parties that have deposited, once."""
         if self._roster is not None:
             raise RuntimeError("Masks hide one step and no more.")
         self._roster, self._digest = roster, among(digest, roster)
@@ -143,11 +118,8 @@ class ReleaseMasks:
     def settle(self, present: tuple[int, ...], least: int) -> None:
         """Take note of who is present, once for a step.
 
-        Raises
-        ------
-        ValueError
-            If the party is not among them, or they are too few, or some of them have not
-            deposited, or others were named before.
+        ValueError if the party is not among them, or they are too few, or some of them have not
+        deposited, or others were named before.
         """
         if self._roster is None or self._index not in present:
             raise ValueError("present")
@@ -215,12 +187,7 @@ def seal(key: bytes, content: bytes) -> bytes:
 
 
 def unseal(key: bytes, sealed: bytes) -> bytes:
-    """Return what was sealed.
-
-    Raises
-    ------
-    SealError
-    """
+    """Return what was sealed."""
     try:
         return _cipher(key).decrypt(bytes(12), sealed, _SEAL)
     except InvalidTag as error:
@@ -229,3 +196,69 @@ def unseal(key: bytes, sealed: bytes) -> bytes:
 
 def _cipher(key: bytes) -> ChaCha20Poly1305:
     return ChaCha20Poly1305(hmac.digest(key, _SEAL, hashlib.sha256))
+
+
+# -- the coordinator's side: it holds the locked shares, and opens one key of every party ----------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedMasks:
+    """Keys of masks of one step: all of them that the sum over those present still has.
+
+    ``own`` is of each party that is present, ``pairs`` of what one that is present has in common
+    with one that is missing, in this order.
+    """
+
+    own: dict[int, bytes]
+    pairs: dict[tuple[int, int], bytes]
+    digest: bytes
+
+    def left(self, position: int, shape: tuple[int, ...]) -> NDArray[np.uint64]:
+        """Return what is left of the masks in the sum over those that are present."""
+        size = int(np.prod(shape, dtype=np.int64))
+        total = np.zeros(size, dtype=np.uint64)
+        for key in self.own.values():
+            total += own_words(key, self.digest, position, size)
+        for (index, other), key in self.pairs.items():
+            total += pair_words(index, other, array_seed(key, self.digest, position), size)
+        return total.reshape(shape)
+
+
+def open_masks(
+    deposits: Mapping[int, Deposit],
+    unlocked: Mapping[int, Unlocked],
+    present: tuple[int, ...],
+    *,
+    threshold: int,
+    digest: bytes,
+) -> OpenedMasks:
+    """Put the keys together that are needed for the sum over those that are present.
+
+    SealError where shares do not fit together: a party has not kept to the protocol.
+    """
+    holders = sorted(unlocked)[:threshold]
+    factors = weights(holders)
+    pads = [elements(unlocked[holder].pads) for holder in holders]
+    own: dict[int, bytes] = {}
+    pairs: dict[tuple[int, int], bytes] = {}
+    for place, index in enumerate(sorted(deposits)):
+        deposit = deposits[index]
+        locked = elements(deposit.own if index in present else deposit.pairs)
+        shares = (locked[holder] - pad[place] for holder, pad in zip(holders, pads, strict=True))
+        key = to_bytes(sum(w * s for w, s in zip(factors, shares, strict=True)) % PRIME)
+        if index in present:
+            own[index] = key
+            continue
+        seeds = seeds_of(index, unseal(key, deposit.sealed))
+        if not set(present) <= set(seeds):
+            raise SealError("A key is missing from what was sealed.")
+        pairs |= {(other, index): seeds[other] for other in present}
+    return OpenedMasks(own=own, pairs=pairs, digest=digest)
+
+
+def seeds_of(index: int, opened: bytes) -> dict[int, bytes]:
+    """Return what a party has sealed: a key for every other one."""
+    size = ELEMENT_BYTES
+    seeds = [opened[start : start + size] for start in range(0, len(opened), size)]
+    others = (other for other in range(len(seeds) + 1) if other != index)
+    return dict(zip(others, seeds, strict=True))

@@ -7,41 +7,12 @@ key of 32 bytes is one number. Proof: docs/proofs/secret-shares.md.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 
 #: Of the field; the one of Curve25519.
 PRIME = 2**255 - 19
 #: Of an element of the field.
 ELEMENT_BYTES = 32
-
-
-def split(secret: int, threshold: int, n_shares: int, prime: int = PRIME) -> list[int]:
-    """Divide a secret among several holders.
-
-    Parameters
-    ----------
-    secret : int
-        Smaller than the prime.
-    threshold : int
-        So many shares tell it.
-    n_shares : int
-    prime : int
-        Of the field; larger than the number of shares.
-
-    Returns
-    -------
-    list of int
-        The share of each holder, by number.
-
-    Examples
-    --------
-    >>> shares = split(1234, 3, 5)
-    >>> combine({0: shares[0], 2: shares[2], 4: shares[4]})
-    1234
-    """
-    coefficients = [secret, *(secrets.randbelow(prime) for _ in range(threshold - 1))]
-    return values(coefficients, n_shares, prime)
 
 
 def values(coefficients: Sequence[int], n_shares: int, prime: int = PRIME) -> list[int]:
@@ -62,14 +33,7 @@ def values(coefficients: Sequence[int], n_shares: int, prime: int = PRIME) -> li
 
 
 def weights(holders: Sequence[int], prime: int = PRIME) -> list[int]:
-    """Return by what the shares of these holders are multiplied so that they add up to the secret.
-
-    Parameters
-    ----------
-    holders : sequence of int
-        As many different ones as the threshold.
-    prime : int
-    """
+    """Return by what the shares of these holders are multiplied, to add up to the secret."""
     found = []
     for own in holders:
         above = below = 1
@@ -82,7 +46,13 @@ def weights(holders: Sequence[int], prime: int = PRIME) -> list[int]:
 
 
 def combine(shares: Mapping[int, int], prime: int = PRIME) -> int:
-    """Return the secret that shares tell, of as many holders as the threshold."""
+    """Return the secret that shares tell, of as many holders as the threshold.
+
+    Examples
+    --------
+    >>> combine({0: 1494, 2: 965, 4: 1188}, 1613)
+    1234
+    """
     found = zip(weights(list(shares), prime), shares.values(), strict=True)
     return sum(weight * share for weight, share in found) % prime
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpboost._utils.integer_units import LARGEST_UNITS, to_integer_units
 from dpboost.boosting.split_learner import SplitLearner
 from dpboost.boosting.training_rows import TreeRows
 from dpboost.federated.training.level_queries import LeafTotals, LevelSums
@@ -37,15 +38,6 @@ class HistogramLearner:
     split is read off; and noisy sums and counts of the leaves, whose steps are shrunk by what is
     known of their noise and clipped as the papers clip. Schedules, filter, clips, and the parts
     of the budget are the recipe's.
-
-    Parameters
-    ----------
-    central : SplitLearner
-        The recipe's own learner.
-    source : RowHandle
-        Of rows in the state that the loop has told them.
-    layout : Layout
-        Public positions of cells and candidates.
 
     Privacy
     -------
@@ -93,7 +85,7 @@ class HistogramLearner:
             left=left,
             right=right,
             leaf_value=central.loss.to_score_units(steps, 1.0, rate),
-            leaf_count=np.rint(counts).astype(np.int64),
+            leaf_count=to_integer_units(counts, 0, LARGEST_UNITS),
         )
         shown = split_gains(tree, gradients[np.newaxis], hessians[np.newaxis], noise_stddev, leaf)
         return (replace(tree, split_gain=shown[0] * central.loss.squared_step),)
@@ -117,15 +109,7 @@ class HistogramLearner:
     def _gains(
         self, gradients: NDArray[np.float64], counts: NDArray[np.float64], noise_stddev: float
     ) -> NDArray[np.float64]:
-        """Return the gain of every candidate of every node, less what noise alone would show.
-
-        Parameters
-        ----------
-        gradients, counts : ndarray of shape (n_nodes, n_cells)
-            Released sums, in gradients and in rows.
-        noise_stddev : float
-            Standard deviation of the noise of a cell's gradient sum.
-        """
+        """Return the gain of every candidate of every node, less what noise alone would show."""
         layout = self.layout
         gains = np.empty((len(gradients), layout.n_candidates))
         # A count is worth as many units as the largest gradient.
@@ -163,14 +147,7 @@ class HistogramLearner:
     def _release(
         self, n_leaves: int, epsilon: Epsilon, ledger: Ledger
     ) -> tuple[NDArray[np.float64], float]:
-        """Release gradient sums and numbers of rows of the leaves.
-
-        Returns
-        -------
-        released : ndarray of shape (2, n_leaves), float64
-        noise_stddev : float
-            Standard deviation of the noise of a gradient sum.
-        """
+        """Release gradient sums and numbers of rows of the leaves, with the noise of a sum."""
         query = LeafTotals(n_nodes=n_leaves, gradient_bound=self.central.gradient_bound)
         totals = self.source.ask(query, ledger.neighbours)
         noise = DiscreteLaplace(epsilon=epsilon)

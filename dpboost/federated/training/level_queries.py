@@ -21,20 +21,13 @@ from dpboost.trees.bin_layout import Layout
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LevelSums:
-    """Gradient sums and counts in all cells of all nodes of a level, as one vector.
+class LeafTotals:
+    """Gradient sums and counts of the nodes of a level, as one vector.
 
-    Parameters
-    ----------
-    n_nodes : int
-    layout : Layout
-        Public positions of cells.
-    gradient_bound : float
-        Rows with a larger absolute gradient were dropped.
+    Rows with a larger absolute gradient than the bound were dropped.
     """
 
     n_nodes: int
-    layout: Layout
     gradient_bound: float
 
     @property
@@ -49,11 +42,34 @@ class LevelSums:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
+        """Public shape of the result."""
+        return (2, self.n_nodes)
+
+    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
+        """Return the totals of the rows of one party."""
+        totals = rows.nodes.totals()
+        totals[1] *= self.count_units
+        return totals
+
+    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
+        """Return the sensitivities: a row is in one node."""
+        reach = ContributionBound.single(self.count_units)
+        return newton_sums(reach, reach, neighbours)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LevelSums(LeafTotals):
+    """The same of all cells of all features in each node."""
+
+    layout: Layout
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Public shape of the result."""
         return (2, self.n_nodes, self.layout.n_cells)
 
     def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
-        """Return the histograms of the rows of one place."""
+        """Return the histograms of the rows of one party."""
         assert isinstance(rows.nodes, NodeRows)
         built = np.ascontiguousarray(rows.nodes.histograms(1))
         built[1] *= self.count_units
@@ -63,44 +79,3 @@ class LevelSums:
         """Return the L1 sensitivity, over all features."""
         n_features = len(self.layout.cell_offsets) - 1
         return (level_sums(n_features, self.count_units, neighbours),)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LeafTotals:
-    """Gradient sums and counts of the nodes of a level, as one vector.
-
-    Parameters
-    ----------
-    n_nodes : int
-    gradient_bound : float
-        Rows with a larger absolute gradient were dropped.
-    """
-
-    n_nodes: int
-    gradient_bound: float
-
-    @property
-    def count_units(self) -> int:
-        """Units that a row is worth in a count: as many as the largest gradient in a sum."""
-        return round(self.gradient_bound / GRADIENT_UNIT)
-
-    @property
-    def unit(self) -> float:
-        """Worth of one unit of a gradient sum."""
-        return GRADIENT_UNIT
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Public shape of the answer."""
-        return (2, self.n_nodes)
-
-    def evaluate(self, rows: HasNodes) -> NDArray[np.int64]:
-        """Return the totals of the rows of one place."""
-        totals = rows.nodes.totals()
-        totals[1] *= self.count_units
-        return totals
-
-    def bounds(self, neighbours: Neighbours) -> tuple[Sensitivity, ...]:
-        """Return the sensitivities: a row is in one node."""
-        reach = ContributionBound.single(self.count_units)
-        return newton_sums(reach, reach, neighbours)

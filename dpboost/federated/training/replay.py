@@ -5,24 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.folds import FoldMetric, fold_metrics
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.party.party_session import PartySession
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
-from dpboost.federated.protocol.coordinator_session import CoordinatorSession
-from dpboost.federated.protocol.hub import SessionEndedError
 from dpboost.federated.protocol.session import Session
-from dpboost.federated.training import boosting, single_tree
-from dpboost.federated.training.judging import judge
+from dpboost.federated.training.agreed_fit import agreed_request, judge, train
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes import ALGORITHMS
 from dpboost.training.fitted_model import FittedModel
-
-_OWNER = "an agreement"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,80 +68,31 @@ class Result:
 
 
 def check(agreement: Agreement) -> None:
-    """Raise unless an agreement is one that a session can be about.
-
-    Raises
-    ------
-    InvalidParameterError
-        Before anything is drawn or charged.
-    """
+    """Raise unless an agreement is one that a session can be about."""
     if agreement.recipe == EVALUATION:
         return  # its rows are predicted, and its terms read, before the session
-    if agreement.folds is not None:
-        boosting.check_agreement(part_terms(agreement, 0))
-        asked_metrics(agreement, agreement.folds.metrics)
-    elif agreement.recipe in ALGORITHMS:
-        boosting.check_agreement(agreement)
+    if agreement.folds is None:
+        agreed_request(agreement)
     else:
-        single_tree.check_agreement(agreement, _OWNER)
+        agreed_request(part_terms(agreement, 0))
+        asked_metrics(agreement, agreement.folds.metrics)
 
 
-def run_party(session: PartySession, rows: OwnRows) -> Result:
-    """Take part in a session.
-
-    Parameters
-    ----------
-    session : PartySession
-    rows : OwnRows
-
-    Returns
-    -------
-    Result
-
-    Raises
-    ------
-    PartyLostError, RefusedError
-        Where the session ends without a result.
+def run_session(session: Session, rows: Any = None, *, show_progress: bool = False) -> Result:
+    """Run one side of a session to its end.
 
     Privacy
     -------
-    Of an error others hear that there is one.
+    Of an error of a party others hear that there is one.
     """
     try:
-        return _run(session, rows)
-    except SessionEndedError:
-        raise
-    except BaseException:
-        session.fail()
-        raise
-
-
-def run_coordinator(session: CoordinatorSession, *, show_progress: bool = False) -> Result:
-    """Coordinate a session: run the same without rows, and add the words of the parties.
-
-    Parameters
-    ----------
-    session : CoordinatorSession
-    show_progress : bool, default=False
-        Whether a long fit draws a progress bar.
-
-    Returns
-    -------
-    Result
-
-    Raises
-    ------
-    PartyLostError, RefusedError
-        Where the session ends without a result.
-    """
-    try:
-        return _run(session, None, show_progress=show_progress)
+        return _run(session, rows, show_progress=show_progress)
     except BaseException as error:
         session.end(error)
         raise
 
 
-def _run(session: Session, rows: OwnRows | None, *, show_progress: bool = False) -> Result:
+def _run(session: Session, rows: Any, *, show_progress: bool = False) -> Result:
     agreement = session.agreement
     check(agreement)
     session.join()
@@ -160,17 +104,14 @@ def _run(session: Session, rows: OwnRows | None, *, show_progress: bool = False)
         found = judge(session, agreement, None if rows is None else rows.judged(agreement))
     else:
         raw = None if rows is None else rows.raw(agreement)
-        if agreement.recipe in ALGORITHMS:
-            fits = (boosting.boost(session, agreement, raw, show_progress=show_progress),)
-        else:
-            fits = (single_tree.grow(session, agreement, raw, owner=_OWNER),)
+        fits = (train(session, agreement, raw, show_progress=show_progress),)
     result = Result(agreement=agreement, fits=fits, found=found, ledgers=tuple(session.ledgers))
     session.finish(result.digest)
     return result
 
 
 def _cross_validate(
-    session: Session, rows: OwnRows | None, n_folds: int
+    session: Session, rows: Any, n_folds: int
 ) -> tuple[tuple[FittedModel, ...], Evaluation]:
     """Fit without each fold, and judge each row by the model of its own."""
     agreement = session.agreement
@@ -179,7 +120,7 @@ def _cross_validate(
     for fold in range(n_folds):
         terms = part_terms(agreement, fold)
         raw = None if rows is None or folds is None else rows.raw(terms, folds != fold)
-        fits.append(boosting.boost(session, terms, raw))
+        fits.append(train(session, terms, raw))
     terms = judging_terms(agreement, [text_of(fitted, agreement) for fitted in fits])
     judged = None if rows is None else rows.judged(terms, folds)
     return tuple(fits), judge(session, terms, judged)
@@ -197,14 +138,7 @@ def part_terms(agreement: Agreement, fold: int) -> Agreement:
 
 
 def judging_terms(agreement: Agreement, texts: Sequence[str]) -> Agreement:
-    """Return the terms of the evaluation, of an agreement on a cross-validation.
-
-    Parameters
-    ----------
-    agreement : Agreement
-    texts : sequence of str
-        Of the model of each fold.
-    """
+    """Return the terms of the evaluation of the models of all folds."""
     folds = agreement.folds
     assert folds is not None
     figures = tuple(dict.fromkeys(each.figure for each in asked_metrics(agreement, folds.metrics)))
@@ -221,18 +155,7 @@ def judging_terms(agreement: Agreement, texts: Sequence[str]) -> Agreement:
 
 
 def asked_metrics(agreement: Agreement, names: Sequence[str]) -> list[FoldMetric]:
-    """Return the metrics of a cross-validation, by default LightGBM's own one of the task.
-
-    Parameters
-    ----------
-    agreement : Agreement
-    names : sequence of str
-
-    Raises
-    ------
-    InvalidParameterError
-        For a metric that is none, or none of the task.
-    """
+    """Return the metrics of a cross-validation, by default LightGBM's own one of the task."""
     classifier = agreement.task != "regression"
     asked = list(names)
     if not asked:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from dpboost.federated import Agreement, Hub, LocalLink, Party, PartyLostError
-from dpboost.federated.protocol import wire
+from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.coordinator_session import CoordinatorSession
 from dpboost.federated.protocol.messages import KINDS
 from dpboost.federated.simulation import run_together
@@ -52,7 +53,7 @@ def run(terms, parties, links=None, *, hub=None, timeout=30.0):
 
 
 def read(body):
-    return wire.decode(body, KINDS)
+    return m.decode(body, KINDS)
 
 
 class Recorder(LocalLink):
@@ -135,3 +136,51 @@ def in_thread(function, *arguments):
     thread.start()
     thread.join(60)
     return found[0]
+
+
+class Script:
+    """A coordinator that replies by itself, whatever the party sends; it keeps what it sees."""
+
+    def __init__(self, terms, replies, until=None):
+        self.terms, self.replies, self.seen, self.until = terms, replies, [], until
+
+    def post(self, key, body):
+        message = read(body)
+        shapes = [words.shape for words in getattr(message, "words", ())]
+        digest = getattr(message, "digest", b"")
+        self.seen.append((key, type(message).__name__, digest, shapes, len(body)))
+        if isinstance(message, m.Hello):
+            others = (
+                replace(message, party=index, key=key_of(index)) if index else message
+                for index in range(self.terms.n_parties)
+            )
+            return m.encode(m.Roster(hellos=tuple(others)))
+        if isinstance(message, m.Done):
+            return m.encode(m.Agreed(result=message.result))
+        if self.until is not None and key.step > self.until:
+            return m.encode(m.Ended(code=m.STOPPED, step=key.step))
+        parties = tuple(range(self.terms.n_parties))
+        sums = tuple(self.replies(key.step, shape) for shape in shapes)
+        return m.encode(m.Sum(sums=sums, parties=parties))
+
+    def fail(self):
+        self.seen.append("failed")
+
+
+def key_of(index):
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(bytes([index]) * 32).public_key().public_bytes_raw()
+
+
+def script(name):
+    rng = np.random.default_rng(0)
+    return {
+        "zeros": lambda step, shape: np.zeros(shape, dtype=np.int64),
+        "large": lambda step, shape: np.full(shape, 2**61, dtype=np.int64),
+        "negative": lambda step, shape: np.full(shape, -(2**61), dtype=np.int64),
+        "random": lambda step, shape: rng.integers(-(2**50), 2**50, shape),
+        "small": lambda step, shape: np.arange(int(np.prod(shape))).reshape(shape) * 2**20,
+        "impossible": lambda step, shape: np.full(shape, 2**62 if step == 3 else 5, dtype=np.int64),
+        "another shape": lambda step, shape: np.zeros((1, *shape), dtype=np.int64),
+    }[name]

@@ -7,8 +7,7 @@ from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.replay import replay_pair
 from dpboost.data.table import read_table
 from dpboost.federated import simulate
-from dpboost.federated.training.agreed_terms import agreed_privacy
-from dpboost.federated.training.boosting import train_agreed
+from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours

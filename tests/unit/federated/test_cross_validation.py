@@ -251,7 +251,7 @@ def test_parties_may_be_lost_in_each_part():
 
 
 def test_each_row_is_in_all_fits_but_that_of_its_fold(monkeypatch):
-    from dpboost.federated.party.own_rows import OwnRows
+    from dpboost.federated.party.party import OwnRows
 
     kept, judged = [], []
     raw, judge = OwnRows.raw, OwnRows.judged

@@ -15,8 +15,8 @@ from dpboost.federated import (
     evaluation_agreement,
     simulate,
 )
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.training.judging import evaluate_agreed
+from dpboost.federated.party.party import OwnRows
+from dpboost.federated.training.agreed_fit import evaluate_agreed
 from dpboost.privacy.queries import LocalRows, RowHandle
 from tests.unit.federated.channels import Losing, parties_of, run
 from tests.unit.federated.evaluated import KINDS, model_of, tables_of, terms_of

@@ -6,7 +6,7 @@ import pytest
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import FederatedBoostingClassifier, FederatedBoostingRegressor
-from dpboost.federated.unsupported import UNSUPPORTED, refuse_unsupported
+from dpboost.federated.estimators import UNSUPPORTED, refuse_unsupported
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "parties.md"
 PAIRS = [

@@ -5,7 +5,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Party
-from dpboost.federated.party.own_rows import OwnRows
+from dpboost.federated.party.party import OwnRows
 from dpboost.privacy.randomness import Entropy
 from tests.unit.federated.channels import agreement, tables
 

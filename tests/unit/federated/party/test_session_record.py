@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.party.session_record import SessionRecord, folder_of
+from dpboost.federated.party.party_session import SessionRecord, folder_of
 from dpboost.federated.protocol.messages import Key
 
 FACTS = {"terms": "t", "version": "1", "build": "b", "rows": "r"}
@@ -16,15 +16,15 @@ def test_another_process_finds_what_was_sent(tmp_path):
     record = SessionRecord(tmp_path)
     secrets = record.begin(FACTS)
     assert {len(secret) for secret in secrets.values()} == {32}
-    assert record.sent(KEY) is None
+    assert KEY not in record.sent
     record.send(KEY, b"digest", b"body", ["step 3: 0.5"])
     seed = record.seed(3)
     record.replied(KEY, b"reply")
     again = SessionRecord(tmp_path)
     assert again.begin(FACTS) == secrets
-    assert again.sent(KEY) == (b"digest", b"body")
+    assert again.sent[KEY] == (b"digest", b"body")
     assert again.seed(3) == seed != again.seed(4)
-    assert again.reply(KEY) == b"reply"
+    assert again.replies[KEY] == b"reply"
     assert (tmp_path / "charges.txt").read_text() == "step 3: 0.5\n"
     for name in os.listdir(tmp_path):
         if name != "lock":
@@ -54,7 +54,7 @@ def test_in_one_process_nothing_is_written(tmp_path, monkeypatch):
     record = SessionRecord()
     record.begin(FACTS)
     record.send(KEY, b"digest", b"body", ["line"])
-    assert record.sent(KEY).body == b"body"
+    assert record.sent[KEY][1] == b"body"
     assert os.listdir(tmp_path) == []
 
 

@@ -5,8 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpboost.federated.party.party_rows import read_rows
-from dpboost.federated.party.start_scores import start_scores
+from dpboost.federated.party.party import read_rows, start_scores
 from dpboost.lightgbm.init_model import EarlierModel
 from tests.unit.federated.channels import agreement
 from tests.unit.federated.evaluated import BOUNDS, model_of, tables_of

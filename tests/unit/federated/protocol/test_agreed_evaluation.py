@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dpboost._utils.validation import InvalidParameterError
+from dpboost.evaluating.evaluate import quantile_level
 from dpboost.federated import Agreement
-from dpboost.federated.party.party_rows import read_rows
+from dpboost.federated.party.party import read_rows
 from dpboost.federated.protocol.agreed_evaluation import AgreedEvaluation
 from dpboost.lightgbm.model_text.syntax import ModelTextError
 from tests.unit.federated.evaluated import model_of, terms_of
@@ -18,7 +19,7 @@ def test_the_terms_are_text_that_parties_can_keep():
     again = Agreement.from_json(terms.to_json())
     assert again.digest == terms.digest
     agreed = AgreedEvaluation.of(again)
-    assert agreed.quantile == 0.9
+    assert quantile_level(agreed.model) == 0.9
     assert (agreed.column, agreed.names, agreed.groups.n_groups) == (0, (1, 2.5), 3)
     X = np.random.default_rng(0).normal(size=(50, 2))
     assert np.array_equal(agreed.model.predict(X), model_of("quantile").predict(X))
@@ -28,7 +29,6 @@ def test_classes_are_scored_as_the_estimator_scores_them():
     X = np.random.default_rng(0).normal(size=(50, 2))
     for kind in ("two classes", "three classes"):
         agreed = AgreedEvaluation.of(terms_of(kind))
-        assert agreed.quantile is None
         assert np.array_equal(agreed.model.predict_proba(X), model_of(kind).predict_proba(X))
 
 

@@ -3,7 +3,6 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement
-from dpboost.federated.protocol.agreed_objective import agreed_objective, objective_request
 from tests.unit.federated.channels import FEATURES, agreement
 
 LABELS = {"bounds": dict.fromkeys(FEATURES, (0, 1)), "label_bounds": (0, 9)}
@@ -67,7 +66,9 @@ def test_labels_of_shares_lie_between_0_and_1():
 )
 def test_what_cannot_be_agreed_upon_is_refused(task, given, named):
     with pytest.raises(InvalidParameterError, match=named):
-        agreed_objective(given, task, "Agreement", weighted=False)
+        agreement(
+            task=task, objective=given, **({"schema": LABELS} if task == "regression" else {})
+        )
 
 
 def test_weights_have_a_bound_that_is_agreed_upon():
@@ -75,5 +76,7 @@ def test_weights_have_a_bound_that_is_agreed_upon():
         agreement(weighted=True)
     with pytest.raises(InvalidParameterError, match="weighted"):
         agreement(weighted=1, objective={"max_weight": 2.0})
-    asked = objective_request({"max_weight": 2.0}, "regression", "x", weighted=True)
+    asked = agreement(
+        task="regression", schema=LABELS, objective={"max_weight": 2.0}, weighted=True
+    ).learns
     assert asked.max_weight == 2.0

@@ -6,7 +6,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement, Identity
-from dpboost.federated.protocol import wire
+from dpboost.federated.protocol import messages as m
 from dpboost.training.privacy_params import NotPrivateWarning
 from tests.unit.federated.channels import agreement
 
@@ -72,7 +72,7 @@ def test_refuses_columns_it_does_not_have():
 
 
 def test_texts_of_large_models_may_be_longer_than_a_message():
-    terms = agreement(hyper={"model": "x" * wire.MOST_BYTES})
+    terms = agreement(hyper={"model": "x" * m.MOST_BYTES})
     assert Agreement.from_json(terms.to_json()) == terms
 
 
@@ -83,10 +83,10 @@ def test_refuses_text_that_is_something_else():
 
 def test_says_when_nothing_is_promised():
     for terms in (agreement(noise_seed=1), agreement(epsilon=math.inf)):
-        assert not terms.private
+        assert not terms.ledger().private
         with pytest.warns(NotPrivateWarning):
             terms.warn()
-    assert agreement().private
+    assert agreement().ledger().private
 
 
 def test_columns_of_text_are_read_by_position():

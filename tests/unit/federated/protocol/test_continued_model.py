@@ -6,7 +6,7 @@ from lightgbm import LGBMRegressor
 from dpboost import Booster
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Agreement
-from dpboost.federated.protocol.continued_model import continued_model, text_of_model
+from dpboost.federated.protocol.agreement import continued_model, text_of_model
 from tests.unit.federated.channels import agreement
 from tests.unit.federated.evaluated import BOUNDS, KINDS, model_of
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.certificates import write_certificates
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Hub, Identity, PartyLostError, RefusedError
-from dpboost.federated.protocol import https, wire
+from dpboost.federated.protocol import https
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.https import (
     HttpsLink,
@@ -97,7 +97,7 @@ def hello_of(folder, terms, identities, party, name=None):
         key=bytes([party + 1]) * 32,
         signature=b"",
     )
-    return wire.encode(replace(own, signature=identities[party].sign(signed_hello(own))))
+    return m.encode(replace(own, signature=identities[party].sign(signed_hello(own))))
 
 
 # -- a session ------------------------------------------------------------------------------------
@@ -233,10 +233,10 @@ def test_parties_are_known_again_after_the_coordinator_was_started_again(
     folder, terms, identities, tmp_path
 ):
     hellos = tuple(
-        wire.decode(hello_of(folder, terms, identities, party), m.Hello) for party in range(3)
+        m.decode(hello_of(folder, terms, identities, party), m.Hello) for party in range(3)
     )
     hub = Hub(tmp_path / "log")
-    hub.answer(Key(0, "hello"), wire.encode(m.Roster(hellos=hellos)))
+    hub.answer(Key(0, "hello"), m.encode(m.Roster(hellos=hellos)))
     again = Hub(tmp_path / "log")
     server = HubServer(again, terms, ("127.0.0.1", 0), context(folder, "coordinator", server=True))
     try:

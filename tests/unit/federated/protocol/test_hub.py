@@ -8,7 +8,6 @@ import pytest
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import Hub, LocalLink, PartyLostError, RefusedError, SessionEndedError
 from dpboost.federated.protocol import messages as m
-from dpboost.federated.protocol import wire
 from dpboost.federated.protocol.hub import read
 from dpboost.federated.protocol.messages import Ended, Key
 
@@ -32,7 +31,6 @@ def test_all_get_the_same_reply():
         assert found == [b"sum"]
     # Who comes late, or once more, gets it as well: it changes nothing any more.
     assert hub.receive(1, ONE, b"something else", 0.0) == b"sum"
-    assert hub.n_bytes[1] == 4 * 3
 
 
 def test_a_message_is_taken_once():
@@ -97,7 +95,7 @@ def test_another_process_goes_on_with_the_replies(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", wire.encode({"a": 1}), wire.encode(m.Present(parties=(1,)))]
+    "content", [b"", b"{", m.encode({"a": 1}), m.encode(m.Present(parties=(1,)))]
 )
 def test_other_messages_are_refused(content):
     with pytest.raises(RefusedError, match="The reply is not a message"):

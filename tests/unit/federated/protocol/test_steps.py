@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpboost.federated.protocol.steps import Steps, absorb
+from dpboost.federated.protocol.session import Steps, absorb
 from dpboost.privacy.ledger import LedgerEntry
 from dpboost.privacy.ledger_records import NO_CHARGE, Disjoint
 from dpboost.privacy.mechanisms import DiscreteLaplace

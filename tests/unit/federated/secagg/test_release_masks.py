@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 
 from dpboost.federated.protocol.messages import Unlocked
-from dpboost.federated.secagg.dropout_recovery import OpenedMasks, open_masks, seeds_of
 from dpboost.federated.secagg.keys import SessionKey, pair_words
 from dpboost.federated.secagg.release_masks import (
+    OpenedMasks,
     ReleaseMasks,
     SealError,
     among,
     array_seed,
+    open_masks,
     own_words,
+    seeds_of,
     unseal,
 )
 from dpboost.federated.secagg.secret_shares import PRIME, combine, elements, to_bytes

@@ -10,10 +10,9 @@ from dpboost.audit.neighbouring_pairs import Pair
 from dpboost.audit.pooled_rows import Sites
 from dpboost.audit.replay import replay_pair
 from dpboost.federated import FederatedBoostingRegressor, Party
-from dpboost.federated.party import own_rows
-from dpboost.federated.party.own_rows import OwnRows
-from dpboost.federated.training.agreed_terms import agreed_privacy
-from dpboost.federated.training.boosting import train_agreed
+from dpboost.federated.party import party as party_module
+from dpboost.federated.party.party import OwnRows
+from dpboost.federated.training.agreed_fit import agreed_privacy, train_agreed
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.queries import RowHandle
@@ -157,9 +156,9 @@ def test_replay_finds_too_many_rows_of_a_person(bug, monkeypatch):
     def chosen(users, most):
         return party_rows(users, {"all rows take part": 99, "one row too many": most + 1}[bug])
 
-    party_rows = own_rows.earliest_rows
+    party_rows = party_module.earliest_rows
     if bug != "more parties than declared":
-        monkeypatch.setattr(own_rows, "earliest_rows", chosen)
+        monkeypatch.setattr(party_module, "earliest_rows", chosen)
     places = 3 if bug == "more parties than declared" else 1
     for audit in replays(terms_of(1, 1), places):
         assert start_of(audit).cost > 1.5 * start_of(audit).charge

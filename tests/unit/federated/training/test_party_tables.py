@@ -3,14 +3,20 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.training.party_tables import party_columns, party_tables
+from dpboost.federated.estimators import party_columns, simulate_tables
+from tests.unit.federated.channels import agreement
+
+
+def terms(n_parties, columns):
+    schema = {"bounds": dict.fromkeys(columns, (0, 9)), "classes": [0, 1]}
+    return agreement(n_parties, features=columns, schema=schema, recipe="noisy_counts")
 
 
 def test_pairs_may_be_lists_and_rows_may_be_lists():
     given = [[[[1.0, 2.0]], [0]], ([[3.0, 4.0]], [1])]
-    tables = party_tables(given, None, "Model")
-    assert tables == [([[1.0, 2.0]], [0]), ([[3.0, 4.0]], [1])]
-    assert party_columns(tables, "Model") == ("Column_0", "Column_1")
+    assert party_columns(given, "Model") == ("Column_0", "Column_1")
+    found = simulate_tables("Model", given, terms)
+    assert [one.agreement.features for one in found.parties] == 2 * [("Column_0", "Column_1")]
 
 
 def test_a_sparse_table_has_numbered_columns():
@@ -21,12 +27,12 @@ def test_a_sparse_table_has_numbered_columns():
 @pytest.mark.parametrize("given", [None, 3, "ab", [(1, 2)], [(1, 2), (1, 2, 3)], [1, 2]])
 def test_what_is_no_list_of_pairs_is_refused(given):
     with pytest.raises(InvalidParameterError, match=r"'parties' parameter of Model\.fit"):
-        party_tables(given, None, "Model")
+        simulate_tables("Model", given, terms)
 
 
 def test_labels_beside_the_pairs_are_refused():
     with pytest.raises(InvalidParameterError, match="no y beside it"):
-        party_tables([(1, 2), (3, 4)], [0], "Model")
+        simulate_tables("Model", [(1, 2), (3, 4)], terms, [0])
 
 
 def test_named_columns_are_not_numbered_ones():

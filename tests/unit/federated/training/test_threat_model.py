@@ -6,7 +6,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated import simulate
-from dpboost.federated.training.threat_model import facts, party_report
+from dpboost.federated.training.agreed_fit import facts, party_report
 from dpboost.privacy.collusion import effective_epsilon
 from dpboost.privacy.mechanisms import DiscreteLaplace
 from dpboost.privacy.sensitive import Sensitive
