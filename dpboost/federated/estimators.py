@@ -56,6 +56,16 @@ UNSUPPORTED: dict[str, str] = {
     "hessian_bound": _FUNCTIONS,
     "score_bounds": _FUNCTIONS,
     "is_unbalance": "say class_weight='balanced'",
+    "colsample_bytree": "say feature_fraction",
+    "subsample": "say bagging_fraction",
+    "min_child_weight": "say min_sum_hessian_in_leaf",
+    **dict.fromkeys(
+        (
+            *("boosting_type", "num_leaves", "subsample_for_bin", "min_split_gain"),
+            *("min_child_samples", "subsample_freq", "reg_alpha"),
+        ),
+        "trees grow by the rules of their recipe; leave it out",
+    ),
     "init_score": "scores of parties start at a released value, or where init_model ends",
     **dict.fromkeys(
         (
