@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.federated.party.record_log import RecordLog, append_line, locked_file
+from dpboost.federated.party.record_log import RecordLog, append_lines, locked_file
 from dpboost.federated.protocol import messages as m
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Link, RefusedError, SessionEndedError, read
@@ -319,8 +319,8 @@ class SessionRecord:
     def send(self, key: Key, digest: bytes, body: bytes, charges: Sequence[str] = ()) -> None:
         """Put a message on disk, and the charges for it, before it is sent."""
         if self._folder is not None:
-            for line in charges:
-                append_line(self._folder / _CHARGES, line)
+            # They are there where a process was killed before its words were on disk.
+            append_lines(self._folder / _CHARGES, charges)
         content = {"step": key.step, "kind": key.kind, "digest": digest, "body": body}
         self._write(content)
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,9 +85,12 @@ def locked_file(path: Path) -> Iterator[None]:
         yield
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append a line of text that only its owner can read; it is on disk when this returns."""
-    _write(path, f"{line}\n".encode(), path.stat().st_size if path.exists() else 0)
+def append_lines(path: Path, lines: Sequence[str]) -> None:
+    """Append lines of text that only their owner can read, unless the file ends with them."""
+    block = "".join(f"{line}\n" for line in lines).encode()
+    known = path.read_bytes() if path.exists() else b""
+    if not known.endswith(block):
+        _write(path, block, len(known))
 
 
 def _write(path: Path, content: bytes, start: int) -> None:

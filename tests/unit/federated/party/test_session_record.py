@@ -6,6 +6,7 @@ import pytest
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.federated.party.party_session import SessionRecord, folder_of
+from dpboost.federated.party.record_log import RecordLog
 from dpboost.federated.protocol.messages import Key
 
 FACTS = {"terms": "t", "version": "1", "build": "b", "rows": "r"}
@@ -70,3 +71,22 @@ def test_a_record_is_on_disk_when_it_is_written(tmp_path, monkeypatch):
 def test_each_agreement_has_a_folder_of_its_own(tmp_path):
     assert folder_of(tmp_path, b"a" * 32) != folder_of(tmp_path, b"b" * 32)
     assert folder_of(tmp_path, b"a" * 32).parent == tmp_path
+
+
+def test_words_that_never_came_on_disk_are_charged_once(tmp_path, monkeypatch):
+    lines = ("step 1, leaf sums: 0.5", "step 1, leaf sums: 0.5")
+    append = RecordLog.append
+
+    def killed(self, content):
+        raise KeyboardInterrupt
+
+    record = SessionRecord(tmp_path)
+    monkeypatch.setattr(RecordLog, "append", killed)
+    with pytest.raises(KeyboardInterrupt):
+        record.send(KEY, b"digest", b"body", lines)
+    monkeypatch.setattr(RecordLog, "append", append)
+    again = SessionRecord(tmp_path)
+    again.send(KEY, b"digest", b"other", lines)
+    assert (tmp_path / "charges.txt").read_text().splitlines() == list(lines)
+    again.send(Key(2, "words"), b"digest", b"more", ("step 2, leaf sums: 0.5",))
+    assert len((tmp_path / "charges.txt").read_text().splitlines()) == 3
