@@ -28,6 +28,7 @@ from dpboost.federated.protocol.agreement import (
 from dpboost.federated.simulation import Simulation, simulate
 from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.replay import Result
+from dpboost.lightgbm.parameters import SHOWN
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
@@ -56,16 +57,7 @@ UNSUPPORTED: dict[str, str] = {
     "hessian_bound": _FUNCTIONS,
     "score_bounds": _FUNCTIONS,
     "is_unbalance": "say class_weight='balanced'",
-    "colsample_bytree": "say feature_fraction",
-    "subsample": "say bagging_fraction",
-    "min_child_weight": "say min_sum_hessian_in_leaf",
-    **dict.fromkeys(
-        (
-            *("boosting_type", "num_leaves", "subsample_for_bin", "min_split_gain"),
-            *("min_child_samples", "subsample_freq", "reg_alpha"),
-        ),
-        "trees grow by the rules of their recipe; leave it out",
-    ),
+    **dict.fromkeys(SHOWN, "feature_fraction, bagging_fraction or a rule of the recipe does it"),
     "init_score": "scores of parties start at a released value, or where init_model ends",
     **dict.fromkeys(
         (

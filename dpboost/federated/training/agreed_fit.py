@@ -224,8 +224,7 @@ def _build(recipe: Recipe, setting: Setting, source: RowHandle) -> Growth:
 def judge(session: Session, agreement: Agreement, rows: Any) -> Evaluation:
     """Evaluate the model of an agreement on the rows of all parties of a session."""
     ledger = session.open_ledger(agreement)
-    handle = RowHandle(PartyRowStore(session, rows, ledger))
-    found = evaluate_agreed(handle, agreement, ledger)
+    found = evaluate_agreed(RowHandle(PartyRowStore(session, rows, ledger)), agreement, ledger)
     more = found.report.facts | facts(agreement, ledger) | session.losses
     return replace(found, report=_report(agreement, ledger, more))
 
