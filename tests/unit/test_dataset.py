@@ -110,7 +110,7 @@ def test_what_bins_or_ranks_is_refused():
 @pytest.mark.parametrize("kind", [Dataset, lightgbm.Dataset])
 def test_names_and_parameters_reach_training(kind):
     data = kind(X, Y, feature_name=["a", "b", "c"], params={"max_depth": 2}, free_raw_data=False)
-    params = {"schema": {"bounds": {"a": (-1, 1)}, "label_bounds": (-1, 1)}, "verbose": -1}
+    params = {"schema": {"bounds": {"a": (-1, 1)}, "label_bounds": (-1, 1)}, "verbose": 0}
     with pytest.warns(dpboost.UndeclaredWarning):
         booster = dpboost.train(params, data, 2)
     assert booster.feature_name() == ["a", "b", "c"]
