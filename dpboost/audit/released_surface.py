@@ -10,9 +10,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dpboost._utils import warnings as own_warnings
 from dpboost.audit.claims import false_claims
 from dpboost.audit.replay import FAULTS, Fit
 from dpboost.audit.side_effects import side_effects
+from dpboost.budgeting import spent_outside
 
 MakeEstimator = Callable[[], Any]
 
@@ -31,7 +33,9 @@ class _Listener(logging.Handler):
 
 @contextlib.contextmanager
 def overhear(heard: dict[str, Any]) -> Any:
-    """Collect warnings, log records and printed text of what happens inside."""
+    """Collect warnings, log records and printed text of a call, as in a new process."""
+    own_warnings.forget()
+    spent_outside.forget()
     listener, out, err = _Listener(), io.StringIO(), io.StringIO()
     root = logging.getLogger()
     level = root.level

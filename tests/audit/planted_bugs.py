@@ -778,11 +778,11 @@ def _():
 def _():
     original = found("metrics of cross-validation")[2]
 
-    def release(self, models, rows, fold, ledger):
+    def release(self, models, rows, fold, ledger, n_releases):
         draw = type(ledger)._draw
         type(ledger)._draw = lambda self, entry, value: value.copy()
         try:
-            return original(self, models, rows, fold, ledger)
+            return original(self, models, rows, fold, ledger, n_releases)
         finally:
             type(ledger)._draw = draw
 

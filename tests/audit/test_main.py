@@ -12,6 +12,7 @@ from dpboost.audit import boosting_audit, parts
 from dpboost.audit.random_audit import random_audit
 from dpboost.audit.recorded_calls import recorded_calls
 from dpboost.privacy.mechanisms import DiscreteLaplace
+from dpboost.privacy.queries import store_of
 from dpboost.training import local_fit
 from tests.audit.kernel_bugs import cut_selection
 from tests.audit.positions import found, planted
@@ -105,7 +106,7 @@ def test_calls_are_replayed_without_rows(capsys, monkeypatch):
     fit = local_fit.fit
 
     def telling(rows, *arguments):
-        print(len(rows._rows.labels))
+        print(len(store_of(rows)._rows.labels))
         return fit(rows, *arguments)
 
     monkeypatch.setattr(local_fit, "fit", telling)

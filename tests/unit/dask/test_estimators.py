@@ -111,7 +111,8 @@ def test_classifiers_do_not_either(client, options, n_parts):
 @pytest.mark.parametrize("n_parts", PARTITIONS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_labels_of_no_class_are_told_of_as_in_one_process(client, n_classes, n_parts):
-    options = {**GIVEN, "epsilon": 20.0, "schema": {"classes": list(range(n_classes))}}
+    schema = {"classes": list(range(n_classes))}
+    options = {**GIVEN, "epsilon": 20.0, "schema": schema, "verbosity": 0}
     labels = CLASSES % n_classes + 1
     told, texts = [], []
     for model, rows, y in (

@@ -67,7 +67,9 @@ def test_a_refusal_leaves_a_budget_as_it_was(charged):
 
 def test_parties_are_not_asked(charged):
     model = FederatedBoostingRegressor(epsilon=8.0, delta=1e-5, schema=SCHEMA, verbosity=0, **SMALL)
-    with pytest.raises(InvalidParameterError, match="'epsilon' parameter of federated boosting"):
+    with pytest.raises(
+        InvalidParameterError, match="'epsilon' parameter of FederatedBoostingRegressor"
+    ):
         model.fit([(X[:30], Y[:30]), (X[30:], Y[30:])])
     assert charged == []
 
