@@ -36,8 +36,8 @@ RESULTS = Path(__file__).with_name("mutants.jsonl")
 PAGE = ROOT / "benchmarks" / "results" / "mutants.md"
 #: Why a survivor does no harm, by its key; read by a person.
 EXPLAINED = Path(__file__).with_name("explained.json")
-FOLDERS = ("tests/unit", "tests/audit")
-LEFT_OUT = ("tests/unit/dask", "tests/unit/federated", "tests/unit/cli", "tests/unit/local")
+FOLDERS = ("tests/unit", "tests/audit", "tests/checker")
+LEFT_OUT = ("tests/unit/dask", "tests/unit/federated", "tests/unit/local")
 MOST_SECONDS = 90.0
 FIRST_TESTS = 12
 
