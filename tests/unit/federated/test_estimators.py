@@ -206,8 +206,8 @@ def test_controls_of_lightgbm_are_followed_or_refused(recipe):
 
 
 def test_what_parties_cannot_agree_upon_is_refused():
-    model = classifier().set_params(num_leaves=7)
-    with pytest.raises(InvalidParameterError, match="num_leaves.*constructor"):
+    model = classifier().set_params(extra_trees=True)
+    with pytest.raises(InvalidParameterError, match="extra_trees.*constructor"):
         model.agreement(2, ["a", "b"])
 
 
