@@ -75,7 +75,7 @@ def main() -> None:
         nfold=3,
         metrics="binary_error",
     )
-    (error,) = found["valid binary_error-mean"]
+    error = found["valid binary_error-mean"][-1]
     print(f"cv: error {error:.3f}, epsilon {found.privacy_report.epsilon} for all of it")
     draw(rounds, options.epsilon, options.plot)
 

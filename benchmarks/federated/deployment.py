@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class Deployment:
     forked : bool, default=False
         Whether processes come of one that has imported the library, which takes them most of
         their time to start; otherwise each is a new interpreter.
+    sizes : sequence of int, optional
+        Rows of each party.
+    n_features : int, optional
     """
 
     def __init__(
@@ -57,15 +60,17 @@ class Deployment:
         dropouts: int = 0,
         timeout: float = 120,
         forked: bool = False,
+        sizes: Sequence[int] = SIZES,
+        n_features: int = N_FEATURES,
     ) -> None:
         self.folder = folder
         self._forked = forked
         self._processes: dict[str, subprocess.Popen[bytes] | _Forked] = {}
         folder.mkdir(parents=True)
-        names = [f"party{index}" for index in range(N_PARTIES)]
+        names = [f"party{index}" for index in range(len(sizes))]
         write_certificates(folder, [*names, "coordinator"])
         identities = [Identity() for _ in names]
-        features = [f"x{column}" for column in range(N_FEATURES)]
+        features = [f"x{column}" for column in range(n_features)]
         terms = FederatedBoostingClassifier(
             epsilon=4.0,
             delta=1e-6,
@@ -73,7 +78,7 @@ class Deployment:
             n_estimators=n_trees,
             random_state=0,
             noise_seed=NOISE_SEED,
-        ).agreement(N_PARTIES, features, [each.public for each in identities])
+        ).agreement(len(sizes), features, [each.public for each in identities])
         terms = dataclasses.replace(terms, dropouts=dropouts, coordinator="coordinator")
         self.terms = terms
         (folder / "agreement.json").write_text(terms.to_json(), "utf-8")
@@ -81,7 +86,7 @@ class Deployment:
         (port,) = free_ports(1)
         for index, name in enumerate(names):
             (folder / f"identity{index}").write_bytes(identities[index].secret)
-            X = rng.uniform(size=(SIZES[index], N_FEATURES))
+            X = rng.uniform(size=(sizes[index], n_features))
             y = np.where(X[:, 0] + rng.normal(0, 0.2, len(X)) > 0.5, "yes", "no")
             rows = [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
             (folder / f"rows{index}.csv").write_text("\n".join([",".join([*features, "y"]), *rows]))
