@@ -110,6 +110,16 @@ ELSEWHERE = {
     r"python -m dpboost\.audit --minutes 10": (
         "tests/audit/test_main.py::test_random_fits_are_replayed_for_some_minutes"
     ),
+    r"python -m dpboost\.audit\.record": (
+        "tests/unit/reporting/test_certificate.py::test_a_run_is_taken_into_a_file"
+    ),
+    r"python -m pytest --replay": ".ci/nightly replay",
+    r"python -m benchmarks\.transcript_cost": (
+        "tests/benchmarks/test_transcript_cost.py::test_it_is_measured_and_written"
+    ),
+    r"python -m benchmarks\.https_cost": (
+        "tests/benchmarks/test_https_cost.py::test_it_is_measured_and_written"
+    ),
     r"python -m benchmarks\.timing_leak": (
         "tests/benchmarks/test_timing_leak.py::test_everything_is_measured_and_written"
     ),

@@ -289,9 +289,15 @@ def continued_training(lgb, folder):
 
 
 def shape_of(shown):
-    """Return what two libraries must have in common: names, lengths, shapes."""
+    """Return what two libraries must have in common: names, lengths, shapes, kinds of numbers.
+
+    Importances are gains here and counts of splits there: where cuts are random, every feature
+    is cut as often.
+    """
     return {
-        name: (value.shape, value.dtype.kind) if isinstance(value, np.ndarray) else value
+        name: (value.shape, "" if name == "importances" else value.dtype.kind)
+        if isinstance(value, np.ndarray)
+        else value
         for name, value in shown.items()
     }
 
