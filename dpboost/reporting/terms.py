@@ -11,9 +11,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, SupportsFloat, TypeVar
 
-from dpboost._utils.validation import (
-    refuse,
-)
+from dpboost._utils.validation import refuse
 from dpboost.privacy.exact_arithmetic import (
     NO_COST,
     ZERO,
