@@ -9,6 +9,9 @@ from lightgbm import Sequence
 
 from dpboost import basic
 from dpboost import compat as compat
+from dpboost import engine as engine
+from dpboost import plotting as plotting
+from dpboost import sklearn as sklearn
 from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.version import __version__
 from dpboost._utils.warnings import PrivacyWarning
@@ -29,24 +32,34 @@ from dpboost.callback import (
     record_evaluation,
     reset_parameter,
 )
-from dpboost.cross_validation import CVBooster, CVResults, cv
-from dpboost.dataset import Dataset
-from dpboost.engine import train
+from dpboost.estimators.boosting_estimators import (
+    DPBoostClassifier,
+    DPBoostRegressor,
+    LGBMClassifier,
+    LGBMModel,
+    LGBMRanker,
+    LGBMRegressor,
+)
+from dpboost.estimators.evaluation_sets import PublicRowsWarning, SkippedRowsWarning
 from dpboost.estimators.private_score import ScoreWarning
-from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
+from dpboost.estimators.train import train
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.evaluating import (
     BinHistograms,
     Evaluation,
-    SecretKFold,
     bin_histograms,
     evaluate,
 )
-from dpboost.forecasting import Forecast, forecast
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.constraint_check import ConstraintCheck, check_constraints
-from dpboost.lightgbm.evaluation import PublicRowsWarning, SkippedRowsWarning
+from dpboost.lightgbm.dataset import Dataset
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.local import LPDTAggregator, LPDTClassifier, LPDTPartition, LPDTRegressor
+from dpboost.model_selection.cross_validation import CVBooster, CVResults, cv
+from dpboost.model_selection.forecasting import Forecast, forecast
+from dpboost.model_selection.refitting import refit_leaves
+from dpboost.model_selection.replaying import replay
+from dpboost.model_selection.secret_folds import SecretKFold
 from dpboost.plotting import (
     create_tree_digraph,
     plot_importance,
@@ -58,18 +71,8 @@ from dpboost.plotting import (
     plot_tree,
 )
 from dpboost.privacy.ledger import BudgetExceededError
-from dpboost.refitting import refit_leaves
-from dpboost.replaying import replay
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.schema import DataDictionary, Schema, schema_template
-from dpboost.sklearn import (
-    DPBoostClassifier,
-    DPBoostRegressor,
-    LGBMClassifier,
-    LGBMModel,
-    LGBMRanker,
-    LGBMRegressor,
-)
 from dpboost.training.objective import UnboundedWeightsWarning, UserObjectiveWarning
 from dpboost.training.privacy_params import (
     LargeDeltaWarning,

@@ -12,8 +12,8 @@ from lightgbm.basic import LGBMDeprecationWarning, LightGBMError, Sequence
 
 from dpboost._utils.lightgbm_names import name_of
 from dpboost._utils.warnings import log_warnings
-from dpboost.dataset import Dataset
 from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.dataset import Dataset
 
 __all__ = [
     "Booster",

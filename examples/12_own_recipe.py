@@ -20,11 +20,11 @@ from sklearn.metrics import roc_auc_score
 
 from dpboost import DPTreeClassifier, Schema
 from dpboost.audit.tree_audit import replay_tree_recipe, tree_bank
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_selectors import SplitSelector
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.recipe import Recipe, Setting
-from dpboost.recipes.single_tree.best import BEST_TREE, build
+from dpboost.recipes.single_tree.best_tree import BEST_TREE, build
 
 N_FEATURES = 6
 SCHEMA = Schema(bounds=dict.fromkeys(range(N_FEATURES), (0, 1)), classes=[0, 1])

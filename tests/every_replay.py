@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpboost.replaying import replay
+from dpboost.model_selection.replaying import replay
 from dpboost.transcripts import recorded
 
 #: Tests that count ledgers, or calls of code, which a replay makes again.

@@ -19,11 +19,11 @@ from dpboost.audit.released_surface import estimator_fit
 from dpboost.audit.replay import PairAudit, replay_pair
 from dpboost.audit.transcript import Recorder, Violation
 from dpboost.audit.witnesses import DELTA, Witness, witnesses
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.privacy.accounting import GDPAccountant
 from dpboost.privacy.exact_arithmetic import cost_of
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 ESTIMATORS = {"regression": DPBoostRegressor, "binary": DPBoostClassifier}
 

@@ -19,12 +19,12 @@ from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.replay import Fit
 from dpboost.audit.transcript import Steering, Violation
 from dpboost.budgeting.budget import Budget
-from dpboost.cross_validation import cv
-from dpboost.dataset import Dataset
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.lightgbm.dataset import Dataset
+from dpboost.model_selection.cross_validation import cv
+from dpboost.model_selection.refitting import refit_leaves
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.refitting import refit_leaves
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 #: What each call of a session takes of its budget.
 PART = Fraction(1, 8)

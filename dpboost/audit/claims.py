@@ -10,8 +10,8 @@ import numpy as np
 
 from dpboost.audit.delta_curves import delta_of
 from dpboost.audit.transcript import Violation
-from dpboost.estimators.tree import DPTreeClassifier
-from dpboost.sklearn import DPBoostRegressor
+from dpboost.estimators.boosting_estimators import DPBoostRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier
 
 #: Inverse curves are found to this precision.
 ROUNDING = 1e-6

@@ -27,7 +27,7 @@ HUGE = 1e300
 
 @dataclass(frozen=True, kw_only=True)
 class FarRows:
-    """Rows that stand where those of a call stood, as `dpboost.replaying.prepared` takes them.
+    """Rows that stand where those of a call stood, as `replaying.prepared` takes them.
 
     Parameters
     ----------

@@ -16,10 +16,10 @@ from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.replay import FAULTS, Fit
 from dpboost.audit.witnesses import DELTA, START_UNITS, Witness
-from dpboost.cross_validation import cv
-from dpboost.dataset import Dataset
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.lightgbm.dataset import Dataset
+from dpboost.model_selection.cross_validation import cv
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 Case = tuple[Witness, Fit]
 

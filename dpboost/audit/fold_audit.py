@@ -23,12 +23,12 @@ from dpboost.audit.network_audit import (
 )
 from dpboost.audit.replay import replay_pair
 from dpboost.audit.transcript import Violation
-from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.federated.cross_validation import cv_agreement
 from dpboost.federated.estimators import FederatedBoostingClassifier, FederatedBoostingRegressor
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.training.replay import Result, judging_terms, part_terms
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.exact_arithmetic import PrivacyCost, number_of
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import Entropy

@@ -19,6 +19,7 @@ from dpboost.audit.neighbouring_pairs import pair_of
 from dpboost.audit.replay import Fit, replay_pair
 from dpboost.audit.transcript import Violation
 from dpboost.data.table import read_table
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.federated.evaluation import evaluation_agreement
 from dpboost.federated.party.party import OwnRows, Party
@@ -37,7 +38,6 @@ from dpboost.privacy.queries import LocalRows, RowHandle
 from dpboost.recipes import ALGORITHMS
 from dpboost.rows.raw_rows import RawRows
 from dpboost.rows.row_attributes import RowExtras
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.trees.ensemble import Ensemble
 
 #: Name of the check.

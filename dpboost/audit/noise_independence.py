@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm, poisson, rankdata
 
 from dpboost.audit.transcript import Line, Recorder, Violation
-from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier
 from dpboost.privacy.mechanisms import DiscreteGaussian, Noise
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 #: Permitted probability of a false alarm of one look at the draws of all fits.
 ERROR = 1e-9

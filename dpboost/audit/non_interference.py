@@ -28,10 +28,10 @@ from dpboost.audit.call_trace import RELEASE, TracedStep, watched_call
 from dpboost.audit.far_rows import far_rows
 from dpboost.audit.replay import FAULTS
 from dpboost.audit.transcript import Violation
+from dpboost.model_selection.replaying import BlankRows, RowsInstead, prepared
 from dpboost.privacy.ledger_records import LedgerEntry
 from dpboost.privacy.recording import Outcomes, Recording, Replaying, recording
 from dpboost.privacy.stability_histogram import StabilityHistogram
-from dpboost.replaying import BlankRows, RowsInstead, prepared
 from dpboost.transcripts.transcript import Transcript
 
 #: Names of the checks.

@@ -19,14 +19,14 @@ from unittest import mock
 
 import numpy as np
 
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.single_tree import SingleTree
+from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.single_tree_growth import SingleTree
 
 #: Name of the check.
 CHECK = "public numbers"
 
 #: Packages whose functions are listened to.
-ROOMS = ("dpboost.boosting.", "dpboost.growing.")
+ROOMS = ("dpboost.growing.",)
 
 #: Packages that hold rows. They apply public formulas to private sums before a release.
 ROWS = ("dpboost.rows.", "dpboost.dask.", "dpboost.federated.party.")

@@ -17,11 +17,11 @@ from dpboost.audit.neighbouring_pairs import Pair, pair_of
 from dpboost.audit.released_surface import overhear, shown
 from dpboost.audit.replay import Fit, replay_pair
 from dpboost.audit.transcript import Violation
-from dpboost.estimators.tree import DPTreeClassifier
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 MOST_ROWS, MOST_FEATURES = 60, 6
 

@@ -18,15 +18,15 @@ from scipy import sparse
 from dpboost.audit.fit_variety import CLASSES, OBJECTIVES
 from dpboost.audit.witnesses import DELTA
 from dpboost.budgeting.budget import Budget
-from dpboost.cross_validation import cv
-from dpboost.dataset import Dataset
-from dpboost.engine import train
-from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.train import train
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.lightgbm.dataset import Dataset
+from dpboost.model_selection.cross_validation import cv
+from dpboost.model_selection.refitting import refit_leaves
 from dpboost.recipes import ALGORITHMS
 from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
-from dpboost.refitting import refit_leaves
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 #: Rows of the recorded tables.
 N_ROWS = 120

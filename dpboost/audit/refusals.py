@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpboost.audit.transcript import Violation
-from dpboost.estimators.tree import DPTreeClassifier
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier
 
 Attempt = Callable[[], Any]
 

@@ -22,7 +22,7 @@ from dpboost.audit.witnesses import Witness
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.labels import read_class_labels
 from dpboost.data.table import read_table
-from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.queries import RowHandle

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dpboost.budgeting.budget import Budget
-from dpboost.budgeting.explanation import EpsilonExplanation, explain_epsilon
 from dpboost.budgeting.open_budgets import BudgetWarning
 from dpboost.budgeting.pictures import plot_accuracy_vs_epsilon, plot_privacy_budget
 from dpboost.budgeting.spent_outside import EpsilonSumWarning
+from dpboost.reporting.epsilon_explanation import EpsilonExplanation, explain_epsilon
 
 __all__ = [
     "Budget",

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, check_integer, refuse
-from dpboost.budgeting.accounting import FractionAccountant
 from dpboost.budgeting.budget_mark import BudgetMark
 from dpboost.budgeting.budget_records import (
     MEASURES,
@@ -27,9 +26,10 @@ from dpboost.budgeting.budget_records import (
     spent,
     written_fraction,
 )
+from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HeldRows
 from dpboost.privacy.accounting import Accountant, GDPAccountant, PureAccountant, ZCDPAccountant
-from dpboost.privacy.budget import DELTA_SHARE
+from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import (
     PrivacyCost,
     as_budget,

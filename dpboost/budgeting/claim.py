@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.budgeting.accounting import FractionAccountant
 from dpboost.budgeting.budget import MOST_HISTOGRAMS, Budget, DisjointTable
 from dpboost.budgeting.budget_records import TABLES, Part, percent
+from dpboost.budgeting.fraction_accountant import FractionAccountant
 from dpboost.budgeting.holdout import HELD, TRAINED, HeldRows, deal
 from dpboost.budgeting.open_budgets import here, innermost, is_open, warn_of_known
 from dpboost.privacy.accounting import Accountant

@@ -28,9 +28,9 @@ from dpboost.cli.table_files import (
     typed_features,
     user_column_of,
 )
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.evaluating import evaluate
 from dpboost.schema import Schema
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

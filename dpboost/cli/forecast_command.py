@@ -21,8 +21,8 @@ from dpboost.cli.table_files import (
     task_of,
     typed_features,
 )
-from dpboost.forecasting import forecast
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.model_selection.forecasting import forecast
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from dpboost.data.table import read_table
-from dpboost.sklearn import DPBoostClassifier
+from dpboost.estimators.boosting_estimators import DPBoostClassifier
 from dpboost.training.privacy_params import NotPrivateWarning
 
 N_ROWS, N_FEATURES, HELD_OUT = 20_000, 6, 5_000

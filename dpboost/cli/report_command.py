@@ -22,8 +22,8 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost.budgeting import Budget
 from dpboost.cli.output_files import check_outputs
 from dpboost.lightgbm.booster import Booster
+from dpboost.reporting.deployment_record import registry_record, registry_yaml
 from dpboost.reporting.envelope import signed
-from dpboost.reporting.registry import registry_record, registry_yaml
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

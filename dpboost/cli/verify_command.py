@@ -22,7 +22,7 @@ from typing import Any
 from dpboost._utils.json_text import parse_json
 from dpboost.budgeting.verification import verify_accounting
 from dpboost.lightgbm.booster import Booster
-from dpboost.replaying import replay
+from dpboost.model_selection.replaying import replay
 from dpboost.reporting.certificate import NOT_STATED, schema
 from dpboost.reporting.certificate_form import CertificateError, check_form
 from dpboost.reporting.envelope import is_envelope, opened

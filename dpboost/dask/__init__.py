@@ -28,7 +28,7 @@ from dpboost.dask.estimators import (
     DaskDPTreeClassifier,
     DaskDPTreeRegressor,
 )
-from dpboost.sklearn import LGBMRanker
+from dpboost.estimators.boosting_estimators import LGBMRanker
 
 __all__ = [
     "DaskDPBoostClassifier",

@@ -21,11 +21,11 @@ from dpboost.dask.fit import fit_partitions
 from dpboost.dask.partitions import Pieces, example_of, is_array, is_collection, is_dataframe, split
 from dpboost.dask.prediction import predict_collection
 from dpboost.estimators import docs
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.row_arguments import RowArguments
-from dpboost.estimators.tree import DPTreeClassifier, DPTreeRegressor
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
 from dpboost.lightgbm.init_model import EarlierModel
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 from dpboost.training.fitted_model import FittedModel
 from dpboost.training.inputs import Reading, read
 from dpboost.training.request import FitRequest

@@ -23,6 +23,7 @@ from dpboost.data.columns import is_frame
 from dpboost.data.conform import conform
 from dpboost.data.table import Table, read_table
 from dpboost.estimators.batched_input import earlier_scores, open_batches
+from dpboost.estimators.evaluation_sets import Evaluator
 from dpboost.estimators.fit_arguments import FitOptions
 from dpboost.estimators.private_score import PrivateScore
 from dpboost.estimators.row_arguments import RowArguments
@@ -30,9 +31,8 @@ from dpboost.estimators.stock import StockModel
 from dpboost.estimators.tree_controls import tree_controls
 from dpboost.explain.explained_model import ExplainedModel
 from dpboost.lightgbm.booster import Booster
-from dpboost.lightgbm.compat import LightGBMAttributes
-from dpboost.lightgbm.evaluation import Evaluator
 from dpboost.lightgbm.init_model import EarlierModel
+from dpboost.lightgbm.installed import LightGBMAttributes
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.lightgbm.parameters import (
     SHOWN,
@@ -43,7 +43,7 @@ from dpboost.lightgbm.parameters import (
 )
 from dpboost.privacy.recording import public_value
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, constraints_of, given
+from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, constraints_of, given
 from dpboost.reporting.model_page import ModelPage
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.fitted_model import FittedModel

@@ -15,7 +15,7 @@ from dpboost.data.column_types import ColumnFacts
 from dpboost.data.table import Table
 from dpboost.estimators.row_arguments import RowArguments
 from dpboost.lightgbm.init_model import EarlierModel
-from dpboost.recipes.parameters import Given, check_given
+from dpboost.recipes.hyperparameters import Given, check_given
 from dpboost.recipes.recipe import Recipe
 from dpboost.schema import MAX_VALUE_BINS, ResolvedSchema
 from dpboost.training.inputs import Reading, nominal_columns, open_table, read

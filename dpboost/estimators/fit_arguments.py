@@ -18,8 +18,8 @@ from dpboost.data.evaluation_rows import (
     is_training_pair,
     without_training_rows,
 )
-from dpboost.lightgbm.compat import metric_function
-from dpboost.lightgbm.evaluation import STOPPING, Evaluator, PublicSet
+from dpboost.estimators.evaluation_sets import STOPPING, Evaluator, PublicSet
+from dpboost.lightgbm.installed import metric_function
 from dpboost.training.inputs import Reading
 
 

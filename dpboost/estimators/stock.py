@@ -8,7 +8,7 @@ import lightgbm
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from dpboost.lightgbm.compat import with_fit_of
+from dpboost.lightgbm.installed import with_fit_of
 
 
 class StockModel:

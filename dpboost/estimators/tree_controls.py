@@ -7,7 +7,7 @@ from typing import Any
 
 from dpboost._utils.validation import RefusedError, check_integer
 from dpboost.lightgbm.treatments import is_neutral, treatment_of
-from dpboost.recipes.parameters import CONTROLS
+from dpboost.recipes.hyperparameters import CONTROLS
 from dpboost.recipes.recipe import Recipe
 
 

@@ -6,14 +6,11 @@ from dpboost.evaluating.drift import BinHistograms, bin_histograms
 from dpboost.evaluating.evaluate import evaluate
 from dpboost.evaluating.evaluation import Evaluation
 from dpboost.evaluating.figures import Figure
-from dpboost.evaluating.model_selection import PrivateScorer, SecretKFold
 
 __all__ = [
     "BinHistograms",
     "Evaluation",
     "Figure",
-    "PrivateScorer",
-    "SecretKFold",
     "bin_histograms",
     "evaluate",
 ]

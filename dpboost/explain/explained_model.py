@@ -42,7 +42,7 @@ class ExplainedModel:
         Returns
         -------
         Explanation
-            Draw it with :func:`dpboost.plotting.plot_shapes` and the functions beside it.
+            Draw it with :func:`dpboost.explain.plots.plot_shapes` and the functions beside it.
 
         Raises
         ------

@@ -18,9 +18,8 @@ from sklearn.base import clone
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
 from dpboost._utils.warnings import one_warning
 from dpboost.budgeting.open_budgets import refuse_budget
-from dpboost.cross_validation import CVResults, report_of_folds
+from dpboost.estimators.cv_callbacks import CVBooster, run_callbacks
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.folds import FoldMetric
 from dpboost.federated.estimators import (
     FederatedBoostingClassifier,
     FederatedBoostingRegressor,
@@ -30,7 +29,8 @@ from dpboost.federated.estimators import (
 from dpboost.federated.protocol.agreement import MOST_FOLDS, AgreedFolds, Agreement
 from dpboost.federated.training.agreed_fit import facts, shares
 from dpboost.federated.training.replay import Result, asked_metrics, check
-from dpboost.lightgbm.cv_callbacks import CVBooster, run_callbacks
+from dpboost.model_selection.cross_validation import CVResults, report_of_folds
+from dpboost.model_selection.fold_metrics import FoldMetric
 from dpboost.privacy.release_record import release_record
 from dpboost.reporting.privacy_report import PrivacyReport
 

@@ -19,6 +19,7 @@ from dpboost.budgeting.open_budgets import refuse_budget
 from dpboost.data.column_names import column_names
 from dpboost.estimators import docs
 from dpboost.estimators.base import DECIDED_BY_RECIPE
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
 from dpboost.federated.protocol.agreement import (
     OBJECTIVE_PARAMETERS,
     SEED_BITS,
@@ -30,9 +31,8 @@ from dpboost.federated.training.agreed_fit import agreed_request, party_report
 from dpboost.federated.training.replay import Result
 from dpboost.lightgbm.parameters import SHOWN
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONSTRAINTS, CONTROLS, given, on_columns
+from dpboost.recipes.hyperparameters import CONSTRAINTS, CONTROLS, given, on_columns
 from dpboost.schema import Schema
-from dpboost.sklearn import DPBoostClassifier, DPBoostRegressor
 
 _ROWS_ELSEWHERE = (
     "each party keeps its rows, and nobody could look at them between two rounds; judge the fitted "

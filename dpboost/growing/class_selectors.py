@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitive import Sensitive

@@ -12,7 +12,7 @@ from dpboost.growing.clipped_leaves import ClippedLeaf
 from dpboost.growing.frontier import Frontier
 from dpboost.growing.selectors import PrivateArgmax
 from dpboost.growing.split_gains import value_gains
-from dpboost.privacy.budget import split_tree
+from dpboost.privacy.budget_split import split_tree
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, pure_cost, pure_epsilon
 from dpboost.privacy.ledger import Ledger
 from dpboost.rows.gradient_statistics import NodeStatistics

@@ -14,7 +14,7 @@ from lightgbm.basic import LightGBMError
 from dpboost._utils.files import write_atomically
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost.data.conform import as_numbers
-from dpboost.lightgbm.compat import LoadedBooster, use_one_thread
+from dpboost.lightgbm.installed import LoadedBooster, use_one_thread
 from dpboost.lightgbm.model_text.footer import (
     REPORT_KEY,
     find_report,
@@ -22,7 +22,7 @@ from dpboost.lightgbm.model_text.footer import (
     keep_report,
     without_kept,
 )
-from dpboost.lightgbm.model_text.validation import check_model_text
+from dpboost.lightgbm.model_text.model_check import check_model_text
 from dpboost.lightgbm.model_text.writer import model_text
 from dpboost.reporting.privacy_report import PrivacyReport
 

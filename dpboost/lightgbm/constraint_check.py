@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import refuse
+from dpboost.lightgbm.model_text.model_check import check_model_text
 from dpboost.lightgbm.model_text.read_trees import TextTree, read_trees
-from dpboost.lightgbm.model_text.validation import check_model_text
 from dpboost.trees.constraints import Constraints
 
 # LightGBM counts what is no larger as zero.

@@ -20,7 +20,7 @@ import numpy as np
 from dpboost._utils.defaults import is_default
 from dpboost._utils.validation import InvalidParameterError, RefusedError
 from dpboost._utils.warnings import warn_user
-from dpboost.lightgbm.compat import parameter_aliases
+from dpboost.lightgbm.installed import parameter_aliases
 from dpboost.lightgbm.treatments import Treatment, is_neutral, treatment_of
 
 MOST_BINS = 255  # a bin is one byte, and one of them is for missing values

@@ -15,8 +15,8 @@ from dpboost.losses.link_table import exponential_table, logistic_table
 from dpboost.losses.logistic import LogisticLoss
 from dpboost.losses.loglink import LogLinkLoss
 from dpboost.losses.one_vs_rest import OneVsRestLoss
-from dpboost.losses.quantiles import QuantilesLoss
 from dpboost.losses.robust import RobustLoss
+from dpboost.losses.several_quantiles import QuantilesLoss
 from dpboost.losses.softmax import SoftmaxLoss
 from dpboost.losses.squared import SquaredLoss
 from dpboost.losses.tabulated import TabulatedLoss

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError, check_choice, refuse
 from dpboost.privacy.accounting import GAUSSIAN_CURE, Accountant, UnsupportedReleaseError
-from dpboost.privacy.budget import DELTA_SHARE
+from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.privacy.exact_arithmetic import Epsilon, PrivacyCost, as_budget, as_fraction
 from dpboost.privacy.ledger_records import (
     NO_CHARGE,

@@ -28,15 +28,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.feature_sampler import FeatureQueue, Preference
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.partition_learner import WEIGHT_UNITS, PartitionLearner
-from dpboost.boosting.refit_learner import RefitLearner, partitions_of
-from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
-from dpboost.boosting.signal_rate import SignalRate
+from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.feature_sampler import FeatureQueue, Preference
 from dpboost.growing.leaf_rules import LeafRules
+from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.pooled_shapes import PooledShapes
+from dpboost.growing.refit_learner import RefitLearner, partitions_of
+from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, Sequential, bagged
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
     LabelRangeLoss,
     LogisticLoss,
@@ -55,7 +55,7 @@ from dpboost.privacy.accounting import (
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
 from dpboost.recipes.dpboost import step_limit
-from dpboost.recipes.parameters import BoostingParameters, Given, contributions_of
+from dpboost.recipes.hyperparameters import BoostingParameters, Given, contributions_of
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.newton_sums import SumScale
 from dpboost.trees.random_partition import MAX_FEATURES, PartitionGrid

@@ -27,20 +27,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpboost.boosting.feature_sampler import AllowedFeatures
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.schedule import EnsembleOfEnsembles, Schedule, bagged
-from dpboost.boosting.split_learner import LeafClip, SplitLearner
+from dpboost.growing.boosting_loop import BoostingLoop
 from dpboost.growing.clipped_leaves import ClippedLeaf
+from dpboost.growing.feature_sampler import AllowedFeatures
 from dpboost.growing.grower import LevelwiseGrower
 from dpboost.growing.monotone_leaves import MonotoneLeaves
+from dpboost.growing.schedule import EnsembleOfEnsembles, Schedule, bagged
 from dpboost.growing.selectors import PrivateArgmax
+from dpboost.growing.split_learner import LeafClip, SplitLearner
 from dpboost.losses import GRADIENT_UNIT, LogisticLoss, Loss, SquaredLoss
 from dpboost.privacy.accounting import PureAccountant
-from dpboost.privacy.budget import PREPARATION_SHARE, split_tree
+from dpboost.privacy.budget_split import PREPARATION_SHARE, split_tree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import constants
-from dpboost.recipes.parameters import BoostingParameters, Given
+from dpboost.recipes.hyperparameters import BoostingParameters, Given
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.trees.gain import UNITS_PER_GAIN, GradientGain
 

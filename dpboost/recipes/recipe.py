@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError, check_integer, refuse
-from dpboost.boosting.growth import Growth
 from dpboost.data.binner import Binner
+from dpboost.growing.growth import Growth
 from dpboost.losses import Loss
 from dpboost.privacy.accounting import Accountant
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity.bound import Sensitivity
-from dpboost.recipes.parameters import (
+from dpboost.recipes.hyperparameters import (
     CONSTRAINTS,
     Given,
     Parameters,

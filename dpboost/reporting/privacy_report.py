@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.privacy.budget import DELTA_SHARE
+from dpboost.privacy.budget_split import DELTA_SHARE
 from dpboost.reporting.certificate import certificate, certificate_document
 from dpboost.reporting.loss_distribution import loss_distribution
 from dpboost.reporting.plain_words import document

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpboost.data.table import Table
 from dpboost.losses.softmax import MOST_CLASSES
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle

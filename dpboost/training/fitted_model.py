@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.growth import Grown
+from dpboost.growing.growth import Grown
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.parameters import Parameters
+from dpboost.recipes.hyperparameters import Parameters
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.reporting.privacy_report import PrivacyReport
 from dpboost.training.public_schema import CompletedSchema

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpboost._utils.warnings import warn_user
-from dpboost.boosting.growth import Grown
+from dpboost.growing.growth import Grown
 from dpboost.lightgbm.parameters import ParameterWarning
 from dpboost.privacy.ledger import Ledger
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_delta

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpboost._utils.validation import InvalidParameterError
 from dpboost.losses import AnyCustomLoss, ClassLoss, Loss
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
 from dpboost.privacy.accounting import UnsupportedReleaseError
-from dpboost.recipes.parameters import Given
+from dpboost.recipes.hyperparameters import Given
 from dpboost.recipes.recipe import PublicFacts, Recipe
 from dpboost.training.objective import ObjectiveRequest
 from dpboost.training.privacy_params import PrivacyRequest

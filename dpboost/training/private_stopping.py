@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.boosting.growth import RoundCallback
 from dpboost.budgeting.claim import STOPPING_SHARE
 from dpboost.budgeting.holdout import HELD
 from dpboost.data.labels import encode_classes
 from dpboost.data.table import Table
+from dpboost.growing.growth import RoundCallback
 from dpboost.privacy.accounting import SMALLEST_SIGMA
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import LocalRows, RowHandle

@@ -13,7 +13,7 @@ from dpboost._utils.validation import InvalidParameterError
 from dpboost._utils.warnings import PrivacyWarning, warn_of_guarantee, warn_user
 from dpboost.data.column_types import ColumnFacts
 from dpboost.data.feature_bins import EdgeBins
-from dpboost.privacy.budget import FitBudget, split_fit
+from dpboost.privacy.budget_split import FitBudget, split_fit
 from dpboost.privacy.exact_arithmetic import NO_COST, Epsilon, PrivacyCost, cost_of
 from dpboost.privacy.label_range import release_label_range, release_row_count
 from dpboost.privacy.ledger import Ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpboost.boosting.growth import Grown
+from dpboost.growing.growth import Grown
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import Setting
 from dpboost.training.carried_over import warn_of_settings

@@ -10,21 +10,20 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from dpboost._utils.warnings import of_table
-from dpboost.boosting.growth import RoundCallback
 from dpboost.data.binner import Binner
 from dpboost.data.column_types import ColumnFacts
+from dpboost.growing.growth import RoundCallback
 from dpboost.losses import Loss
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost, as_fraction, epsilon_of, number_of
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.recording import note
-from dpboost.recipes.parameters import Given, Parameters
+from dpboost.recipes.hyperparameters import Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.rows.raw_rows import ReadAgain
 from dpboost.rows.row_attributes import RowExtras
 from dpboost.schema import ResolvedSchema, Schema
-from dpboost.training.constraints import constrained
 from dpboost.training.inputs import (
     Reading,
     check_labels,
@@ -32,6 +31,7 @@ from dpboost.training.inputs import (
     nominal_columns,
     note_labels,
 )
+from dpboost.training.named_constraints import constrained
 from dpboost.training.noise_check import check_noise
 from dpboost.training.objective import ObjectiveRequest, check_unit
 from dpboost.training.privacy_params import PrivacyRequest, warn_of_request, warn_of_sum

@@ -19,8 +19,15 @@ import numpy as np
 from dpboost.audit import Violation, Witness, replay_witness, witnesses
 from dpboost.audit.boosting_audit import category_learner, stale_noise
 from dpboost.audit.delta_audit import lone_category
-from dpboost.boosting import loop, partition_learner, split_learner, training_rows
-from dpboost.growing import clipped_leaves, grower, selectors
+from dpboost.growing import boosting_loop as loop
+from dpboost.growing import (
+    clipped_leaves,
+    grower,
+    partition_learner,
+    selectors,
+    split_learner,
+    training_rows,
+)
 from dpboost.privacy import ledger, mechanisms, private_bounds, sensitive
 from dpboost.privacy.contribution import ContributionBound
 from dpboost.privacy.neighbours import Neighbours

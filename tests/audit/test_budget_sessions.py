@@ -177,8 +177,8 @@ def test_all_sessions_hold() -> None:
     ("where", "name"),
     [
         ("dpboost.evaluating.drift", "users, trained on"),
-        ("dpboost.refitting", "users, trained on"),
-        ("dpboost.cross_validation", "users, trained on"),
+        ("dpboost.model_selection.refitting", "users, trained on"),
+        ("dpboost.model_selection.cross_validation", "users, trained on"),
         ("dpboost.evaluating.evaluate", "users, held out"),
         ("dpboost.training.local_rows", "users, held out"),
         ("dpboost.training.local_rows", "users, trained on"),

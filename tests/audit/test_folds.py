@@ -13,7 +13,7 @@ import dpboost
 from dpboost import Budget, DPTreeClassifier, SecretKFold
 from dpboost.audit import pair_of, replay_budget
 from dpboost.budgeting.claim import Claim
-from dpboost.evaluating import folds
+from dpboost.model_selection import fold_metrics as folds
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.randomness import RowCoins
 from dpboost.training.privacy_params import PrivacyRequest

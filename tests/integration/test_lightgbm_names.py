@@ -14,7 +14,7 @@ import lightgbm
 import pytest
 
 import dpboost
-from dpboost.lightgbm import compat
+from dpboost.lightgbm import installed as compat
 
 ROOT = Path(dpboost.__file__).parent
 ONE_MODULE = Path(compat.__file__)

@@ -11,8 +11,8 @@ import scipy.sparse
 
 from dpboost import DPBoostClassifier, DPBoostRegressor
 from dpboost.audit import pair_of, replay_pair
-from dpboost.boosting.loop import BoostingLoop
 from dpboost.data.table import read_table
+from dpboost.growing.boosting_loop import BoostingLoop
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
 from dpboost.training import local_rows

@@ -53,8 +53,8 @@ RAW = {
         "dpboost.federated.protocol.session",
         "dpboost.audit.pooled_rows",
         # Metrics of rows that are public: another method of this name.
-        "dpboost.lightgbm.evaluation",
-        "dpboost.lightgbm.kept_booster",
+        "dpboost.estimators.evaluation_sets",
+        "dpboost.estimators.kept_booster",
         "dpboost.rows.raw_rows",
     },
     # A function of what a `Sensitive` hides.
@@ -69,7 +69,7 @@ RAW = {
 # Private names in rooms that hold handles, and names that are put together at run time ("?").
 OTHER_NAMES = {
     # Of an estimator.
-    "dpboost.refitting": {"_arguments", "_extra_params", "_store", "_task", "?"},
+    "dpboost.model_selection.refitting": {"_arguments", "_extra_params", "_store", "_task", "?"},
     # Fields of a schema.
     "dpboost.federated.training.agreed_fit": {"?"},
     # Fields of hyper-parameters.

@@ -20,7 +20,7 @@ from dpboost.recipes.single_tree.noisy_counts import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpboost.boosting.single_tree import SingleTree
+    from dpboost.growing.single_tree_growth import SingleTree
     from dpboost.privacy.exact_arithmetic import PrivacyCost
     from dpboost.privacy.ledger import Ledger
     from dpboost.privacy.neighbours import Neighbours

@@ -19,9 +19,9 @@ from benchmarks.libraries import dpboost_recipes
 from benchmarks.problems.problem import take
 from benchmarks.reproductions.dpboost import published
 from benchmarks.reproductions.dpboost.sets import Data
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.schedule import EnsembleOfEnsembles
 from dpboost.data.table import read_table
+from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.schedule import EnsembleOfEnsembles
 from dpboost.recipes.dpboost import DPBOOST, gradient_boosting
 from dpboost.recipes.recipe import Setting
 

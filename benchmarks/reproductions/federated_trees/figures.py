@@ -17,8 +17,8 @@ from benchmarks.reproductions.federated_trees.plan import FULL, QUICK
 from benchmarks.reproductions.federated_trees.published import published
 from benchmarks.reproductions.federated_trees.sites import HeldOutRows, PooledRows
 from benchmarks.reproductions.fits import Paper, Piece, measured
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.histogram_saving import SavedHistograms
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.bound import Sensitivity

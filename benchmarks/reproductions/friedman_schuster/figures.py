@@ -23,8 +23,8 @@ from benchmarks.reproductions.friedman_schuster.synthetic import (
     single_split,
 )
 from benchmarks.reproductions.read_once import Divided
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_selectors import SplitSelector
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.recipe import Recipe, Setting

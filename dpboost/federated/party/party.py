@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost import __version__
 from dpboost._utils.threads import Threads
 from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.version import __version__
 from dpboost.data.labels import check_same_length, read_class_labels, read_regression_labels
 from dpboost.data.table import Table, read_table
 from dpboost.data.users import earliest_rows, read_users, take_rows
 from dpboost.evaluating.evaluated_rows import predicted_rows, scored_rows
-from dpboost.evaluating.fold_coins import deal_folds
 from dpboost.evaluating.saved_model import SavedClassifier, SavedRegressor
 from dpboost.federated.party.party_session import PartySession, SessionRecord, folder_of
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION, AgreedEvaluation
@@ -26,6 +25,7 @@ from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.hub import Link
 from dpboost.federated.secagg.keys import Identity
 from dpboost.federated.training.replay import Result, check, run_session
+from dpboost.model_selection.secret_folds import deal_folds
 from dpboost.privacy.randomness import RowCoins
 from dpboost.reporting.certificate import build_hash
 from dpboost.rows.evaluation_queries import PredictedRows, ScoredRows

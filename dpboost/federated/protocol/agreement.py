@@ -22,10 +22,10 @@ from dpboost._utils.validation import (
     check_integer,
     refuse,
 )
-from dpboost.cross_validation import METRIC_SHARE
 from dpboost.federated.protocol import messages as m
 from dpboost.lightgbm.booster import Booster
 from dpboost.lightgbm.init_model import EarlierModel, has_categories
+from dpboost.model_selection.cross_validation import METRIC_SHARE
 from dpboost.privacy.accounting import (
     Accountant,
     GDPAccountant,

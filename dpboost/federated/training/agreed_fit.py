@@ -13,9 +13,6 @@ from fractions import Fraction
 from typing import Any
 
 from dpboost._utils.validation import InvalidParameterError, refuse
-from dpboost.boosting.growth import Growth
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.split_learner import SplitLearner
 from dpboost.data.column_types import ColumnFacts
 from dpboost.evaluating.evaluate import release_figures
 from dpboost.evaluating.evaluation import Evaluation
@@ -24,13 +21,16 @@ from dpboost.federated.protocol.agreed_evaluation import AgreedEvaluation
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.session import PartyRowStore, Session
 from dpboost.federated.training.histogram_learner import HistogramLearner
+from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.growth import Growth
+from dpboost.growing.split_learner import SplitLearner
 from dpboost.losses import GRADIENT_UNIT
 from dpboost.privacy.collusion import epsilon_against
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.queries import RowHandle
 from dpboost.privacy.sensitivity.histograms import level_sums
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import constraints_of
+from dpboost.recipes.hyperparameters import constraints_of
 from dpboost.recipes.recipe import Recipe, Setting
 from dpboost.recipes.single_tree import TREE_ALGORITHMS
 from dpboost.reporting.privacy_report import PrivacyReport

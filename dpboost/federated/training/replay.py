@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpboost.evaluating.evaluation import Evaluation
-from dpboost.evaluating.folds import FoldMetric, fold_metrics
 from dpboost.federated.protocol.agreed_evaluation import EVALUATION
 from dpboost.federated.protocol.agreement import Agreement
 from dpboost.federated.protocol.session import Session
 from dpboost.federated.training.agreed_fit import agreed_request, judge, train
 from dpboost.lightgbm.model_text.writer import model_text
+from dpboost.model_selection.fold_metrics import FoldMetric, fold_metrics
 from dpboost.privacy.ledger import Ledger
 from dpboost.training.fitted_model import FittedModel
 

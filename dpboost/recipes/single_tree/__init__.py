@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpboost.recipes.recipe import Registry
-from dpboost.recipes.single_tree.best import BEST_NUMBER_TREE, BEST_TREE
+from dpboost.recipes.single_tree.best_tree import BEST_NUMBER_TREE, BEST_TREE
 from dpboost.recipes.single_tree.dp_topdown import DP_TOPDOWN
 from dpboost.recipes.single_tree.friedman_schuster import DIFFP_C45, DIFFP_ID3, SULQ_ID3
 from dpboost.recipes.single_tree.noisy_counts import LOCAL_RNM, NOISY_COUNTS

@@ -38,20 +38,20 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.single_tree import ClassResponse, SingleTree, TreeLearner
 from dpboost.growing.class_leaves import CountedProbability, GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import release_sizes, row_limits
 from dpboost.growing.frontier import BestFirst
 from dpboost.growing.grower import grow
 from dpboost.growing.monotone_leaves import MonotoneLeaves
 from dpboost.growing.selectors import SELECTIONS
-from dpboost.privacy.budget import divide
+from dpboost.growing.single_tree_growth import ClassResponse, SingleTree, TreeLearner
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Disjoint, Ledger
 from dpboost.privacy.sensitivity import impurities
 from dpboost.privacy.sensitivity.impurities import Impurity
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts
 from dpboost.rows.class_queries import MOST_CLASSES

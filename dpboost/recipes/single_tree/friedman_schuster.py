@@ -36,7 +36,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.data.binner import Binner
 from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import (
@@ -51,10 +50,11 @@ from dpboost.growing.class_selectors import (
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.pruning import prune
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
 from dpboost.recipes.single_tree.dp_topdown import counted_tree
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpboost.recipes.parameters import Given
+from dpboost.recipes.hyperparameters import Given
 from dpboost.recipes.recipe import Terms
 from dpboost.rows.row_attributes import WEIGHT_ONE
 

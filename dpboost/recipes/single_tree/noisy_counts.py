@@ -34,12 +34,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.class_selectors import release_sizes, row_limits
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
 from dpboost.growing.released_splits import keep_best
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.growing.split_finders import (
     CHOICES,
     COUNTS,
@@ -47,10 +47,10 @@ from dpboost.growing.split_finders import (
     LocalChoiceFinder,
     SplitFinder,
 )
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
-from dpboost.recipes.parameters import CRITERIA, Given
+from dpboost.recipes.hyperparameters import CRITERIA, Given
 from dpboost.recipes.recipe import PublicFacts, Setting
 from dpboost.recipes.single_tree.dp_topdown import (
     DP_TOPDOWN,

@@ -30,7 +30,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.growing.class_leaves import GrownTree, release_leaf_counts
 from dpboost.growing.frontier import DepthWise
 from dpboost.growing.grower import grow
@@ -41,12 +40,13 @@ from dpboost.growing.released_splits import (
     splits_of,
     worth_splitting,
 )
-from dpboost.privacy.budget import split_tree
+from dpboost.growing.single_tree_growth import SingleTree
+from dpboost.privacy.budget_split import split_tree
 from dpboost.privacy.exact_arithmetic import PrivacyCost
 from dpboost.privacy.ledger import Ledger
 from dpboost.privacy.sensitivity.impurities import BOUND_UNITS_PER_ROW, Impurity
 from dpboost.recipes.dpboost import pure_accountant
-from dpboost.recipes.parameters import CRITERIA, DIRECTIONS, Given, Parameters
+from dpboost.recipes.hyperparameters import CRITERIA, DIRECTIONS, Given, Parameters
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
 from dpboost.recipes.single_tree.dp_topdown import counted_tree
 from dpboost.recipes.single_tree.least_epsilon import least_of_parts

@@ -7,7 +7,7 @@ import pytest
 
 from dpboost import Budget, DPBoostRegressor, plot_accuracy_vs_epsilon, plot_privacy_budget
 from dpboost._utils.validation import InvalidParameterError
-from dpboost.forecasting import Forecast
+from dpboost.model_selection.forecasting import Forecast
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

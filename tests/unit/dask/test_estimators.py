@@ -34,7 +34,7 @@ from dpboost.dask import (  # noqa: E402
     DaskDPTreeClassifier,
     DaskDPTreeRegressor,
 )
-from dpboost.lightgbm.evaluation import PublicRowsWarning  # noqa: E402
+from dpboost.estimators.evaluation_sets import PublicRowsWarning  # noqa: E402
 from dpboost.recipes.single_tree import TREE_ALGORITHMS  # noqa: E402
 from dpboost.training.privacy_params import NotPrivateWarning  # noqa: E402
 from dpboost.training.public_schema import UndeclaredWarning  # noqa: E402

@@ -10,10 +10,10 @@ import pytest
 
 import dpboost
 from dpboost import Budget, DPBoostClassifier, DPBoostRegressor, InvalidParameterError
-from dpboost.boosting.partition_learner import WEIGHT_UNITS
+from dpboost.growing.partition_learner import WEIGHT_UNITS
 from dpboost.privacy.ledger import Ledger
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONTROLS
+from dpboost.recipes.hyperparameters import CONTROLS
 from dpboost.training.privacy_params import NotPrivateWarning
 
 # By an alias where LightGBM has one.

@@ -16,7 +16,7 @@ from dpboost import DPTreeClassifier, InvalidParameterError, NotPrivateWarning
 from dpboost.federated import FederatedTreeClassifier, Party, outcome_of
 from dpboost.federated.protocol.messages import Done, Hello, Outcomes, Words
 from dpboost.federated.training.agreed_fit import FEDERATED_RECIPES
-from dpboost.lightgbm.model_text.validation import check_model_text
+from dpboost.lightgbm.model_text.model_check import check_model_text
 from tests.unit.federated.channels import parties_of, read, recorded, run
 from tests.unit.federated.evaluated import model_of
 

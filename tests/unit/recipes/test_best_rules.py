@@ -13,7 +13,7 @@ from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import AffineBins, CategoryBins
 from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
-from dpboost.privacy.budget import divide
+from dpboost.privacy.budget_split import divide
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes.best import (
     BEST,

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from dpboost import InvalidParameterError
-from dpboost.boosting.partition_learner import PartitionLearner
-from dpboost.boosting.schedule import EnsembleOfEnsembles, HalfOfTheUnused, Sequential
-from dpboost.boosting.split_learner import SplitLearner
 from dpboost.data.binner import Binner
 from dpboost.data.feature_bins import CategoryBins, EdgeBins
+from dpboost.growing.partition_learner import PartitionLearner
+from dpboost.growing.schedule import EnsembleOfEnsembles, HalfOfTheUnused, Sequential
 from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.split_learner import SplitLearner
 from dpboost.losses import LogisticLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.neighbours import Neighbours
 from dpboost.recipes import ALGORITHMS
-from dpboost.recipes.parameters import CONTROLS, check_given, given
+from dpboost.recipes.hyperparameters import CONTROLS, check_given, given
 from dpboost.recipes.recipe import PublicFacts, Setting
 
 LOSS = SquaredLoss.from_label_bounds(0.0, 1.0)

@@ -28,9 +28,9 @@ from dpboost import (
     UnboundedWeightsWarning,
     UndeclaredWarning,
 )
-from dpboost.boosting.loop import BoostingLoop
-from dpboost.boosting.single_tree import SingleTree
 from dpboost.data.binner import Binner
+from dpboost.growing.boosting_loop import BoostingLoop
+from dpboost.growing.single_tree_growth import SingleTree
 from dpboost.losses.newton_loss import NewtonLoss
 from dpboost.privacy.accounting import PureAccountant
 from dpboost.privacy.ledger import Ledger

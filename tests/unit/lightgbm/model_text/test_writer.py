@@ -20,7 +20,7 @@ from dpboost.data.conform import conform
 from dpboost.data.feature_bins import AffineBins, CategoryBins, EdgeBins
 from dpboost.data.table import read_table
 from dpboost.lightgbm import Booster
-from dpboost.lightgbm.model_text.validation import check_model_text
+from dpboost.lightgbm.model_text.model_check import check_model_text
 from dpboost.lightgbm.model_text.writer import check_writable, feature_names, model_text
 from dpboost.trees.tree import Tree, threshold_sets
 from tests.tables import dense_bins

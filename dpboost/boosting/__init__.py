@@ -1,1 +1,0 @@
-"""Boosting: schedules of ensembles, the rows' private scores, and the one loop."""

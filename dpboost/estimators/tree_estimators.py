@@ -1,0 +1,513 @@
+"""One private decision tree, for when a model is to be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dpboost._utils.public_seed import public_seed
+from dpboost._utils.threads import effective_n_threads
+from dpboost._utils.validation import InvalidParameterError, check_integer
+from dpboost._utils.warnings import one_warning
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import claim
+from dpboost.data.batches import Batches, is_batched
+from dpboost.estimators.batched_input import open_batches
+from dpboost.estimators.fit_arguments import FitOptions
+from dpboost.estimators.row_arguments import RowArguments
+from dpboost.estimators.tree_base import TreeClassifier, TreeEstimator, TreeRegressor
+from dpboost.privacy.recording import public_value
+from dpboost.recipes.dpboost import pure_accountant
+from dpboost.recipes.hyperparameters import DIRECTIONS, given
+from dpboost.recipes.recipe import Registry
+from dpboost.recipes.single_tree import NUMBER_TREE_ALGORITHMS, TREE_ALGORITHMS
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.local_fit import fit_local
+from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.public_schema import ASSUMED_BY_DEFAULT
+from dpboost.training.request import FitRequest
+from dpboost.transcripts.recorded import keep_transcript, recorded
+
+__all__ = ["DPTreeClassifier", "DPTreeRegressor"]
+
+_PRIVACY = (
+    "epsilon",
+    "delta",
+    "neighbours",
+    "schema",
+    "assume_public",
+    "noise_seed",
+    "rows_per_user",
+)
+
+
+class TrainedTree(TreeEstimator):
+    """A tree that is trained on rows of this process, or where a subclass says."""
+
+    _task: str
+    _recipes: Registry
+
+    @recorded(keep_transcript)
+    @one_warning
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        feature_name: Any = "auto",
+        categorical_feature: Any = "auto",
+        user_ids: Any = None,
+        budget: Budget | DisjointTable | None = None,
+        fraction: Any = None,
+        holdout: Any = None,
+    ) -> Any:
+        """Train privately.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_rows, n_features), or batches of rows
+            Rows. Missing, infinite and out-of-bounds values are no errors. What counts as batches
+            says :class:`dpboost.Dataset`. A sparse matrix stays sparse.
+        y : array-like of shape (n_rows,), or None where batches come with labels
+            Labels: finite numbers, clipped to the label bounds, or classes. Rows whose label is
+            not among the declared classes take no part.
+        sample_weight : array-like of shape (n_rows,), optional
+            Private weights, not negative and clipped to [0, max_weight]. Each is an attribute of
+            its row.
+        feature_name : list of str or "auto"
+            Names of the columns; "auto" takes those of a DataFrame.
+        categorical_feature : list of str or int, or "auto"
+            Columns that hold categories, beyond those of a categorical type. The categories
+            are declared by the schema, or else learned.
+        user_ids : array-like of shape (n_rows,), optional
+            Whose row each one is, where ``rows_per_user`` protects users.
+        budget : Budget, optional
+            Whose records the fit is in: it takes the place of ``epsilon`` and ``delta``. Inside
+            ``with Budget(...)`` that budget by default.
+        fraction : float or Fraction, optional
+            Part of the budget that the fit takes, in (0, 1], in the accountant's unit. What it
+            does not spend is not given back.
+        holdout : float or Fraction, optional
+            Expected part of the rows to be set aside by secret coins (of the users, where these
+            are protected), in (0, 1), for ``dpboost.evaluate(model, budget=..., fraction=...)``.
+            They enter no other release.
+
+        Returns
+        -------
+        DPTreeClassifier or DPTreeRegressor
+            This estimator.
+
+        Raises
+        ------
+        InvalidParameterError
+            For bad parameters or shapes, before anything is drawn or charged.
+        BudgetExceededError
+            If less is left of the budget; nothing is drawn or charged.
+
+        Warns
+        -----
+        BudgetWarning
+            Where a fit without a budget has a table or estimator that belongs to one.
+        PrivacyWarning
+            Once, after the fit, with a line and a cure for each condition of the guarantee.
+        ParameterWarning
+            Where the schema declares what the task has not, and where released numbers show that
+            a declared class has no rows.
+
+        Privacy
+        -------
+        Spends ``epsilon`` once, or its fraction of the budget; see ``privacy_report_``.
+        """
+        what = type(self).__name__
+        taken = claim(budget, fraction, what=what, belongs=(X, self), holdout=holdout, carrier=self)
+        options = FitOptions(
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            user_ids=user_ids,
+            claim=taken,
+        )
+        self._fit(X, y, options, RowArguments(sample_weight=sample_weight))
+        if taken is not None:
+            taken.keep(self)
+        return self
+
+    def _fit(self, X: Any, y: Any, options: FitOptions, rows: RowArguments) -> None:
+        """Train, and store what was released."""
+        owner = type(self).__name__
+        own: Any = self
+        if own.n_jobs is not None:
+            check_integer("n_jobs", owner, own.n_jobs)
+        asked = {name: getattr(self, name) for name in _PRIVACY}
+        recipe = self._recipes.find(own.recipe, owner)
+        if options.claim is not None:
+            if asked["delta"] == 0:
+                # A tree that asks for pure epsilon takes from the pure account of a budget.
+                recipe = replace(recipe, accountant=pure_accountant)
+            asked |= options.claim.terms(asked)
+        privacy = PrivacyRequest.validated(
+            owner,
+            claim=options.claim,
+            **asked,
+        )
+        names = (*self._decided, *sorted(DIRECTIONS))
+        set_by_user = given({name: getattr(self, name) for name in names})
+        held = options.claim is not None and options.claim.holdout is not None
+        if held and is_batched(X):
+            raise InvalidParameterError(
+                f"The 'holdout' of {owner}.fit needs rows that are in memory, not batches."
+            )
+        # Holdouts are dealt by secret coins: an error about no rows would tell.
+        assumed = "categories" in privacy.assume_public
+        reading = replace(options.reading({}), may_be_empty=held, lists_assumed=assumed)
+        if is_batched(X) and not isinstance(X, Batches):
+            X = Batches(X)
+        first = X.first.X if isinstance(X, Batches) else X
+        columns = reading.feature_names or getattr(first, "columns", None)
+        X, y, rows = open_batches(
+            X,
+            y,
+            rows,
+            reading=reading,
+            recipe=recipe,
+            given=set_by_user,
+            privacy=privacy,
+            n_threads=effective_n_threads(own.n_jobs),
+            owner=owner,
+        )
+        request = FitRequest(
+            task=self._task,
+            recipe=recipe,
+            given=set_by_user,
+            privacy=privacy,
+            objective=rows.objective({"max_weight": own.max_weight}, self._task, None, owner),
+            public_seed=public_value(
+                "public seed", lambda: public_seed(None, own.noise_seed, owner)
+            ),
+            owner=owner,
+            reading=reading,
+            n_jobs=own.n_jobs,
+        )
+        self._store(self._train(X, y, request), names=columns)
+
+    def _train(self, X: Any, y: Any, request: FitRequest) -> FittedModel:
+        """Train on rows of this process."""
+        return fit_local(X, y, request)
+
+
+class DPTreeClassifier(TreeClassifier, TrainedTree):
+    """Differentially private decision tree for two or more classes.
+
+    The model is a LightGBM model of one tree (of one tree for each class where there are more than
+    two), and a text that people can read. The tree is the engine's: it takes the same tables,
+    weights, users and budgets as boosting, and ``DPBoostClassifier(n_estimators=1)`` is the same
+    story with a tree of gradients in the place of one of class counts.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
+        then not private and says so.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail. With ``recipe="best"`` a positive one buys
+        Gaussian noise and zCDP; the papers' trees stay pure, and only stability histograms spend
+        it (see ``assume_public``).
+    recipe : {"best", "dp_topdown", "sulq_id3", "diffp_id3", "diffp_c45", "noisy_counts", \
+"local_rnm", "histograms", "histograms_saving"}, default="best"
+        Algorithm: our own, DP-TopDown of Wang, Dick and Balcan, one of the three of Friedman
+        and Schuster, or one of the four that are made for rows at several parties
+        (``dpboost.federated.FederatedTreeClassifier``). A
+        ``dpboost.recipes.recipe.Recipe`` of your own is taken as well: see
+        ``examples/12_own_recipe.py``.
+    preset : {"paper"}, default=None
+        ``"paper"`` takes the values of the paper's experiments for what is left open below, in
+        the place of the recipe's own rule (``dp_topdown``, ``diffp_c45``; the other papers' trees
+        have no other values).
+    max_depth : int, default=None
+        Levels of splits, 0 to 12, or to 512 with ``dp_topdown``. None, here and below, means the
+        rule of the recipe; the value used is stored with an underscore after ``fit``.
+    criterion : {"gini", "entropy", "max", "root_gini"}, default=None
+        Impurity that splits lower; ``"max"`` counts the rows outside the largest class. Not
+        every recipe knows each of them. The gain ratio is refused: nothing bounds what one row
+        changes in it.
+    schema : Schema, dict or path of a JSON file, default=None
+        Public knowledge: bounds, categories, classes. What is not declared is assumed public or
+        learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one has one row more, or when one row differs.
+    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+        What is taken as public without being declared: column types, the set of labels, and,
+        where ``"categories"`` is named, the lists of categories that columns of a categorical type
+        bring along. Those are made of rows; without it they are learned, which needs delta > 0.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism that chooses a split (all but ``sulq_id3``).
+    leaf_share : float, default=None
+        Part of the budget for the class counts of the leaves (``best``, ``dp_topdown``).
+    n_splits : int, default=None
+        Splits in all (``dp_topdown``).
+    depth_budget : {"decay", "uniform"}, default=None
+        Whether a level gets half of what the one above it gets, or as much (``dp_topdown``).
+    target_error : float, default=None
+        Nodes of fewer than this part of the rows, divided by ``n_splits``, stay leaves
+        (``dp_topdown``).
+    least_gain : float, default=None
+        Splits of no larger released gain a row are not made (``dp_topdown``).
+    threshold_draws : {"joint", "per_feature"}, default=None
+        One choice among all splits, or the n + 1 choices of the paper (``diffp_c45``).
+    prune : bool, default=None
+        Whether subtrees are cut by their released counts (the three of Friedman and Schuster).
+    least_rows : int, default=None
+        Nodes of fewer rows by their released histograms stay leaves (``histograms``,
+        ``histograms_saving``).
+    bounds_share : float, default=None
+        Part of a node's budget for bounds that tell which features need no histogram
+        (``histograms_saving``).
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
+        projected after their release, which costs no budget: the raw score of the second of two
+        classes, or of each of several, keeps to it on the whole domain, missing values aside.
+    max_weight : float, default=None
+        Public bound of the weights of rows, to which they are clipped; 1 without it.
+    rows_per_user : int, default=None
+        Protects users instead of rows: so many rows of each take part at most, chosen by secret
+        coins. ``fit`` then needs ``user_ids``.
+    n_jobs : int, default=None
+        Threads, as in LightGBM. The model does not depend on it.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The declared, assumed or learned labels.
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved; LightGBM's
+        ``plot_tree`` and ``create_tree_digraph`` take it.
+    tree_ : ReleasedTree
+        The tree with its released counts; see also :meth:`export_text`.
+    privacy_report_ : PrivacyReport
+        Every release and its charge; print it.
+    ensemble_ : Ensemble
+        The released tree, for prediction without LightGBM.
+    schema_ : ResolvedSchema
+        The public knowledge used: declared, assumed and learned.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+    preset_, max_depth_, criterion_, max_bin_, selection_, leaf_share_, n_splits_, depth_budget_, \
+target_error_, least_gain_, threshold_draws_, prune_, least_rows_, bounds_share_
+        The values used; None where they have no meaning for the recipe.
+
+    Privacy
+    -------
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
+    ``rows_per_user``, for all rows of a user. Everything a
+    fitted estimator holds is public, declared, assumed public or released: probabilities and the
+    printed counts are functions of noisy class counts. Each ``fit`` spends its own budget; so
+    does each score that you compute on private rows and publish.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> schema = dict(bounds={i: (0, 8) for i in range(4)}, classes=[0, 1, 2])
+    >>> model = DPTreeClassifier(epsilon=5.0, schema=schema).fit(X, y)
+    >>> model.predict(X).shape
+    (150,)
+    """
+
+    _task = "classification"
+    _recipes = TREE_ALGORITHMS
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        recipe: str = "best",
+        preset: str | None = None,
+        max_depth: int | None = None,
+        criterion: str | None = None,
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
+        max_bin: int | None = None,
+        selection: str | None = None,
+        leaf_share: float | None = None,
+        n_splits: int | None = None,
+        depth_budget: str | None = None,
+        target_error: float | None = None,
+        least_gain: float | None = None,
+        threshold_draws: str | None = None,
+        prune: bool | None = None,
+        least_rows: int | None = None,
+        bounds_share: float | None = None,
+        monotone_constraints: Any = None,
+        max_weight: float | None = None,
+        rows_per_user: int | None = None,
+        n_jobs: int | None = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.recipe = recipe
+        self.preset = preset
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.schema = schema
+        self.neighbours = neighbours
+        self.assume_public = assume_public
+        self.max_bin = max_bin
+        self.selection = selection
+        self.leaf_share = leaf_share
+        self.n_splits = n_splits
+        self.depth_budget = depth_budget
+        self.target_error = target_error
+        self.least_gain = least_gain
+        self.threshold_draws = threshold_draws
+        self.prune = prune
+        self.least_rows = least_rows
+        self.bounds_share = bounds_share
+        self.monotone_constraints = monotone_constraints
+        self.max_weight = max_weight
+        self.rows_per_user = rows_per_user
+        self.n_jobs = n_jobs
+        self.noise_seed = noise_seed
+
+
+class DPTreeRegressor(TreeRegressor, TrainedTree):
+    """Differentially private decision tree for numbers.
+
+    The model is a LightGBM model of one tree, and a text that people can read. Labels are clipped
+    to their bounds; splits are chosen by what they leave of the variance, as in boosting, and
+    leaves release the sum of their labels and the number of their rows.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one ``fit``. ``float("inf")`` switches every noise off; the model is
+        then not private and says so.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail. A positive one buys Gaussian noise and
+        zCDP.
+    recipe : {"best"}, default="best"
+        Algorithm. A ``dpboost.recipes.recipe.Recipe`` of your own is taken as well.
+    max_depth : int, default=None
+        Levels of splits, 0 to 12. None, here and below, means the rule of the recipe; the value
+        used is stored with an underscore after ``fit``.
+    schema : Schema, dict or path of a JSON file, default=None
+        Public knowledge: bounds, categories, label bounds. What is not declared is assumed public
+        or learned with a tenth of the budget.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        Two tables are neighbours when one has one row more, or when one row differs.
+    assume_public : tuple of {"column_types", "classes", "categories"}, default=the first two
+        What is taken as public without being declared; see :class:`DPTreeClassifier`.
+    reg_lambda : float, default=None
+        Rows by which the denominators of gains are larger.
+    max_bin : int, default=None
+        Bins of a numeric feature, 2 to 255, equally wide over its bounds.
+    selection : {"exponential", "permute_and_flip"}, default=None
+        Mechanism that chooses a split.
+    leaf_share : float, default=None
+        Part of the budget for the sums of the leaves.
+    hessian_share : float, default=None
+        Part of that for the numbers of rows.
+    step_prior : float, default=None
+        Typical difference of a mean between a node and its child, in half-widths of the label
+        bounds, by which noisy means are shrunk.
+    monotone_constraints : list of int, str like "1,0,-1", or dict of name to int, default=None
+        Direction of each feature: 1 for never falling, -1 for never rising, 0 for none. Leaves are
+        projected after their release, which costs no budget: predictions keep to it on the whole
+        domain, missing values aside.
+    max_weight : float, default=None
+        Public bound of the weights of rows, to which they are clipped; 1 without it.
+    rows_per_user : int, default=None
+        Protects users instead of rows: so many rows of each take part at most, chosen by secret
+        coins. ``fit`` then needs ``user_ids``.
+    n_jobs : int, default=None
+        Threads, as in LightGBM. The model does not depend on it.
+    noise_seed : int, default=None
+        Makes the noise reproducible, for tests and benchmarks. The model is then *not
+        private*: a warning, the report and the model text say so.
+
+    Attributes
+    ----------
+    booster_ : dpboost.Booster
+        A ``lightgbm.Booster`` that keeps the privacy report when it is saved.
+    tree_ : ReleasedTree
+        The tree with its released counts and means; see also :meth:`export_text`.
+    privacy_report_ : PrivacyReport
+        Every release and its charge; print it.
+    ensemble_ : Ensemble
+        The released tree, for prediction without LightGBM.
+    schema_ : ResolvedSchema
+        The public knowledge used: declared, assumed and learned.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+    max_depth_, reg_lambda_, max_bin_, selection_, leaf_share_, hessian_share_, step_prior_
+        The values used.
+
+    Privacy
+    -------
+    ``fit`` satisfies the guarantee that ``privacy_report_`` states, for one row or, with
+    ``rows_per_user``, for all rows of a user. Everything a fitted estimator holds is public,
+    declared, assumed public or released: means and the printed counts are functions of noisy
+    sums.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> schema = dict(bounds={i: (-0.2, 0.2) for i in range(10)}, label_bounds=(25, 346))
+    >>> model = DPTreeRegressor(epsilon=5.0, schema=schema).fit(X, y)
+    >>> model.predict(X).shape
+    (442,)
+    """
+
+    _task = "regression"
+    _recipes = NUMBER_TREE_ALGORITHMS
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        recipe: str = "best",
+        max_depth: int | None = None,
+        schema: Any = None,
+        neighbours: str = "add_remove",
+        assume_public: tuple[str, ...] = ASSUMED_BY_DEFAULT,
+        reg_lambda: float | None = None,
+        max_bin: int | None = None,
+        selection: str | None = None,
+        leaf_share: float | None = None,
+        hessian_share: float | None = None,
+        step_prior: float | None = None,
+        monotone_constraints: Any = None,
+        max_weight: float | None = None,
+        rows_per_user: int | None = None,
+        n_jobs: int | None = None,
+        noise_seed: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.recipe = recipe
+        self.max_depth = max_depth
+        self.schema = schema
+        self.neighbours = neighbours
+        self.assume_public = assume_public
+        self.reg_lambda = reg_lambda
+        self.max_bin = max_bin
+        self.selection = selection
+        self.leaf_share = leaf_share
+        self.hessian_share = hessian_share
+        self.step_prior = step_prior
+        self.monotone_constraints = monotone_constraints
+        self.max_weight = max_weight
+        self.rows_per_user = rows_per_user
+        self.n_jobs = n_jobs
+        self.noise_seed = noise_seed

@@ -1,0 +1,309 @@
+"""Which features the next random partition cuts: every one first, then the useful ones more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.feature_sets import FeatureSets
+
+# What an earlier tree has shown counts this much less with every later one.
+MEMORY = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preference:
+    """How much more often useful features are cut than others.
+
+    Parameters
+    ----------
+    doubt : float
+        Standard deviations by which a feature's gain has to exceed the noise.
+    power : float
+        A feature's chance grows with this power of its gain.
+    floor : float
+        Chance of a feature that has shown nothing, as a part of the best one's.
+    """
+
+    doubt: float
+    power: float
+    floor: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AllowedFeatures:
+    """Public draws of the features that a tree may split, where it chooses among them itself.
+
+    Proof: docs/proofs/constraints.md.
+
+    Parameters
+    ----------
+    groups : tuple of tuple of int
+        Each tree is of one of them, each as likely.
+    most : int or None
+        Most features of a tree, drawn at random from its group.
+    public : numpy.random.Generator
+        Public randomness.
+    fraction : float
+        Part of the features of its group that a tree may split, drawn at random.
+
+    Privacy
+    -------
+    Looks at nothing but public randomness: whatever a tree then chooses privately among the drawn
+    features costs what it costs among all, because a score keeps its sensitivity.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    most: int | None
+    public: np.random.Generator
+    fraction: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        groups: tuple[tuple[int, ...], ...] | None,
+        most: int | None,
+        n_features: int,
+        public: np.random.Generator,
+        fraction: float | None = None,
+    ) -> AllowedFeatures | None:
+        """Return what keeps to these groups and sizes, None where all features may meet."""
+        if groups is None and most is None and fraction is None:
+            return None
+        return cls(
+            groups=groups or (tuple(range(n_features)),),
+            most=most,
+            public=public,
+            fraction=1.0 if fraction is None else fraction,
+        )
+
+    def draw(self) -> NDArray[np.int32]:
+        """Return the features of the next tree, in ascending order."""
+        group = np.array(self.groups[int(self.public.integers(len(self.groups)))], dtype=np.int32)
+        size = part_of(len(group), self.fraction)
+        if self.most is not None:
+            size = min(size, self.most)
+        if size < len(group):
+            group = np.sort(self.public.choice(group, size, replace=False))
+        return group
+
+
+def part_of(n_features: int, fraction: float) -> int:
+    """Return how many features a part of them is, one at least."""
+    return max(1, round(fraction * n_features))
+
+
+class FeatureQueue:
+    """A shuffled list of features, refilled by what released leaves have shown.
+
+    Proof: docs/proofs/constraints.md.
+
+    The first list visits every feature once. Each later one holds as many positions as there are
+    features, given out by systematic sampling in proportion to
+    ``(gain / largest gain)**power + floor``. A feature's gain is what its splits have shown in a
+    partition, on a mean that forgets, less ``doubt`` deviations of what noise alone would show.
+
+    Parameters
+    ----------
+    n_features : int
+    preference : Preference
+    public : numpy.random.Generator
+        Public randomness.
+    groups : tuple of tuple of int, optional
+        Features that may meet in a partition. The first feature comes from the list, then a group
+        that it is in, each as likely, and the others from that group with the chances of a list.
+    paired : ndarray of shape (n_features,), bool, optional
+        Features whose partitions have one other at most, and come into no other.
+    alone : bool, default=False
+        Whether their partitions have no other at all.
+    fraction : float, default=1.0
+        Part of the features, drawn anew each time, from which the next ones are taken.
+    factors : sequence of float, optional
+        How much each feature is preferred beyond what it has shown; one of 0 is never taken.
+    again : float, default=0.0
+        How often features come that have shown much together, instead of those of the list, once
+        every feature was cut. Not where features are drawn one by one, by ``fraction`` or
+        ``factors``.
+
+    Privacy
+    -------
+    Reads released gains, public factors and public randomness only: post-processing.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        preference: Preference,
+        public: np.random.Generator,
+        *,
+        groups: tuple[tuple[int, ...], ...] | None = None,
+        paired: NDArray[np.bool_] | None = None,
+        alone: bool = False,
+        fraction: float = 1.0,
+        factors: Sequence[float] | None = None,
+        again: float = 0.0,
+    ) -> None:
+        self.preference = preference
+        self._public = public
+        self._groups = groups
+        self._paired = paired
+        self._alone = alone
+        self._fraction = fraction
+        self._factors = None if factors is None else np.array(factors, dtype=np.float64)
+        self._allowed = np.arange(n_features)
+        if groups is not None:
+            self._allowed = np.unique(np.concatenate(groups))
+        if self._factors is not None:
+            self._allowed = self._allowed[self._factors[self._allowed] > 0]
+        self.again = 0.0 if self._chosen_by_weight else again
+        self._sets = FeatureSets(self.again, public)
+        self._waiting: list[int] = []
+        self._gains = np.zeros(n_features)
+        self._variances = np.zeros(n_features)
+        self._visits = np.zeros(n_features)
+
+    @property
+    def has_new(self) -> bool:
+        """Whether some feature has not been cut yet."""
+        return bool(self._visits[self._allowed].min() <= 0)
+
+    def take(self, k: int) -> NDArray[np.int32]:
+        """Take the next ``k`` different features, fewer where there are not so many."""
+        if k > 1 and not self.has_new:
+            together = self._sets.draw()
+            if together is not None:
+                return together
+        allowed = self._part()
+        if self._groups is not None or self._paired is not None:
+            return self._take_constrained(k, allowed)
+        if self._chosen_by_weight:
+            return self._some_of(allowed, k)
+        taken: list[int] = []
+        while len(taken) < k:
+            if not self._waiting:
+                self._waiting = self._refill()
+            feature = self._waiting.pop()
+            if feature not in taken:
+                taken.append(feature)
+        return np.array(taken, dtype=np.int32)
+
+    def take_new(self) -> NDArray[np.int32]:
+        """Take the next feature that has not been cut yet; there must be one."""
+        while True:
+            taken = self.take(1)
+            if self._visits[taken[0]] <= 0:
+                return taken
+
+    def learn(
+        self,
+        features: NDArray[np.int32],
+        split_features: NDArray[np.int32],
+        gains: NDArray[np.float64],
+        variances: NDArray[np.float64],
+    ) -> None:
+        """Remember the released gains of a partition's splits.
+
+        Parameters
+        ----------
+        features : ndarray of shape (k,), int32
+            Features of the partition.
+        split_features : ndarray of shape (n_nodes,), int32
+            Feature of each split.
+        gains, variances : ndarray of shape (n_nodes,)
+            From `dpboost.growing.split_gains.split_gains`.
+        """
+        self._gains *= MEMORY
+        self._variances *= MEMORY**2
+        self._visits *= MEMORY
+        np.add.at(self._gains, split_features, gains)
+        np.add.at(self._variances, split_features, variances)
+        np.add.at(self._visits, features, 1.0)
+        self._sets.learn(features, float(gains.sum()), float(variances.sum()))
+
+    @property
+    def _chosen_by_weight(self) -> bool:
+        """Whether features are drawn one by one, where no list has them all alike."""
+        return self._fraction < 1 or self._factors is not None
+
+    def _part(self) -> NDArray[np.integer]:
+        """Return the features from which the next ones are taken."""
+        if self._fraction == 1:
+            return self._allowed
+        size = part_of(len(self._allowed), self._fraction)
+        return self._public.choice(self._allowed, size, replace=False)
+
+    def _some_of(self, among: NDArray[np.integer], k: int) -> NDArray[np.int32]:
+        """Draw ``k`` different features or all: those that were never cut, then by chance."""
+        new = self._visits[among] <= 0
+        drawn = self._public.permutation(among[new])[:k]
+        among, k = among[~new], min(k - len(drawn), int((~new).sum()))
+        if k:
+            weights = self._chances()[among]
+            more = self._public.choice(among, k, replace=False, p=weights / weights.sum())
+            drawn = np.concatenate([drawn, more])
+        return drawn.astype(np.int32)
+
+    def _take_constrained(self, k: int, allowed: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Take a feature and then others from a group that it is in."""
+        if self._chosen_by_weight:
+            first = int(self._some_of(allowed, 1)[0])
+        else:
+            if not self._waiting:
+                self._waiting = self._refill()
+            first = self._waiting.pop()
+        own = np.flatnonzero([first in group for group in self._groups or ()])
+        group = allowed
+        if self._groups is not None:
+            group = np.array(self._groups[own[int(self._public.integers(len(own)))]])
+        rest = group[(group != first) & np.isin(group, allowed)]
+        if self._paired is not None and self._paired[first]:
+            k = 1 if self._alone else min(k, 2)
+        elif self._paired is not None:
+            rest = rest[~self._paired[rest]]
+        n_more = min(k - 1, len(rest))
+        if not n_more:
+            return np.array([first], dtype=np.int32)
+        if self._chosen_by_weight:
+            return np.concatenate(([first], self._some_of(rest, n_more))).astype(np.int32)
+        if self._groups is None:
+            return self._with_next(first, rest, n_more)
+        weights = self._chances()[rest]
+        more = self._public.choice(rest, n_more, replace=False, p=weights / weights.sum())
+        return np.concatenate(([first], more)).astype(np.int32)
+
+    def _with_next(self, first: int, rest: NDArray[np.integer], n_more: int) -> NDArray[np.int32]:
+        """Add the next features of the list that are among the rest; the others keep their turn."""
+        taken, passed = [first], []
+        while len(taken) <= n_more:
+            if not self._waiting:
+                self._waiting = self._refill()
+            feature = self._waiting.pop()
+            if feature in rest and feature not in taken:
+                taken.append(feature)
+            elif feature not in taken:
+                passed.append(feature)
+        self._waiting += passed[::-1]
+        return np.array(taken, dtype=np.int32)
+
+    def _refill(self) -> list[int]:
+        allowed = self._allowed
+        n_features = len(allowed)
+        if self.has_new:
+            return allowed[self._public.permutation(n_features)].tolist()
+        weights = self._chances()[allowed]
+        positions = (np.arange(n_features) + self._public.random()) / n_features
+        drawn = (weights / weights.sum()).cumsum().searchsorted(positions)
+        drawn = np.minimum(drawn, n_features - 1)
+        return allowed[self._public.permutation(drawn)].tolist()
+
+    def _chances(self) -> NDArray[np.float64]:
+        """Return how much more often each feature is to be cut, up to a common factor."""
+        preference = self.preference
+        sure = self._gains - preference.doubt * np.sqrt(self._variances)
+        shown = np.maximum(sure, 0.0) / np.where(self._visits > 0, self._visits, 1.0)
+        best = max(float(shown.max()), 1e-12)
+        chances = (shown / best) ** preference.power + preference.floor
+        return chances if self._factors is None else chances * self._factors

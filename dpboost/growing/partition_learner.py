@@ -1,0 +1,203 @@
+"""Rounds of random partitions: free structure, one noisy vector of leaf sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost.growing.feature_sampler import FeatureQueue
+from dpboost.growing.leaf_rules import LeafRules
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.signal_rate import SignalRate
+from dpboost.growing.split_gains import split_gains
+from dpboost.growing.training_rows import TreeRows
+from dpboost.losses import Loss
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.rows.newton_sums import SumScale
+from dpboost.trees.random_partition import Partition, PartitionGrid
+from dpboost.trees.tree import LeafNoise, Tree
+
+# Released hessian sums are written as weights in these units, so that small ones stay apart.
+WEIGHT_UNITS = 16
+
+
+@dataclass(kw_only=True, eq=False)
+class PartitionLearner:
+    """Release the noisy leaf sums of one random partition a round.
+
+    Parameters
+    ----------
+    loss : Loss
+        Turns steps into scores.
+    grid : PartitionGrid
+        The public bins.
+    queue : FeatureQueue
+        Chooses the features of a partition.
+    scale : SumScale
+        Clips of a row's gradient and hessian, and their shares.
+    leaf : ShrunkenLeaf
+        Turns noisy sums into steps.
+    features_per_tree : int
+        Features of a partition, at most three.
+    depth : int
+        Levels of a partition.
+    learning_rate : float
+        Shrinkage of the steps.
+    to_order : list of int
+        Nominal features that are still to be ordered: each gets one round with a leaf for every
+        category, whose released steps then order them.
+    public : numpy.random.Generator
+        Public randomness.
+    rules : LeafRules, optional
+        What else the user asks of steps.
+    depth_alone : int, default=0
+        Levels of the first partitions, one for each feature, which cut nothing else. 0: no such.
+    signal : SignalRate, optional
+        Makes steps smaller where little is learned. A learning rate of the round goes before it.
+
+    Privacy
+    -------
+    One release a round, a vector of the gradient and hessian sums of disjoint leaves
+    (``constants.newton_sums``). Partitions depend on public randomness and released values.
+    """
+
+    loss: Loss
+    grid: PartitionGrid
+    queue: FeatureQueue
+    scale: SumScale
+    leaf: ShrunkenLeaf
+    features_per_tree: int
+    depth: int
+    learning_rate: float
+    to_order: list[int]
+    public: np.random.Generator
+    rules: LeafRules | None = None
+    depth_alone: int = 0
+    signal: SignalRate | None = None
+
+    def learn(
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+        learning_rate: float | None = None,
+    ) -> tuple[Tree, ...]:
+        """Release the trees of one round; their structure is shared by all outputs."""
+        ordering = self.to_order.pop() if self.to_order else None
+        partition = self._partition(ordering)
+        gradients, hessians, noise_stddev, steps = release_leaves(
+            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
+        )
+        shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
+        self.queue.learn(partition.features, partition.feature, *shown)
+        if ordering is not None:
+            self._order(ordering, steps)
+        rate = self._rate(float(shown[0].sum())) if learning_rate is None else learning_rate
+        values = self.loss.to_score_units(steps, 1.0, rate)
+        rows.add(values)
+        gain = shown[0] * (self.loss.squared_step / len(values))
+        noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
+        return tuple(
+            tree_of(partition, value, weight, gain, noise)
+            for value, weight in zip(values, hessians, strict=True)
+        )
+
+    def _rate(self, gain: float) -> float:
+        """Return the learning rate of a round that shows this gain."""
+        if self.signal is None:
+            return self.learning_rate
+        rate = self.learning_rate * self.signal.factor
+        self.signal.learn(gain, rate)
+        return rate
+
+    def _partition(self, ordering: int | None) -> Partition:
+        """Return the public partition of the round."""
+        if ordering is not None:
+            return self.grid.by_category(ordering)
+        if self.depth_alone and self.queue.has_new:
+            return self.grid.random(self.queue.take_new(), self.depth_alone, self.public)
+        features = self.queue.take(self.features_per_tree)
+        return self.grid.random(features, self.depth, self.public)
+
+    def _order(self, feature: int, steps: NDArray[np.float64]) -> None:
+        """Order the categories of a feature by the steps of the output whose steps vary most."""
+        categories = steps[:, : self.grid.n_bins[feature]]
+        categories = categories[np.argmax(categories.var(axis=1))]
+        self.grid.set_order(feature, np.argsort(categories, kind="stable"))
+
+
+def release_leaves(
+    rows: TreeRows,
+    partition: Partition,
+    scale: SumScale,
+    leaf: ShrunkenLeaf,
+    rules: LeafRules | None,
+    *,
+    budget: PrivacyCost,
+    ledger: Ledger,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
+    """Release the sums of the leaves of a public partition.
+
+    Returns
+    -------
+    gradients, hessians : ndarray of shape (n_outputs, n_leaves)
+        Noisy sums.
+    noise_stddev : float
+        Of the noise of a gradient sum.
+    steps : ndarray of shape (n_outputs, n_leaves)
+        What the leaves make of them.
+    """
+    noise = ledger.accountant.noise(budget)
+    sums = rows.leaf_sums(partition, scale, ledger.neighbours)
+    released = ledger.release(noise, sums, label="leaf sums")
+    noise_stddev = sums.noise_stddev(noise) * scale.gradient_unit_value
+    gradients = released[0] * scale.gradient_unit_value
+    hessians = released[1] * scale.hessian_unit_value
+    if scale.one_hessian:
+        hessians[:] = hessians.mean(axis=0)
+    if rules is None:
+        steps = leaf.steps(gradients, hessians, noise_stddev)
+    else:
+        steps = rules.steps(partition, gradients, hessians, noise_stddev)
+    return gradients, hessians, noise_stddev, steps
+
+
+def leaf_noise(
+    leaf: ShrunkenLeaf, rules: LeafRules | None, loss: Loss, noise_stddev: float, rate: float
+) -> LeafNoise | None:
+    """Return how noise came into the leaves, None where rules mix that of several leaves."""
+    if rules is not None:
+        return None
+    return LeafNoise(
+        gradient_stddev=noise_stddev,
+        reg_lambda=leaf.reg_lambda,
+        prior=leaf.prior,
+        units_per_one=loss.units_per_one,
+        learning_rate=rate,
+        weight_unit=1 / WEIGHT_UNITS,
+    )
+
+
+def tree_of(
+    partition: Partition,
+    value: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    noise: LeafNoise | None,
+) -> Tree:
+    """Return the tree of one output."""
+    return Tree(
+        feature=partition.feature,
+        left_bins=partition.left_bins,
+        left=partition.left,
+        right=partition.right,
+        leaf_value=np.ascontiguousarray(value),
+        leaf_count=np.rint(np.maximum(weight, 0.0) * WEIGHT_UNITS).astype(np.int64),
+        split_gain=gain,
+        noise=noise,
+    )

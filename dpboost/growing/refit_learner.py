@@ -1,0 +1,125 @@
+"""Rounds on the structure of released trees: new leaf sums, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpboost.growing.leaf_rules import LeafRules
+from dpboost.growing.partition_learner import leaf_noise, release_leaves, tree_of
+from dpboost.growing.shrunken_leaves import ShrunkenLeaf
+from dpboost.growing.split_gains import split_gains
+from dpboost.growing.training_rows import TreeRows
+from dpboost.losses import Loss
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.rows.newton_sums import SumScale
+from dpboost.trees.random_partition import BINS, MAX_FEATURES, Partition
+from dpboost.trees.tree import Tree
+
+
+@dataclass(kw_only=True, eq=False)
+class RefitLearner:
+    """Release the noisy leaf sums of the partition of an earlier round.
+
+    Parameters
+    ----------
+    loss : Loss
+        Turns steps into scores.
+    scale : SumScale
+        Clips of a row's gradient and hessian, and their shares.
+    leaf : ShrunkenLeaf
+        Turns noisy sums into steps.
+    learning_rate : float
+        Shrinkage of the steps.
+    partitions : list of Partition
+        Of the earlier rounds, the first one last.
+    rules : LeafRules, optional
+        What else the user asked of steps.
+
+    Privacy
+    -------
+    One release a round, as `PartitionLearner`. Partitions are released already.
+    """
+
+    loss: Loss
+    scale: SumScale
+    leaf: ShrunkenLeaf
+    learning_rate: float
+    partitions: list[Partition]
+    rules: LeafRules | None = None
+
+    def learn(
+        self,
+        rows: TreeRows,
+        index: int,
+        *,
+        budget: PrivacyCost,
+        ledger: Ledger,
+        learning_rate: float | None = None,
+    ) -> tuple[Tree, ...]:
+        """Release the trees of one round; their structure is shared by all outputs."""
+        partition = self.partitions.pop()
+        gradients, hessians, noise_stddev, steps = release_leaves(
+            rows, partition, self.scale, self.leaf, self.rules, budget=budget, ledger=ledger
+        )
+        shown = split_gains(partition, gradients, hessians, noise_stddev, self.leaf)
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        values = self.loss.to_score_units(steps, 1.0, rate)
+        rows.add(values)
+        gain = shown[0] * (self.loss.squared_step / len(values))
+        noise = leaf_noise(self.leaf, self.rules, self.loss, noise_stddev, rate)
+        return tuple(
+            tree_of(partition, value, weight, gain, noise)
+            for value, weight in zip(values, hessians, strict=True)
+        )
+
+
+def partitions_of(trees: Sequence[Tree], n_outputs: int, n_bins: np.ndarray) -> list[Partition]:
+    """Return the partitions of released rounds, the first one last.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        Round by round, of one structure for all outputs; each of at most three features.
+    n_outputs : int
+    n_bins : ndarray of shape (n_features,), int32
+        Value bins of each feature; missing values have one more.
+    """
+    return [_partition(tree, n_bins) for tree in trees[::n_outputs]][::-1]
+
+
+def _partition(tree: Tree, n_bins: np.ndarray) -> Partition:
+    """Return a tree with the table that finds the leaf of a row."""
+    features = np.unique(tree.feature).astype(np.int32)
+    sizes = [int(n_bins[feature]) + 1 for feature in features]
+    steps = np.zeros((MAX_FEATURES, BINS), dtype=np.int32)
+    stride = 1
+    for row, size in enumerate(sizes):
+        steps[row, :size] = np.arange(size) * stride
+        stride *= size
+    cells = np.arange(stride)
+    bins = np.empty((len(features), stride), dtype=np.int64)
+    for row, size in enumerate(sizes):
+        cells, bins[row] = np.divmod(cells, size)
+    # All cells walk down together; a leaf is reached where the node is negative.
+    node = np.full(stride, 0 if tree.n_nodes else ~0, dtype=np.int64)
+    position = np.searchsorted(features, tree.feature)
+    while (inner := np.flatnonzero(node >= 0)).size:
+        at = node[inner]
+        value = bins[position[at], inner]
+        word = tree.left_bins[at, value >> 6]
+        goes_left = (word >> (value & 63).astype(np.uint64)) & np.uint64(1)
+        node[inner] = np.where(goes_left == 1, tree.left[at], tree.right[at])
+    return Partition(
+        features=features,
+        steps=steps,
+        table=(~node).astype(np.uint16),
+        n_leaves=tree.n_leaves,
+        feature=tree.feature,
+        left_bins=tree.left_bins,
+        left=tree.left,
+        right=tree.right,
+    )

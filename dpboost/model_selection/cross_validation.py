@@ -1,0 +1,615 @@
+"""Cross-validation as one private mechanism.
+
+Each row draws its fold by a secret coin, so that a fold is nobody's choice and tells nothing.
+A row takes part in all fits but that of its own fold, hence of ``nfold`` fits at most
+``nfold - 1`` add up for it, and in the metric of one fold, hence those of the folds do not add
+up. Nine tenths of the budget go to the fits, one tenth to the metrics; where metrics are computed
+on public rows, they cost nothing and the fits get everything.
+
+Paid metrics are those of ``dpboost.evaluate``, by its releases, with folds as groups: all metrics
+of a round together cost one charge. They are released of a few rounds, after the last one, and the
+rounds between repeat them: the fewer, the less noise. On public rows there are those of each round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any
+
+import lightgbm
+import numpy as np
+from lightgbm.callback import CallbackEnv
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import InvalidParameterError, RefusedError, check_integer
+from dpboost._utils.warnings import of_table, one_warning, warn_once, without_advice
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import Claim, claim
+from dpboost.data.column_types import ColumnFacts
+from dpboost.data.containers import unpack
+from dpboost.data.evaluation_rows import is_training_set
+from dpboost.data.users import read_users, sample_rows, take_rows
+from dpboost.estimators.base import PRIVACY_PARAMETERS
+from dpboost.estimators.cv_callbacks import (
+    CVBooster,
+    mean_lines,
+    run_callbacks,
+    without_early_stopping,
+)
+from dpboost.estimators.fit_arguments import Feval
+from dpboost.estimators.train import build_estimator, check_dataset, labels_for, listed
+from dpboost.lightgbm.dataset import rows_of
+from dpboost.lightgbm.parameters import (
+    ParameterWarning,
+    canonical_names,
+    is_silent,
+    value_of,
+)
+from dpboost.model_selection.fold_metrics import FoldMetric, release_fold_metrics
+from dpboost.model_selection.fold_rounds import (
+    ModelAtRound,
+    check_rounds,
+    chosen_rounds,
+    divided,
+    number_of_folds,
+    repeated,
+)
+from dpboost.model_selection.secret_folds import deal_folds
+from dpboost.privacy.accounting import Accountant
+from dpboost.privacy.budget_split import DELTA_SHARE
+from dpboost.privacy.exact_arithmetic import PrivacyCost
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.recording import note
+from dpboost.privacy.release_record import record_of_folds
+from dpboost.recipes import ALGORITHMS
+from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.schema import Schema
+from dpboost.training.inputs import (
+    Reading,
+    known_classes,
+    nominal_columns,
+    note_labels,
+    read,
+    read_labels,
+)
+from dpboost.training.objective import read_weights
+from dpboost.training.privacy_params import PrivacyRequest, warn_of_sum
+from dpboost.training.public_schema import check_learnable
+from dpboost.transcripts.recorded import recorded
+from dpboost.transcripts.transcript import Transcript
+
+#: Part of the budget that pays for the metrics.
+METRIC_SHARE = Fraction(1, 10)
+#: Rounds that divide it by default.
+METRIC_ROUNDS = 5
+
+
+class CVResults(dict[str, Any]):
+    """What ``cv`` returns: LightGBM's dict, with the report of the whole.
+
+    ``privacy_report`` is of all fits and metrics together; each model holds its own. Over parties
+    ``party_reports`` are theirs. ``transcript`` is that of all fits and metrics, for
+    `dpboost.replay`.
+
+    Examples
+    --------
+    >>> import dpboost
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> schema = {"bounds": {0: (0, 1)}, "label_bounds": (0, 1)}
+    >>> params = {"objective": "regression", "schema": schema, "verbosity": -1}
+    >>> result = dpboost.cv(params, dpboost.Dataset(X, X[:, 0]), num_boost_round=5, nfold=2)
+    >>> {name: len(values) for name, values in result.items()}
+    {'valid l2-mean': 5, 'valid l2-stdv': 5}
+    >>> result.privacy_report.epsilon_spent <= 1
+    True
+    """
+
+    privacy_report: PrivacyReport
+    party_reports: tuple[PrivacyReport, ...]
+    transcript: Transcript
+
+
+def _keep(results: CVResults, transcript: Transcript) -> CVResults:
+    """Return the results with their transcript."""
+    results.transcript = transcript
+    return results
+
+
+@recorded(_keep)
+@one_warning
+def cv(
+    params: Mapping[str, Any],
+    train_set: lightgbm.Dataset,
+    num_boost_round: int | None = None,
+    folds: Any = None,
+    nfold: int = 5,
+    stratified: bool = True,
+    shuffle: bool = True,
+    metrics: Any = None,
+    feval: Any = None,
+    init_model: Any = None,
+    fpreproc: None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callable[..., Any]] | None = None,
+    eval_train_metric: bool = False,
+    return_cvbooster: bool = False,
+    *,
+    public_sets: Any = None,
+    metric_rounds: int | str = METRIC_ROUNDS,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
+) -> CVResults:
+    """Cross-validate privately: all fits and metrics are one mechanism.
+
+    Parameters
+    ----------
+    params, train_set, num_boost_round
+        As of :func:`dpboost.train`.
+    folds : KFold, StratifiedKFold, SecretKFold or iterable of (train, test), optional
+        Their number is taken, with one warning; rows are dealt by secret coins. Splitters by groups
+        or by time are refused.
+    nfold : int, default=5
+        Number of folds, 2 to 100.
+    stratified, shuffle, seed
+        No effect: each row draws its fold by a secret coin.
+    metrics : str or list of str, optional
+        LightGBM's names, or those of ``dpboost.evaluate``. Paid are ``l1``, ``l2``, ``rmse``,
+        ``quantile``, ``binary_logloss``, ``binary_error``, ``multi_logloss``, ``multi_error`` and
+        the figures of an evaluation, ``auc`` among them; all rows weigh the same. The others are
+        ``nan``, with one warning, unless there are ``public_sets``.
+    feval : callable or list of callable, optional
+        Metrics of the user, of which no bound is known: ``nan`` without ``public_sets``.
+    init_model : str, Path or Booster, optional
+        Model to go on from.
+    fpreproc : None
+        Refused: a function of all rows is covered by no bound.
+    callbacks : list of callable, optional
+        Those before a round run in every fit. Those after a round run when the fits are done:
+        on the metrics of every round. Early stopping looks at the rounds that are released.
+    eval_train_metric : bool
+        Metrics of the training rows are ``nan``, with one warning: they are not paid for.
+    return_cvbooster : bool, default=False
+        Whether the result holds the models, as ``"cvbooster"``.
+    public_sets : Dataset or list of Dataset, optional
+        Rows that anybody may see: metrics are computed on them, each round and for free.
+    metric_rounds : int or "all", default=5
+        Rounds whose metrics are paid for, from the first to the last, and evenly; 1 is the last
+        one alone. They divide a tenth of the budget. The rounds between repeat the metrics of the
+        one before, which one warning says.
+    budget : Budget, optional
+        In whose records all fits and metrics are, as one line: it takes the place of ``epsilon``
+        and ``delta``. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction, optional
+        Part of the budget that they take together, in (0, 1].
+
+    Returns
+    -------
+    CVResults
+        A dict of lists named ``"valid l2-mean"`` and ``"valid l2-stdv"``, or by the public set,
+        with one value for each round up to the best; and ``privacy_report``.
+
+    Raises
+    ------
+    InvalidParameterError
+        For bad parameters, before anything is drawn or charged.
+    BudgetExceededError
+        If less is left of the budget; nothing is drawn or charged.
+
+    Privacy
+    -------
+    Spends ``epsilon``, or its fraction of the budget, once, for everything: what it returns, models
+    included, satisfies the guarantee that ``privacy_report`` states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+
+    >>> import dpboost
+    >>> schema = {"bounds": {0: (0, 1), 1: (0, 1)}}
+    >>> params = {"objective": "binary", "epsilon": 4.0, "schema": schema, "verbosity": -1}
+    >>> result = dpboost.cv(params, dpboost.Dataset(X, y), num_boost_round=10, nfold=3)
+    >>> sorted(result)
+    ['valid binary_logloss-mean', 'valid binary_logloss-stdv']
+    >>> result.privacy_report.epsilon_spent <= 4  # of all fits and their scores together
+    True
+    """
+    if fpreproc is not None:
+        raise RefusedError(
+            "The 'fpreproc' argument of cv is refused: a function of all rows is covered by no "
+            "bound. Give it columns that are functions of their own row."
+        )
+    nfold, remark = number_of_folds(folds, nfold)
+    note("folds", nfold)
+    check_rounds(metric_rounds)
+    check_integer("nfold", "cv", nfold, low=2, high=100)
+    chosen = dict(params)
+    if metrics is not None:
+        names = canonical_names()
+        chosen = {name: value for name, value in chosen.items() if names.get(name) != "metric"}
+        chosen["metric"] = metrics
+    public = listed(public_sets)
+    for each in public:
+        check_dataset(each, "public_sets")
+        if isinstance(train_set, lightgbm.Dataset) and is_training_set(each, train_set):
+            raise RefusedError(
+                "The training set is among public_sets, which anybody may see: leave it out, and "
+                "metrics are paid for; or give rows that are public."
+            )
+    belongs = (getattr(train_set, "data", None),)
+    taken = claim(budget, fraction, what="cv", call="cv", belongs=belongs, carrier=train_set)
+    with without_advice(is_silent(chosen)):
+        run = _Run(
+            chosen, train_set, num_boost_round, nfold, public, feval, init_model, callbacks, taken
+        )
+        run.metric_rounds = metric_rounds
+        run.remarks += [] if remark is None else [remark]
+        if eval_train_metric:
+            run.remarks.append(
+                "eval_train_metric: metrics of the training rows are nan, as each is a query of "
+                "its own and not paid for"
+            )
+            run.of_training = True
+        return run.results(return_cvbooster)
+
+
+class _Run:
+    """One cross-validation, from the coins to the results."""
+
+    metric_rounds: int | str
+    of_training = False
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        train_set: lightgbm.Dataset,
+        num_boost_round: int | None,
+        n_folds: int,
+        public: list[Any],
+        feval: Any,
+        init_model: Any,
+        callbacks: Sequence[Callable[..., Any]] | None,
+        taken: Claim | None,
+    ) -> None:
+        self.n_folds = n_folds
+        self.public = public
+        self.feval = listed(feval)
+        self.init_model = init_model
+        self.train_set = train_set
+        given = list(dict.fromkeys(callbacks or ()))
+        for position, callback in enumerate(given):
+            callback.__dict__.setdefault("order", position - len(given))
+        self.before = [each for each in given if getattr(each, "before_iteration", False)]
+        after = [each for each in given if not getattr(each, "before_iteration", False)]
+        self.after = sorted(after, key=attrgetter("order"))
+        self.params, stopping = without_early_stopping(params)
+        self.estimator, self.labels = build_estimator(
+            self.params, train_set, num_boost_round, owner="cv"
+        )
+        self.after += stopping
+        rows, self.weight = rows_of(train_set), train_set.weight
+        self.rows = rows
+        own = self.estimator.get_params()
+        if np.ndim(own.get("alpha")):
+            raise InvalidParameterError(
+                "The 'alpha' parameter of cv must be one number: metrics are of one prediction a "
+                "row. Cross-validate each quantile by itself."
+            )
+        # Batches are looked at first: their labels are kept, and not read a second time.
+        self.table = read(rows, Schema.coerce(own["schema"]), Reading())
+        if self.labels is None:
+            labels, weight = rows.labels()
+            self.labels = labels_for(self.estimator, labels)
+            if self.weight is None or isinstance(self.weight, str):
+                self.weight = weight
+        self.remarks: list[str] = []
+        self.asked, self.unpaid = ([], []) if public else self._paid_metrics()
+        self.recipe = ALGORITHMS.find(own["recipe"], "cv")
+        asked = {name: own[name] for name in PRIVACY_PARAMETERS}
+        if taken is not None:
+            asked |= taken.terms(asked)
+        privacy = PrivacyRequest.validated("cv", claim=taken, **asked)
+        self.privacy = privacy.settled(self.recipe.accountant)
+        task = "classification" if hasattr(self.estimator, "predict_proba") else "regression"
+        known = read_labels(self.labels, self.table, task)
+        # A fold may lack a class that is public.
+        self.known_classes = known_classes(known, task, self.privacy)
+        note_labels(known, self.known_classes)
+        self.lines: list[list[Any]] = []
+        named = train_set.categorical_feature
+        columns: tuple[Any, ...] = () if isinstance(named, str) else tuple(named)
+        facts = ColumnFacts.of(self.table)
+        check_learnable(
+            self.privacy.schema.resolve(self.table.feature_names),
+            facts,
+            task=task,
+            assume_public=self.privacy.assume_public,
+            nominal=nominal_columns(columns, self.table, self.privacy.schema, "cv"),
+            epsilon=self.privacy.epsilon,
+            delta=self.privacy.delta,
+        )
+        of_table(facts.key)
+        warn_of_sum(self.privacy, facts)
+        # A fit would see them as well, but maybe not the first one.
+        read_weights(self.weight, self.table.n_rows)
+
+    def results(self, return_cvbooster: bool) -> CVResults:
+        """Draw the folds, fit, and release the metrics."""
+        share = METRIC_SHARE if self.asked else Fraction(0)
+        ledger = self._ledger(share)
+        rows, users = self._rows(ledger)
+        units = np.arange(len(rows)) if users is None else users[rows]
+        fold = deal_folds(ledger.row_coins(), self.n_folds, units)
+        part = ((1 - share) / (self.n_folds - 1), self.n_folds)
+        models = [
+            self._fit(position, rows[fold != position], part) for position in range(self.n_folds)
+        ]
+        booster = CVBooster()
+        booster.boosters = [model.booster_ for model in models]
+        history: list[list[Any]] = []
+        judged = None
+        if self.public:  # of folds that have rounds by their own released sizes, those of all
+            history = [mean_lines(lines) for lines in zip(*self.lines, strict=False)]
+        elif self.asked or self.unpaid:
+            n_rounds = min(map(len, self.lines))
+            judged = chosen_rounds(n_rounds, self.metric_rounds)
+            history = self._history(models, rows, fold, ledger, judged, n_rounds)
+        if self.of_training:
+            history = [[*map(_of_training, lines), *lines] for lines in history]
+        if self.remarks:
+            text = "; ".join(self.remarks)
+            warn_once(f"Of what cv was asked for, this is different: {text}.", ParameterWarning)
+        results = CVResults(
+            run_callbacks(booster, history, callbacks=self.after, params=self.params, judged=judged)
+        )
+        if return_cvbooster:
+            results["cvbooster"] = booster
+        results.privacy_report = self._report(ledger, [m.privacy_report_ for m in models])
+        return results
+
+    def _ledger(self, share: Fraction) -> Ledger:
+        """Open the ledger of the metrics, whose entropy also deals the rows.
+
+        Under a budget the first fit books everything, once nothing speaks against it.
+        """
+        request = replace(self.privacy, part=(share or Fraction(1), self.n_folds))
+        if request.claim is not None:
+            request = replace(request, claim=replace(request.claim, booked=True))
+        return request.ledger(request.accountant(self.recipe))
+
+    def _rows(self, ledger: Ledger) -> tuple[NDArray[np.intp], NDArray[np.int64] | None]:
+        """Rows that take part: all, or a sample of those of each user."""
+        n_rows = self.table.n_rows
+        ids, most = getattr(self.train_set, "user_ids", None), self.privacy.rows_per_user
+        if (ids is None) != (most is None):
+            raise InvalidParameterError(
+                "cv protects users where rows_per_user says how many rows of each take part and "
+                "Dataset(..., user_ids=...) whose row each one is: give both or none."
+            )
+        if most is None:
+            return np.arange(n_rows), None
+        users = read_users(ids, n_rows)
+        return sample_rows(users, most, ledger.row_coins().words(0, n_rows)), users
+
+    def _fit(self, position: int, rows: NDArray[np.intp], part: tuple[Fraction, int]) -> Any:
+        """Fit on the rows of all folds but one."""
+        data = self.train_set
+        own = {
+            "sample_weight": self.weight,
+            "init_score": data.init_score,
+            "user_ids": getattr(data, "user_ids", None),
+        }
+        given = {
+            name: take_rows(np.asarray(value), rows)
+            for name, value in own.items()
+            if value is not None
+        }
+        if self.init_model is not None:
+            given["init_model"] = self.init_model
+        if self.public:
+            given["eval_set"] = [
+                (unpack(each), labels_for(self.estimator, each.label)) for each in self.public
+            ]
+            given["eval_sample_weight"] = [each.weight for each in self.public]
+            given["eval_init_score"] = [each.init_score for each in self.public]
+            given["eval_metric"] = [Feval(function) for function in self.feval]
+        model = type(self.estimator)(**self.estimator.get_params())
+        model._part = part
+        if self.known_classes is not None:
+            model._known_classes = tuple(self.known_classes)
+        if self.privacy.claim is not None:
+            model._claim = replace(self.privacy.claim, booked=position > 0)
+        if model.noise_seed is not None:
+            model.noise_seed += 1 + position
+        lines: list[Any] = []
+        self.lines.append(lines)
+
+        def record(env: CallbackEnv) -> None:
+            lines.append(env.evaluation_result_list)
+
+        return model.fit(
+            take_rows(self.rows, rows),
+            take_rows(np.asarray(self.labels), rows),
+            callbacks=[*self.before, record],
+            feature_name=data.feature_name,
+            categorical_feature=data.categorical_feature,
+            **given,
+        )
+
+    def _paid_metrics(self) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
+        """Return the metrics to be paid for, and the names of those that cannot be."""
+        classifier = hasattr(self.estimator, "predict_proba")
+        n_classes = len(Schema.coerce(self.estimator.schema).classes or ()) if classifier else 0
+        asked = value_of(self.params, "metric")
+        if isinstance(asked, str):
+            asked = asked.split(",")
+        if not asked:
+            asked = ["l2"]
+            if classifier:
+                asked = ["multi_logloss" if n_classes > 2 else "binary_logloss"]
+        found, unpaid = divided(
+            list(asked),
+            [Feval(function) for function in self.feval],
+            n_classes=n_classes,
+            raw=classifier and callable(self.estimator.objective),
+            quantile=value_of(self.params, "objective") == "quantile",
+        )
+        if unpaid:
+            names = ", ".join(name for name, _ in unpaid)
+            self.remarks.append(
+                f"{names}: nan, as no bound is known of what they compute from private rows; give "
+                "public rows in public_sets"
+            )
+        return found, unpaid
+
+    def _history(
+        self,
+        models: list[Any],
+        rows: NDArray[np.intp],
+        fold: NDArray[np.int32],
+        ledger: Ledger,
+        judged: list[int],
+        n_rounds: int,
+    ) -> list[list[Any]]:
+        """Return the metrics of every round, of which some are released."""
+        unknown = [("valid", name, np.nan, best, np.nan) for name, best in self.unpaid]
+        if not self.asked:
+            return [list(unknown) for _ in range(n_rounds)]
+        earlier = [model.booster_.current_iteration() - n_rounds for model in models]
+        released = {}
+        for position in judged:
+            shown = models
+            if position < n_rounds:
+                shown = [
+                    ModelAtRound(model, before + position)
+                    for model, before in zip(models, earlier, strict=True)
+                ]
+            released[position] = self._release(shown, rows, fold, ledger, len(judged))
+        if len(judged) < n_rounds:
+            shown_rounds = ", ".join(map(str, judged))
+            self.remarks.append(
+                f"metrics are released of rounds {shown_rounds} and repeated between them; "
+                "metric_rounds='all' releases each, with more noise"
+            )
+        return [[*lines, *unknown] for lines in repeated(released, n_rounds)]
+
+    def _release(
+        self,
+        models: list[Any],
+        rows: NDArray[np.intp],
+        fold: NDArray[np.int32],
+        ledger: Ledger,
+        n_releases: int,
+    ) -> list[Any]:
+        """Release every metric of every fold, on the rows that its model has not seen."""
+        reports = [model.privacy_report_ for model in models]
+        held = []
+        for position in range(self.n_folds):
+            own = rows[fold == position]
+            held.append((take_rows(self.rows, own), take_rows(np.asarray(self.labels), own)))
+        found = release_fold_metrics(
+            self.asked,
+            models,
+            held,
+            budget=self._capacity(ledger, reports) * METRIC_SHARE / n_releases,
+            ledger=ledger,
+            alike=self.privacy.rows_per_user or 1,
+        )
+        return [
+            ("valid", name, float(np.mean(values)), better, float(np.std(values)))
+            for name, values, better in found
+        ]
+
+    def _capacity(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyCost:
+        """Return the budget of everything, given what the fits took of delta."""
+        inner = replace(self.privacy, part=None).accountant(self.recipe)
+        return inner.capacity(ledger.epsilon, self._delta_left(ledger, fits))
+
+    def _delta_left(self, ledger: Ledger, fits: list[PrivacyReport]) -> Fraction:
+        """Return what the stability histograms of all fits leave of delta."""
+        each = replace(self.privacy, part=(Fraction(1), self.n_folds)).histogram_delta
+        each = ledger.delta * DELTA_SHARE if each is None else each
+        return ledger.delta - each * sum(map(_histograms, fits))
+
+    def _report(self, ledger: Ledger, fits: list[PrivacyReport]) -> PrivacyReport:
+        """Add up what a row may have cost: all fits but the cheapest, and the metrics."""
+        inner = replace(self.privacy, part=None).accountant(self.recipe)
+        left = self._delta_left(ledger, fits)
+        fact = (
+            f"{self.n_folds} folds by secret coins; a row is in {self.n_folds - 1} fits and in "
+            f"{'one metric' if self.asked else 'no metric: those are of public rows'}"
+        )
+        own = PrivacyReport.from_ledger(
+            ledger,
+            assumed_public=fits[0].assumed_public,
+            facts={"cross-validation": fact, **self.privacy.facts},
+            not_private=[why for why in fits[0].reasons if why not in ledger.reasons],
+            rows_per_user=self.privacy.rows_per_user,
+            budget=self.privacy.budget_record,
+        )
+        if own.accountant == "pure":
+            own = replace(own, delta_spent=ledger.delta - left)
+        records = [fit.accounting for fit in fits if fit.accounting is not None]
+        return report_of_folds(
+            own, fits[0], [fit.spent for fit in fits], records, ledger, inner, left
+        )
+
+
+def report_of_folds(
+    own: PrivacyReport,
+    first: PrivacyReport,
+    costs: Sequence[PrivacyCost],
+    records: Sequence[dict[str, Any]],
+    ledger: Ledger,
+    inner: Accountant,
+    left: Fraction,
+) -> PrivacyReport:
+    """Return the report of a cross-validation: all fits but the cheapest, and the metrics.
+
+    Parameters
+    ----------
+    own : PrivacyReport
+        Of the metrics.
+    first : PrivacyReport
+        Of the first fit.
+    costs, records : sequence of Fraction, sequence of dict
+        What each fit has spent, and its releases.
+    ledger : Ledger
+        Of the metrics.
+    inner : Accountant
+        Of everything together.
+    left : Fraction
+        What all of it leaves of delta.
+    """
+    spent = sum(sorted(costs)[1:], ledger.spent)
+    return replace(
+        own,
+        # A model that all fits continue was released once.
+        kind=first.kind,
+        earlier_epsilon=first.earlier_epsilon,
+        earlier_delta=first.earlier_delta,
+        capacity=inner.capacity(ledger.epsilon, left),
+        spent=spent,
+        # What is spent was never allowed to pass the capacity of the epsilon asked for.
+        epsilon_spent=min(inner.epsilon(spent, left), float(ledger.epsilon)),
+        releases=tuple(
+            replace(line, share=line.share and line.share * METRIC_SHARE) for line in own.releases
+        ),
+        accounting=record_of_folds(records, own.accounting or {}, inner, left),
+    )
+
+
+def _histograms(fit: PrivacyReport) -> int:
+    """Return how many stability histograms a fit has released."""
+    learned = str(fit.facts["learned"]).split(", ")
+    return sum(name in learned for name in ("categories", "class labels"))
+
+
+def _of_training(line: Any) -> tuple[Any, ...]:
+    """Return a line of the training rows, which are not judged."""
+    return ("train", line[1], np.nan, line[3], np.nan)

@@ -1,0 +1,182 @@
+"""Which rounds of a cross-validation are judged, what cannot be, and what stands in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from lightgbm.basic import LightGBMError
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from dpboost._utils.validation import RefusedError, check_integer, refuse
+from dpboost.estimators.evaluation_sets import Metrics, metrics_of_classes
+from dpboost.model_selection.fold_metrics import FoldMetric, fold_metrics
+from dpboost.model_selection.secret_folds import SecretKFold
+
+#: A line of results: set, metric, mean, whether higher is better, deviation.
+Line = tuple[str, str, float, bool, float]
+
+#: LightGBM's names for no metric at all.
+NO_METRIC = ("", "none", "null", "na", "custom")
+
+
+class ModelAtRound:
+    """A released model as it was after a round.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    n_rounds : int
+        From the first round of its Booster on.
+    """
+
+    def __init__(self, model: Any, n_rounds: int) -> None:
+        self._model = model
+        self._n_rounds = n_rounds
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._model, name)
+        if name in ("predict", "predict_proba"):
+            return partial(found, num_iteration=self._n_rounds)
+        return found
+
+
+def chosen_rounds(n_rounds: int, how_many: int | str) -> list[int]:
+    """Return the rounds whose metrics are released, the first and the last among them.
+
+    Parameters
+    ----------
+    n_rounds : int
+    how_many : int or "all"
+        With 1 it is the last round alone.
+    """
+    if how_many == "all" or n_rounds == 1:
+        return list(range(1, n_rounds + 1))
+    number = check_integer("metric_rounds", "cv", how_many, low=1)
+    if number == 1:
+        return [n_rounds]
+    steps = range(number)
+    return sorted({1 + round(step * (n_rounds - 1) / (number - 1)) for step in steps})
+
+
+def check_rounds(how_many: Any) -> None:
+    """Raise for what is no number of rounds."""
+    if how_many != "all":
+        if isinstance(how_many, str):
+            raise refuse("metric_rounds", "cv", "an integer of at least 1, or 'all'", how_many)
+        check_integer("metric_rounds", "cv", how_many, low=1)
+
+
+def repeated(released: dict[int, list[Line]], n_rounds: int) -> list[list[Line]]:
+    """Return lines for every round: those of the last one released before, or nan before all.
+
+    An index of the smallest or largest value is then one of a round that was released.
+    """
+    first = released[min(released)]
+    found = [(name, metric, np.nan, better, np.nan) for name, metric, _, better, _ in first]
+    lines = []
+    for position in range(1, n_rounds + 1):
+        found = released.get(position, found)
+        lines.append(list(found))
+    return lines
+
+
+def number_of_folds(folds: Any, n_folds: int) -> tuple[int, str | None]:
+    """Return how many folds there are, and a remark where the given ones are not followed.
+
+    Parameters
+    ----------
+    folds : splitter of scikit-learn, or iterable of (train, test), or None
+    n_folds : int
+        Without them.
+
+    Raises
+    ------
+    RefusedError
+        For splitters by groups or by time.
+    """
+    if folds is None:
+        return n_folds, None
+    if isinstance(folds, (KFold, StratifiedKFold, SecretKFold)):
+        number = int(folds.n_splits)
+    elif hasattr(folds, "split") or isinstance(folds, str) or not hasattr(folds, "__iter__"):
+        raise RefusedError(
+            f"The 'folds' argument of cv cannot be {type(folds).__name__}: rows are dealt by "
+            "secret coins, not by groups or time. Give nfold; where groups are users, "
+            "rows_per_user and Dataset(..., user_ids=...) keep the rows of each in one fold."
+        )
+    else:
+        number = sum(1 for _ in folds)
+    return number, (
+        f"folds: rows are dealt into {number} folds by secret coins, as a choice of folds would "
+        "tell of the rows; which rows the given ones hold is not followed"
+    )
+
+
+def divided(
+    asked: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    *,
+    n_classes: int,
+    raw: bool,
+    quantile: bool,
+) -> tuple[list[FoldMetric], list[tuple[str, bool]]]:
+    """Divide metrics into those that can be paid for, and the names of the others.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        LightGBM's names, or those of `evaluate`.
+    functions : sequence of callable
+        Of the user, as ``feval``: no bound of what they compute is known.
+    n_classes : int
+        0 in a regression.
+    raw : bool
+        Whether a classifier gives raw scores alone, for which nothing can be paid.
+    quantile : bool
+
+    Returns
+    -------
+    paid : list of FoldMetric
+    others : list of (name, higher_is_better)
+
+    Raises
+    ------
+    RefusedError
+        For a name that neither knows.
+    """
+    objective = "regression"
+    if n_classes:
+        objective = "binary sigmoid:1" if n_classes == 2 else f"multiclass num_class:{n_classes}"
+    paid: list[FoldMetric] = []
+    others: list[tuple[str, bool]] = []
+    for name in asked:
+        if name.lower() in NO_METRIC:
+            continue
+        try:
+            found = fold_metrics([name], classifier=n_classes > 0, quantile=quantile)
+        except RefusedError:
+            known = _known(name, objective)
+            if not known:
+                raise
+            others += known
+            continue
+        if raw:
+            others += [(each.name, each.higher_is_better) for each in found]
+        else:
+            paid += found
+    if functions:
+        own = Metrics(objective, ["None"], {}, functions, max(n_classes, 1))
+        others += own.names()
+    return list(dict.fromkeys(paid)), list(dict.fromkeys(others))
+
+
+def _known(name: str, objective: str) -> list[tuple[str, bool]]:
+    """Return what LightGBM calls a metric, nothing where it knows none of the name."""
+    try:
+        return Metrics(objective, metrics_of_classes([name], objective), {}, ()).names()
+    except LightGBMError:
+        return []

@@ -1,0 +1,269 @@
+"""New leaves for a released model: next month's rows on last month's structure."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from dpboost._utils.threads import Threads
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.budgeting.claim import Claim, claim
+from dpboost.data.batches import is_batched
+from dpboost.data.users import sample_rows, take_rows
+from dpboost.estimators.base import PRIVACY_PARAMETERS, PrivateEstimator
+from dpboost.estimators.row_arguments import RowArguments
+from dpboost.growing.training_rows import TrainingRows
+from dpboost.lightgbm.parameters import resolve
+from dpboost.privacy.ledger import Ledger
+from dpboost.privacy.queries import LocalRows, RowHandle
+from dpboost.recipes.best import BEST, BestParameters, build_refit
+from dpboost.recipes.recipe import PublicFacts, Terms
+from dpboost.reporting.privacy_report import PrivacyReport
+from dpboost.rows.encoded_rows import BinRows, EncodeLabels
+from dpboost.rows.raw_rows import RawRows
+from dpboost.rows.row_attributes import RowExtras
+from dpboost.schema import Schema
+from dpboost.training.fitted_model import FittedModel
+from dpboost.training.inputs import (
+    Reading,
+    check_labels,
+    known_classes,
+    note_labels,
+    read,
+    read_labels,
+    users_of,
+)
+from dpboost.training.loss_choice import choose_loss
+from dpboost.training.objective import ObjectiveRequest
+from dpboost.training.privacy_params import PrivacyRequest
+from dpboost.training.public_schema import CompletedSchema
+from dpboost.transcripts.recorded import keep_transcript, recorded
+from dpboost.trees.bin_layout import Layout
+
+_WEIGHTS = {"class_weight": (None,), "is_unbalance": (False,), "scale_pos_weight": (None, 1, 1.0)}
+
+
+@recorded(keep_transcript)
+def refit_leaves(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    budget: Budget | DisjointTable | None = None,
+    fraction: Any = None,
+    user_ids: Any = None,
+) -> Any:
+    """Return a model with the structure of a released one and leaves of other rows.
+
+    Bins, partitions and start value are those of ``model``; all that is spent goes into leaves.
+
+    Parameters
+    ----------
+    model : DPBoostRegressor or DPBoostClassifier
+        Fitted by ``recipe="best"`` without weights of classes; it stays as it is.
+    X : table of shape (n_rows, n_features)
+        Private rows in memory, with the columns of the model.
+    y : array-like of shape (n_rows,)
+        Labels. Rows of classes that the model does not know take no part.
+    budget : Budget, optional
+        Whose records the fit is in. Inside ``with Budget(...)`` that budget by default.
+    fraction : float or Fraction
+        Part of the budget that it takes, in (0, 1].
+    user_ids : array-like of shape (n_rows,), optional
+        Whose row each one is, where the budget protects users.
+
+    Returns
+    -------
+    DPBoostRegressor or DPBoostClassifier
+        A new fitted estimator.
+
+    Raises
+    ------
+    InvalidParameterError
+        For models of another kind and bad rows, before anything is drawn or charged.
+    BudgetExceededError
+        If less is left of the budget; nothing is drawn or charged.
+
+    Privacy
+    -------
+    Releases the noisy sums of the leaves of each tree, as the fit did, and nothing else of ``X``
+    and ``y``. ``privacy_report_`` speaks of these rows. What ``model`` told of its own rows is in
+    its own report; for a person with rows in both tables the two add up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import Budget, DPBoostRegressor, refit_leaves
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 2))
+    >>> model = DPBoostRegressor(schema=schema, verbosity=-1).fit(X, X[:, 0])
+    >>> march = Budget(epsilon=1, delta=1e-6, table="march")
+    >>> newer = refit_leaves(model, X, 2 * X[:, 0], budget=march, fraction=1)
+    >>> len(newer.ensemble_.trees) == len(model.ensemble_.trees)
+    True
+    """
+    owner = "refit_leaves"
+    _check_model(model)
+    if is_batched(X) or hasattr(X, "dask"):
+        raise InvalidParameterError(
+            f"The 'X' argument of {owner} must be in memory, not batches or Dask collections."
+        )
+    taken = claim(budget, fraction, what=owner, call=owner, belongs=(X,), carrier=model)
+    if taken is None:
+        raise InvalidParameterError(
+            f"{owner} is paid from a budget: give budget=dpboost.Budget(...) and fraction=..."
+        )
+    privacy, objective = _asked(model, taken)
+    fitted = _refit(model, X, y, privacy, objective, Reading(user_ids=user_ids))
+    new = clone(model)
+    new._store(fitted, None, None, has_names=hasattr(model, "feature_names_in_"))
+    return new
+
+
+def _check_model(model: Any) -> None:
+    must = "a DPBoostRegressor or DPBoostClassifier that was fitted with recipe='best'"
+    if not isinstance(model, PrivateEstimator) or not hasattr(model, "ensemble_"):
+        raise refuse("model", "refit_leaves", must, type(model).__name__)
+    recipe = model.privacy_report_.facts.get("recipe")
+    if recipe != BEST.name or model.booster_.num_trees() != len(model.ensemble_.trees):
+        raise refuse("model", "refit_leaves", f"{must}, and continues no other", recipe)
+    for name, idle in _WEIGHTS.items():
+        given = model.get_params().get(name)
+        if given is not None and given not in idle:
+            raise refuse(name, "refit_leaves", "left out by the model: rows count alike", given)
+    if callable(getattr(model, "objective", None)):
+        raise refuse("objective", "refit_leaves", "one of LightGBM's names", "a function")
+
+
+def _asked(model: Any, taken: Claim) -> tuple[PrivacyRequest, ObjectiveRequest]:
+    """Return the guarantee and the objective, by the parameters of the model and the budget."""
+    owner = "refit_leaves"
+    own = model._arguments()
+    with warnings.catch_warnings():
+        # Of parameters without effect: they were told of when the model was fitted.
+        warnings.simplefilter("ignore")
+        resolved = resolve(own, model._extra_params(), defaults=own, owner=owner)
+    parameters = resolved.arguments
+    known = model.schema_
+    asked = {name: parameters[name] for name in PRIVACY_PARAMETERS}
+    asked |= taken.terms(asked | {"noise_seed": None}) | {"noise_seed": None}
+    asked["schema"] = Schema(classes=known.classes, label_bounds=known.label_bounds)
+    privacy = PrivacyRequest.validated(owner, claim=taken, **asked)
+    objective = RowArguments(sample_weight=None, init_score=None, init_model=None).objective(
+        parameters | resolved.fit, model._task, None, owner
+    )
+    privacy = privacy.settled(BEST.accountant)
+    hyper = replace(_hyperparameters(model), n_estimators=model.booster_.current_iteration())
+    terms = Terms(
+        delta=privacy.delta,
+        task=model._task,
+        neighbours=privacy.neighbours,
+        n_features=model.ensemble_.binner.n_features,
+        weighted=False,
+    )
+    least = BEST.least_epsilon(hyper.values(), terms)
+    if privacy.row_epsilon < least:
+        raise privacy.refuse_epsilon(owner, least, "number of trees")
+    return privacy, objective
+
+
+def _hyperparameters(model: Any) -> BestParameters:
+    """Return the values that the model was fitted with."""
+    names, facts = BestParameters.names(), model.privacy_report_.facts
+    controls: dict[str, Any] = {
+        name: facts[name] for name in BestParameters.controls() if name in facts
+    }
+    return BestParameters(**{name: getattr(model, f"{name}_") for name in names}, **controls)
+
+
+# A numpy warning about an odd cell (an overflow, a signalling NaN) would tell that there is one.
+@np.errstate(all="ignore")
+def _refit(
+    model: Any,
+    X: Any,
+    y: Any,
+    privacy: PrivacyRequest,
+    objective: ObjectiveRequest,
+    reading: Reading,
+) -> FittedModel:
+    """Release the leaves."""
+    ensemble, schema, task = model.ensemble_, model.schema_, model._task
+    binner = ensemble.binner
+    reading = replace(reading, zero_as_missing=binner.zero_as_missing)
+    table = read(X, schema, reading)
+    if tuple(table.feature_names) != tuple(schema.feature_names):
+        raise InvalidParameterError(
+            "The columns of X must be those of the model, by name and order."
+        )
+    extras = RowExtras()
+    labels = read_labels(y, table, task)
+    known = known_classes(labels, task, privacy)
+    check_labels(labels, known, BEST, privacy, objective, extras)
+    note_labels(labels, known)
+    users = users_of(reading, privacy, table, "refit_leaves")
+    chosen_loss, classes = choose_loss(BEST, objective, schema, extras)
+    units = tuple(round(start / ensemble.unit) for start in ensemble.start)
+    loss = chosen_loss.starting_from(units)
+    threads = Threads.of(model.n_jobs)
+    ledger = privacy.ledger(privacy.accountant(BEST))
+    if users is not None and privacy.rows_per_user is not None:
+        coins = ledger.row_coins().words(0, table.n_rows)
+        chosen = sample_rows(users, privacy.rows_per_user, coins)
+        table, labels = read(take_rows(X, chosen), schema, reading), labels[chosen]
+    source = RowHandle(
+        LocalRows(RawRows(table=table, labels=labels, extras=extras, threads=threads))
+    )
+    source.apply(EncodeLabels(loss=chosen_loss, classes=classes))
+    source.apply(BinRows(binner=binner, loss=loss, weighting=None))
+    n_threads = threads.now()
+    rows = TrainingRows(source, Layout.of(binner), n_outputs=loss.n_outputs, n_threads=n_threads)
+    reg_lambda = model.get_params().get("reg_lambda")
+    given = {} if reg_lambda is None else {"reg_lambda": reg_lambda}
+    facts = PublicFacts(
+        epsilon=privacy.row_epsilon,
+        delta=privacy.delta,
+        n_rows=None,
+        n_features=binner.n_features,
+        loss=loss,
+        given=given,
+        budget=ledger.capacity,
+        accountant=ledger.accountant,
+        neighbours=ledger.neighbours,
+    )
+    hyper = _hyperparameters(model)
+    loop = build_refit(hyper, facts, ensemble.trees, binner.n_bins)
+    with ledger.sequential("training"):
+        trees = loop.boost(rows, budget=ledger.capacity, ledger=ledger, on_tree=lambda: None)
+    report = _report(model, ledger, privacy, objective)
+    return FittedModel(
+        ensemble=replace(ensemble, trees=trees, report=report.to_dict()),
+        recipe=BEST,
+        hyperparameters=replace(hyper, n_estimators=loop.n_rounds),
+        completed=CompletedSchema(schema=schema, assumed=(), learned=(), budget=ledger.capacity),
+        report=report,
+    )
+
+
+def _report(
+    model: Any, ledger: Ledger, privacy: PrivacyRequest, objective: ObjectiveRequest
+) -> PrivacyReport:
+    """Return what is told of the new rows."""
+    name = "classification" if is_classifier(model) else "regression"
+    return PrivacyReport.from_ledger(
+        ledger,
+        facts={
+            "recipe": BEST.name,
+            "task": name,
+            "structure": "of a released model; what that told of its own rows is in its report, "
+            "and adds up for those who have rows in both tables",
+            **privacy.facts,
+            **objective.facts(),
+        },
+        rows_per_user=privacy.rows_per_user,
+        budget=privacy.budget_record,
+    )

@@ -1,0 +1,258 @@
+"""Make a released model again from its transcript, without a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Protocol
+
+from dpboost._utils.validation import InvalidParameterError, refuse
+from dpboost.budgeting.budget import Budget
+from dpboost.budgeting.holdout import HeldRows
+from dpboost.estimators.boosting_estimators import DPBoostClassifier, DPBoostRegressor
+from dpboost.estimators.train import train
+from dpboost.estimators.tree_estimators import DPTreeClassifier, DPTreeRegressor
+from dpboost.evaluating import bin_histograms, evaluate
+from dpboost.lightgbm.booster import Booster
+from dpboost.lightgbm.dataset import Dataset
+from dpboost.model_selection.cross_validation import cv
+from dpboost.model_selection.refitting import refit_leaves
+from dpboost.privacy.recording import Replaying, recording
+from dpboost.transcripts.call import Call
+from dpboost.transcripts.encoding import DatasetParts, MissingObject, ModelText
+from dpboost.transcripts.row_forms import GroupForm, LabelForm, NumbersForm, TableForm
+from dpboost.transcripts.transcript import Transcript
+
+_ESTIMATORS: dict[str, type] = {
+    each.__name__: each
+    for each in (
+        DPBoostClassifier,
+        DPBoostRegressor,
+        DPTreeClassifier,
+        DPTreeRegressor,
+    )
+}
+_FUNCTIONS: dict[str, Any] = {
+    "evaluate": evaluate,
+    "cv": cv,
+    "train": train,
+    "refit_leaves": refit_leaves,
+    "bin_histograms": bin_histograms,
+}
+
+
+class RowsInstead(Protocol):
+    """What a replay has where the rows of the call stood: of the same forms."""
+
+    def table(self, form: TableForm, labels: Any) -> Any:
+        """Return rows of these columns and types; labels are for batches that bring them."""
+
+    def labels(self, form: LabelForm) -> Any:
+        """Return their labels, the same each time."""
+
+    def numbers(self, form: NumbersForm | GroupForm) -> Any:
+        """Return weights, initial scores, ids of users or groups."""
+
+
+class BlankRows:
+    """Rows that say nothing: zero or missing cells, and every public class once.
+
+    Parameters
+    ----------
+    call : Call
+    """
+
+    def __init__(self, call: Call) -> None:
+        self._n_rows = call.labels.n_rows
+
+    def table(self, form: TableForm, labels: Any) -> Any:
+        """Return blank rows."""
+        return form.blank(self._n_rows, labels)
+
+    def labels(self, form: LabelForm) -> Any:
+        """Return the public classes, or ones."""
+        return form.blank(self._n_rows)
+
+    def numbers(self, form: NumbersForm | GroupForm) -> Any:
+        """Return values that say nothing."""
+        return form.blank(self._n_rows)
+
+
+def replay(transcript: Transcript, **given: Any) -> Any:
+    """Repeat a recorded call with its released outcomes in the place of fresh noise.
+
+    Parameters
+    ----------
+    transcript : Transcript
+        ``model.transcript_``, or what ``Transcript.load`` read.
+    **given
+        Arguments of the call that a file does not hold, such as ``callbacks=[...]`` or the
+        ``objective`` of the estimator where it is a function. They must be those of the call.
+
+    Returns
+    -------
+    object
+        What the call returned: a fitted estimator, an evaluation, the results of ``cv``. Its
+        model text is that of the call, byte for byte, on the machine that recorded it.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an argument is missing, which the message names; or if the transcript is damaged or
+        does not belong to this build: the message names the first release that differs.
+
+    Privacy
+    -------
+    Reads no private row and draws no noise: it computes with a transcript, which is a released
+    object. Every release is booked again and compared with its line in the transcript.
+
+    Notes
+    -----
+    Where rows stood, the replay has blank ones of the same columns and types. That their cells
+    make no difference is what the audit of non-interference checks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpboost import DPBoostRegressor, replay
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> schema = dict(bounds={0: (0, 1)}, label_bounds=(0, 1))
+    >>> model = DPBoostRegressor(schema=schema, n_estimators=20).fit(X, X[:, 0])
+    >>> again = replay(model.transcript_)
+    >>> again.booster_.model_to_string() == model.booster_.model_to_string()
+    True
+    """
+    if not isinstance(transcript, Transcript):
+        raise refuse("transcript", "replay", "a dpboost.Transcript", type(transcript).__name__)
+    function, arguments = prepared(transcript.call, given, BlankRows(transcript.call))
+    own = Replaying(source=transcript.recording())
+    with recording(own):
+        result = function(**arguments)
+    own.check_end()
+    return _with_transcript(result, transcript)
+
+
+def _with_transcript(result: Any, transcript: Transcript) -> Any:
+    name = "transcript_" if hasattr(result, "fit") else "transcript"
+    object.__setattr__(result, name, transcript)
+    return result
+
+
+def prepared(call: Call, given: Mapping[str, Any], rows: RowsInstead) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a recorded call, and its arguments with other rows.
+
+    Parameters
+    ----------
+    call : Call
+    given : mapping
+        Arguments that a file does not hold.
+    rows : RowsInstead
+        What stands where the rows of the call stood.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an argument is missing or unknown; the message names it.
+    """
+    unknown = set(given) - {*call.arguments, *call.parameters}
+    if unknown:
+        raise InvalidParameterError(
+            f"The call of the transcript has no argument {sorted(unknown)[0]!r}."
+        )
+    arguments = _found(call.arguments, given)
+    if call.subject is not None:
+        function = _estimator(call, given).fit
+    elif call.function in _FUNCTIONS:
+        function = _FUNCTIONS[call.function]
+    else:
+        raise InvalidParameterError(f"replay does not know the function {call.function!r}.")
+    labels = rows.labels(call.labels)
+    arguments |= {name: rows.numbers(form) for name, form in call.numbers.items()}
+    if "X" in call.tables and call.function != "bin_histograms":
+        arguments["y"] = labels if call.labelled else None
+    for name, form in call.tables.items():
+        table = rows.table(form, labels)
+        if form.dataset:
+            table = _dataset(name, form, table, labels, arguments)
+        arguments[name] = table
+    _open_budget(call, arguments, rows)
+    return function, arguments
+
+
+def _estimator(call: Call, given: Mapping[str, Any]) -> Any:
+    """Return the estimator of the call, not fitted."""
+    kind: Any = call.subject
+    name = kind.__name__.removeprefix("Dask")
+    if name in _ESTIMATORS and (issubclass(kind, MissingObject) or kind.__name__ != name):
+        kind = _ESTIMATORS[name]
+    if issubclass(kind, MissingObject):
+        raise InvalidParameterError(f"replay does not know the estimator {name!r}.")
+    return kind(**_found(call.parameters, given))
+
+
+def _found(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return recorded arguments, with those that a file does not hold as they are given."""
+    found = {}
+    for name, value in recorded.items():
+        found[name] = given[name] if name in given else _restored(name, value)
+    return found
+
+
+def _restored(name: str, value: Any) -> Any:
+    if isinstance(value, MissingObject):
+        raise InvalidParameterError(
+            f"The transcript does not hold the {name!r} of the call, {value.name}: give it, "
+            f"replay(transcript, {name}=...)."
+        )
+    if isinstance(value, ModelText):
+        return Booster(model_str=value.text)
+    if isinstance(value, Transcript):
+        return replay(value)
+    if isinstance(value, DatasetParts):
+        return Dataset(**value.parts)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_restored(name, each) for each in value)
+    if isinstance(value, dict):
+        return {key: _restored(name, each) for key, each in value.items()}
+    return value
+
+
+def _dataset(
+    name: str, form: TableForm, rows: Any, labels: Any, arguments: dict[str, Any]
+) -> Dataset:
+    """Return blank rows in a Dataset; those to train on take labels and weights along."""
+    beside: dict[str, Any] = {}
+    if name == "train_set":
+        beside = {
+            "label": None if form.labelled else labels,
+            "weight": arguments.pop("sample_weight", None),
+            "init_score": arguments.pop("init_score", None),
+            "user_ids": arguments.pop("user_ids", None),
+        }
+    return Dataset(
+        rows,
+        feature_name="auto" if form.names is None else list(form.names),
+        categorical_feature=form.categorical,
+        params=form.parameters,
+        **beside,
+    )
+
+
+def _open_budget(call: Call, arguments: dict[str, Any], rows: RowsInstead) -> None:
+    """Give the call a budget of the same terms, of which nothing is taken."""
+    terms = call.facts.get("budget")
+    if terms is None:
+        return
+    budget = Budget.of_terms(terms["terms"])
+    arguments["fraction"] = Fraction(terms["fraction"])
+    name = terms["disjoint"]
+    arguments["budget"] = budget if name is None else budget.disjoint(name)
+    held = call.facts.get("held")
+    if held is not None:
+        labels = rows.labels(call.labels)
+        aside = HeldRows(
+            X=rows.table(held["table"], labels),
+            y=labels,
+            users=rows.numbers(NumbersForm(kind="user")) if held["users"] else None,
+        )
+        budget.hold(arguments["model"], aside, held["part"])

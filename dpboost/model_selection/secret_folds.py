@@ -1,0 +1,213 @@
+"""What scikit-learn's model selection needs to stay inside a budget: a scorer and secret folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpboost._utils.validation import (
+    InvalidParameterError,
+    check_choice,
+    check_integer,
+    refuse,
+)
+from dpboost.budgeting.budget import Budget, DisjointTable
+from dpboost.data.users import read_users
+from dpboost.evaluating.class_figures import CLASS_METRICS
+from dpboost.evaluating.evaluate import evaluate
+from dpboost.evaluating.number_figures import NUMBER_METRICS
+from dpboost.privacy.exact_arithmetic import as_fraction
+from dpboost.privacy.randomness import Entropy, RowCoins
+
+#: Metrics of which more is better; the others get a minus, as scikit-learn's scorers do.
+HIGHER_IS_BETTER = ("accuracy", "auc", "r2")
+
+
+def deal_folds(
+    coins: RowCoins, n_folds: int, units: NDArray[np.int64], first_unit: int = 0
+) -> NDArray[np.int32]:
+    """Return the fold of each row, by a secret coin for each unit.
+
+    Parameters
+    ----------
+    coins : RowCoins
+    n_folds : int
+    units : ndarray of shape (n_rows,), int64
+        The row itself, by its number, or whose it is: rows of one unit are in one fold.
+    first_unit : int, default=0
+        Number of the first one among those of all parties; matters only to coins from a seed.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int32
+
+    Privacy
+    -------
+    A coin looks at no row: one row more is in a fold of its own coin, and moves no other.
+    """
+    equal = [Fraction(1, n_folds)] * n_folds
+    n_units = int(units.max()) + 1 if len(units) else 0
+    return coins.blocks(equal, n_units, first_unit)[units]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PrivateScorer:
+    """A scorer of scikit-learn that pays for every score; made by `SecretKFold.scorer`.
+
+    Parameters
+    ----------
+    folds : SecretKFold
+        That has to have dealt the rows.
+    metric : str
+    fraction : Fraction
+    budget : Budget or DisjointTable, optional
+    """
+
+    folds: SecretKFold
+    metric: str
+    fraction: Fraction
+    budget: Budget | DisjointTable | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Evaluate a released model on private rows, and return what is released.
+
+        Raises
+        ------
+        InvalidParameterError
+            Where the folds have dealt no rows, so that others have; and without a budget.
+        """
+        if not self.folds.dealt:
+            raise InvalidParameterError(
+                "This scorer belongs to a SecretKFold that has dealt no rows: give that one as "
+                "cv=... too. Folds by position change with rows before them, and no fit or score "
+                "on such a fold keeps its epsilon."
+            )
+        found = evaluate(
+            estimator, X, y, budget=self.budget, fraction=self.fraction, metrics=[self.metric]
+        )
+        value = found[self.metric].value
+        return value if self.metric in HIGHER_IS_BETTER else -value
+
+
+class SecretKFold:
+    """Folds for scikit-learn in which a secret coin of its own puts each row, or each user.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        2 to 100.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the number is another one.
+
+    Privacy
+    -------
+    A coin looks at no cell and at no other row: one row more or less changes one fold by that row
+    and leaves the others, so that a fit on some folds keeps its epsilon. Folds by position do not:
+    they move where a row is added before them. The indices are as secret as the rows.
+    ``groups`` of :meth:`split` are the users, all of whose rows are then in one fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from dpboost import Budget, DPBoostRegressor, SecretKFold
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> model = DPBoostRegressor(schema=dict(bounds={0: (0, 1)}, label_bounds=(0, 1)))
+    >>> folds = SecretKFold(3)
+    >>> with Budget(epsilon=5, delta=1e-6) as budget:
+    ...     search = GridSearchCV(
+    ...         model,
+    ...         {"max_depth": [1, 2]},
+    ...         cv=folds,
+    ...         scoring=folds.scorer("r2", fraction=0.01),
+    ...     ).fit(X, X[:, 0], fraction=0.1)
+    >>> len(budget.lines)  # six fits, six scores and the last fit
+    13
+    """
+
+    def __init__(self, n_splits: int = 5) -> None:
+        self.n_splits = check_integer("n_splits", "SecretKFold", n_splits, low=2, high=100)
+        self.dealt = False
+
+    def scorer(
+        self, metric: str, *, fraction: Any, budget: Budget | DisjointTable | None = None
+    ) -> PrivateScorer:
+        """Return a scorer for scikit-learn that takes a part of a budget for each score.
+
+        Parameters
+        ----------
+        metric : str
+            A figure of :func:`dpboost.evaluate`: ``auc``, ``accuracy``, ``r2``; or a loss, which
+            gets a minus.
+        fraction : float or Fraction
+            Part of the budget that each score takes, in (0, 1].
+        budget : Budget, optional
+            The open one by default.
+
+        Returns
+        -------
+        PrivateScorer
+            For ``scoring=`` of ``cross_val_score``, ``GridSearchCV`` and their like, beside these
+            folds as ``cv=``.
+
+        Raises
+        ------
+        InvalidParameterError
+            For another metric or fraction.
+
+        Privacy
+        -------
+        Every score is an evaluation of its own, and adds to the fits.
+        """
+        owner = "SecretKFold.scorer"
+        known = tuple(dict.fromkeys((*CLASS_METRICS, *NUMBER_METRICS)))
+        check_choice("metric", owner, metric, known)
+        size = as_fraction("fraction", owner, fraction)
+        if not 0 < size <= 1:
+            raise refuse("fraction", owner, "in (0, 1]", fraction)
+        return PrivateScorer(folds=self, metric=metric, fraction=size, budget=budget)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield the positions of rows to train on and of the others, fold by fold.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+        y : ignored
+        groups : array-like of shape (n_rows,), optional
+            Whose row each one is.
+
+        Yields
+        ------
+        train, test : ndarray of intp
+
+        Raises
+        ------
+        InvalidParameterError
+            If X has no rows in memory.
+        """
+        size = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not isinstance(size, (int, np.integer)):
+            raise InvalidParameterError(
+                "The 'X' argument of SecretKFold.split must be in the memory of this process."
+            )
+        self.dealt = True
+        coins = Entropy.secure().row_coins()
+        units = np.arange(int(size)) if groups is None else read_users(groups, int(size))
+        fold = deal_folds(coins, self.n_splits, units)
+        for number in range(self.n_splits):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

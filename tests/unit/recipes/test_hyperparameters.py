@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import pytest
+
+from dpboost import InvalidParameterError
+from dpboost.privacy.neighbours import Neighbours
+from dpboost.recipes.hyperparameters import check_given
+from dpboost.recipes.recipe import Terms
+from dpboost.recipes.single_tree import TREE_ALGORITHMS
+
+BAD = {
+    "max_depth": [-1, 513, 2.0, True, "3"],
+    "max_bin": [1, 256],
+    "n_splits": [0, 4096],
+    "leaf_share": [0, 1, 2, "a"],
+    "target_error": [-0.1, 1.5],
+    "least_gain": [-1, float("nan")],
+    "selection": ["argmax", 3],
+    "depth_budget": ["half"],
+    "threshold_draws": ["both"],
+    "criterion": ["mse", 0],
+    "prune": [1, "yes"],
+    "preset": ["best", True],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, bad in BAD.items() for v in bad])
+def test_values_outside_their_interval_are_refused(name, value):
+    with pytest.raises(InvalidParameterError, match=f"'{name}' parameter of Tree"):
+        check_given({name: value}, "Tree")
+
+
+def test_the_gain_ratio_is_refused_with_its_reason():
+    with pytest.raises(InvalidParameterError, match="what one row changes"):
+        check_given({"criterion": "gain_ratio"}, "Tree")
+
+
+MEANINGLESS = [
+    ("best", "preset", "paper"),
+    ("diffp_id3", "preset", "paper"),
+    ("best", "n_splits", 5),
+    ("best", "prune", True),
+    ("dp_topdown", "threshold_draws", "joint"),
+    ("sulq_id3", "selection", "exponential"),
+    ("diffp_id3", "leaf_share", 0.5),
+    ("diffp_c45", "depth_budget", "decay"),
+]
+
+
+@pytest.mark.parametrize(("recipe", "name", "value"), MEANINGLESS)
+def test_values_without_a_meaning_are_refused(recipe, name, value):
+    with pytest.raises(InvalidParameterError, match="has no meaning for recipe"):
+        TREE_ALGORITHMS[recipe].check({name: value}, "Tree")
+
+
+def test_criteria_belong_to_recipes():
+    for recipe in TREE_ALGORITHMS.values():
+        for criterion in ("gini", "entropy", "max", "root_gini"):
+            request = {"criterion": criterion}
+            if criterion in recipe.choices["criterion"]:
+                recipe.check(request, "Tree")
+            else:
+                with pytest.raises(InvalidParameterError, match="criterion"):
+                    recipe.check(request, "Tree")
+
+
+@pytest.mark.parametrize("name", ["none", None, 3])
+def test_unknown_recipes_are_refused_with_the_names_there_are(name):
+    with pytest.raises(InvalidParameterError, match="'best', 'dp_topdown'"):
+        TREE_ALGORITHMS.find(name, "Tree")
+
+
+def test_a_recipe_of_ones_own_is_taken_as_it_is():
+    own = replace(TREE_ALGORITHMS["diffp_id3"], name="mine")
+    assert TREE_ALGORITHMS.find(own, "Tree") is own
+
+
+@pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))
+def test_the_least_epsilon_grows_with_what_divides_it(recipe):
+    algorithm = TREE_ALGORITHMS[recipe]
+
+    def least(neighbours=Neighbours.ADD_REMOVE, **given):
+        terms = Terms(delta=0.0, task="classification", neighbours=neighbours, n_features=10)
+        return algorithm.least_epsilon(given, terms)
+
+    assert 0 < least(max_depth=2) < least(max_depth=12) < 0.2
+    add, replaced = map(least, Neighbours)
+    assert replaced == 2 * add
+
+
+@pytest.mark.parametrize("recipe", list(TREE_ALGORITHMS))
+def test_recipes_declare_what_they_can_do(recipe):
+    algorithm = TREE_ALGORITHMS[recipe]
+    assert algorithm.single
+    assert algorithm.tasks == {"classification"}
+    assert algorithm.most_classes == 255
+    assert algorithm.needs_exact_sums == (
+        recipe in ("best", "dp_topdown", "diffp_id3", "diffp_c45")
+    )
+    with pytest.raises(InvalidParameterError, match="learns a regression"):
+        algorithm.check_task("regression", "Tree")
