@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -17,6 +18,8 @@ from types import ModuleType
 from tests.mutants.rules import planted
 
 VARIABLE = "DPBOOST_MUTANT"
+#: Seconds of a processor after which the tests of one mutant end, by a signal.
+SECONDS = "DPBOOST_MUTANT_SECONDS"
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -69,6 +72,8 @@ def install() -> None:
         return
     if any(name.partition(".")[0] == "dpboost" for name in sys.modules):
         raise RuntimeError("The package was imported before the mutant was planted.")
+    seconds = int(os.environ.get(SECONDS, "90"))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 10))
     rule, *rest = asked.split("|")
     if rule == "kernel":
         finder: importlib.abc.MetaPathFinder = _KernelFinder(
