@@ -31,6 +31,7 @@ def runs() -> dict[str, Run]:
     from benchmarks.labels import LABELS
     from benchmarks.memory import MEMORY
     from benchmarks.reproductions.papers import PAPER_RUNS
+    from benchmarks.rule_cliffs import RULE_CLIFFS
     from benchmarks.runner import as_run
     from benchmarks.small_tables import SMALL_TABLES
     from benchmarks.timing.runs import TIMED_RUNS
@@ -38,6 +39,7 @@ def runs() -> dict[str, Run]:
     found = [
         *map(as_run, EXPERIMENTS.values()),
         SMALL_TABLES,
+        RULE_CLIFFS,
         AUDIT,
         ATTACKS,
         *PAPER_RUNS,

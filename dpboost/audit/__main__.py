@@ -91,14 +91,6 @@ def outcomes(found: Plan) -> Iterator[Outcome]:
     """Run all parts and yield what they found, in their order, as soon as it is known.
 
     Where processes can be forked there are as many of them as processors, but no more than parts.
-
-    Parameters
-    ----------
-    found : Plan
-
-    Yields
-    ------
-    Outcome
     """
     n_processes = min(_n_processors(), len(found.parts))
     if n_processes < 2 or "fork" not in multiprocessing.get_all_start_methods():

@@ -243,8 +243,6 @@ def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[Any, Any
     Parameters
     ----------
     successes : int or ndarray of int
-    trials : int
-    error : float
 
     Returns
     -------

@@ -92,7 +92,6 @@ class RecipeAudit:
 
     Parameters
     ----------
-    recipe : str
     epsilon : float
         Claimed.
     privacy_measure : str
@@ -107,7 +106,6 @@ class RecipeAudit:
         The same for the releases that witnesses aim at, by task, relation, label and number.
     n_runs : int
         Fits.
-    seconds : float
     violations : list of (str, Violation)
         With the name of the witness.
     skipped : list of (str, str)
@@ -258,14 +256,10 @@ class BoxAudit:
 
     Parameters
     ----------
-    recipe, setting : str
     epsilon, delta : float
         Claimed.
     privacy_measure : str
         Of the accountant; decides whether ``claim`` is an epsilon or a mu.
-    claim : float
-    estimate : EpsilonEstimate
-    seconds : float
     """
 
     recipe: str

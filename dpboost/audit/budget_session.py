@@ -64,10 +64,8 @@ class Session:
 
     Parameters
     ----------
-    name : str
     run : callable
         Opens the budget and makes all calls on ``(X, y)``.
-    pair : Pair
     group : int
         Rows that may differ.
     """
@@ -90,7 +88,6 @@ class SessionAudit:
         Largest part of its charge that each kind of release cost.
     largest : float
         Largest part of what was booked that the differing row cost.
-    violations : list of (str, Violation)
     """
 
     n_runs: int = 0
@@ -117,10 +114,6 @@ def audit_sessions(*, quick: bool = False) -> SessionAudit:
     ----------
     quick : bool, default=False
         Whether a few are enough, in one direction.
-
-    Returns
-    -------
-    SessionAudit
     """
     found = SessionAudit()
     for session in sessions():
@@ -138,12 +131,7 @@ def audit_sessions(*, quick: bool = False) -> SessionAudit:
 
 
 def sessions() -> Iterator[Session]:
-    """Yield the sessions of rows under each relation, and those of users.
-
-    Yields
-    ------
-    Session
-    """
+    """Yield the sessions of rows under each relation, and those of users."""
     for relation in Neighbours:
         for side, coin in SIDES.items():
             for kind, run, labels in (

@@ -73,12 +73,7 @@ class _Watched:
 
 @contextmanager
 def tracing() -> Iterator[list[TracedStep]]:
-    """Collect the steps of the calls inside.
-
-    Yields
-    ------
-    list of TracedStep
-    """
+    """Collect the steps of the calls inside."""
     steps: list[TracedStep] = []
 
     def watched(reasons: Any) -> Outcomes:
@@ -106,16 +101,7 @@ def tracing() -> Iterator[list[TracedStep]]:
 
 
 def digest(value: Any) -> str:
-    """Return a hash of everything that a value holds: fields, arrays, objects inside.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    str
-    """
+    """Return a hash of everything that a value holds: fields, arrays, objects inside."""
     found = hashlib.blake2b(digest_size=12)
     _feed(value, found.update, [])
     return found.hexdigest()
@@ -215,10 +201,6 @@ def visible(result: Any) -> dict[str, Any]:
     ----------
     result : object
         A fitted estimator, a booster, an evaluation, or the results of ``cv``.
-
-    Returns
-    -------
-    dict of str to object
     """
     found: dict[str, Any] = {}
     if isinstance(result, dict):

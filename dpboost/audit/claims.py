@@ -59,12 +59,7 @@ def false_claims(estimator: Any) -> list[str]:
 
 
 def unfounded_claims() -> list[Violation]:
-    """Fit without noise and with noise from a seed; neither may be called private.
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Fit without noise and with noise from a seed; neither may be called private."""
     X, y = np.zeros((9, 1)), np.arange(9) % 2
     found = []
     for more in ({"noise_seed": 1}, {"epsilon": math.inf}):

@@ -32,10 +32,6 @@ def fits_on_workers() -> list[Violation]:
     """Replay fits on a cluster of this process, under both relations and in both directions.
 
     The row that differs is the last one: workers make coins of the numbers of rows.
-
-    Returns
-    -------
-    list of Violation
     """
     found: list[Violation] = []
     with _workers() as client:
@@ -46,12 +42,7 @@ def fits_on_workers() -> list[Violation]:
 
 
 def transcripts_of_workers() -> list[Violation]:
-    """Record fits on workers, and compare them with replays and with fits on far tables here.
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Record fits on workers, and compare them with replays and with fits on far tables here."""
     import dask.array
 
     from dpboost.dask import DaskDPBoostClassifier, DaskDPBoostRegressor

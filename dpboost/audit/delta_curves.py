@@ -15,8 +15,6 @@ def delta_of(measure: str, total: float, epsilon: float) -> float:
     ----------
     measure : {"mu squared", "rho"}
         Unit of the total.
-    total : float
-    epsilon : float
 
     Returns
     -------

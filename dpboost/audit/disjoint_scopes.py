@@ -34,10 +34,6 @@ def disjoint_scopes(transcript: Transcript) -> list[Violation]:
     ----------
     transcript : Transcript
         Of a fit that came to its end or not.
-
-    Returns
-    -------
-    list of Violation
     """
     if transcript.ledger is None:
         return []

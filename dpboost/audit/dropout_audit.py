@@ -72,12 +72,10 @@ class _Seen:
 
     Parameters
     ----------
-    terms : Agreement
     sent : dict of (Key, int) to object
         What each party has sent.
     sums : dict of int to Sum
         By step.
-    sessions : sequence of PartySession
     """
 
     def __init__(
@@ -139,12 +137,7 @@ class _Seen:
 
 
 def masks_of_lost_parties() -> list[Violation]:
-    """Train while a party is late and back again, and try what its messages open.
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Train while a party is late and back again, and try what its messages open."""
     found: list[Violation] = []
     for signed in (False, True):
         where = f"{N_PARTIES} parties, " + ("signed" if signed else "unsigned")

@@ -33,10 +33,6 @@ def align(there: Sequence[Hashable], here: Sequence[Hashable]) -> Alignment:
     ----------
     there, here : sequence of hashable
         Column and category of every entry, each once.
-
-    Returns
-    -------
-    Alignment
     """
     positions = {key: position for position, key in enumerate(there)}
     pairs = [(positions[key], position) for position, key in enumerate(here) if key in positions]

@@ -217,16 +217,11 @@ def far_rows(call: Call, n_rows: int, *, every_size: bool = True) -> list[FarRow
 
     Parameters
     ----------
-    call : Call
     n_rows : int
         Of the call.
     every_size : bool, default=True
         Whether there is one of each kind for each of 1, half and twice as many rows; otherwise
         kinds and sizes take turns.
-
-    Returns
-    -------
-    list of FarRows
 
     Notes
     -----

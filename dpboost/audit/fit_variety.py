@@ -82,12 +82,6 @@ def other_cases(
 ) -> Iterator[Case]:
     """Yield all cases under one relation.
 
-    Parameters
-    ----------
-    neighbours : Neighbours
-    epsilon : float, default=1
-    delta : float, default=1e-6
-
     Yields
     ------
     witness : Witness

@@ -39,16 +39,7 @@ N_FOLDS, N_ROWS, _SEED = 3, 18, 9
 def cross_validations_of_parties(
     tasks: Sequence[str] = ("regression", "classification"),
 ) -> list[Violation]:
-    """Cross-validate over messages and in one place, and compare.
-
-    Parameters
-    ----------
-    tasks : sequence of str
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Cross-validate over messages and in one place, and compare."""
     found: list[Violation] = []
     for task in tasks:
         found += _told(_terms(task, Neighbours.ADD_REMOVE, _SEED), f"cross-validation, {task}")

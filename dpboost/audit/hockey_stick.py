@@ -15,12 +15,10 @@ class DeltaEstimate:
 
     Parameters
     ----------
-    epsilon : float
     delta : float
         Mean of ``max(0, 1 - exp(epsilon - loss))``: unbiased.
     low, high : float
         Bounds, each of which is wrong with at most ``error``.
-    error : float
     """
 
     epsilon: float

@@ -63,48 +63,21 @@ class Listening(LocalLink):
 
 
 def fits_of_parties(recipes: Sequence[str] = ALGORITHMS.names) -> list[Violation]:
-    """Train over messages and in one place, and compare.
-
-    Parameters
-    ----------
-    recipes : sequence of str
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Train over messages and in one place, and compare."""
     return _compared(recipes, _terms)
 
 
 def continued_fits_of_parties(
     tasks: Sequence[str] = ("regression", "classification"),
 ) -> list[Violation]:
-    """Continue released models over messages and in one place, and compare.
-
-    Parameters
-    ----------
-    tasks : sequence of str
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Continue released models over messages and in one place, and compare."""
     return _compared(tasks, _continuing)
 
 
 def evaluations_of_parties(
     tasks: Sequence[str] = ("regression", "classification"),
 ) -> list[Violation]:
-    """Judge models over messages and in one place, and compare.
-
-    Parameters
-    ----------
-    tasks : sequence of str
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Judge models over messages and in one place, and compare."""
     return _compared(tasks, _judging)
 
 
@@ -181,7 +154,6 @@ def over_messages(terms: Agreement, rows: Rows) -> tuple[Simulation, dict[tuple[
 
     Parameters
     ----------
-    terms : Agreement
     rows : (X, y)
         Of all parties.
     """
@@ -213,7 +185,6 @@ def in_one_place(
 
     Parameters
     ----------
-    terms : Agreement
     rows : (X, y)
         That take part.
     folds : ndarray of shape (n_rows,), int32, optional

@@ -109,10 +109,6 @@ def looks_of(fits: Sequence[tuple[int, Callable[[], Any]]] | None = None) -> lis
     ----------
     fits : sequence of (int, callable), optional
         As in `dependent_noise`.
-
-    Returns
-    -------
-    list of Look
     """
     return [look for times, fit in fits or ordinary_fits() for look in _looks(fit, times)]
 

@@ -148,7 +148,6 @@ def compare(check: str, where: str, reference: Seen, other: Seen) -> list[Violat
 
     Parameters
     ----------
-    check : str
     where : str
         The second run, in words.
     reference, other : (visible, steps, error)

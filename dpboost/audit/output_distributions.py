@@ -44,10 +44,6 @@ def call_loss(first: KernelCall, second: KernelCall) -> CallLoss:
     first, second : KernelCall
         The same kernel with the same integers and outcome, on neighbouring tables.
 
-    Returns
-    -------
-    CallLoss
-
     Raises
     ------
     DivergenceError

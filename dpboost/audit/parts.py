@@ -99,7 +99,6 @@ class Request:
     ----------
     epsilon : float
         Claimed.
-    quick : bool
     names : tuple of str
         Recipes, trees by their prefix, and the other names of this module.
     runs : int or None
@@ -118,13 +117,10 @@ class Outcome:
 
     Parameters
     ----------
-    name : str
     audit : RecipeAudit or BoxAudit or None
         None where a part counts no loss.
     what : str
         In words, where there is no audit of a recipe.
-    violations : tuple of (str, Violation)
-    seconds : float
     runs : int or None
         How often something ran, where a part counts it.
     reached : mapping of str to float
@@ -177,7 +173,6 @@ class Plan:
 
     Parameters
     ----------
-    parts : list of Part
     left_out : list of str
         In words, for whoever reads the verdict.
     """
@@ -187,16 +182,7 @@ class Plan:
 
 
 def plan(request: Request) -> Plan:
-    """Return the parts of an audit.
-
-    Parameters
-    ----------
-    request : Request
-
-    Returns
-    -------
-    Plan
-    """
+    """Return the parts of an audit."""
     found = Plan()
     every = (SAMPLERS, CALLS, *ALGORITHMS.names, *TREES, OTHER, SESSION)
     if not request.quick:
@@ -434,16 +420,11 @@ def replay_cases(
 
     Parameters
     ----------
-    name : str
     cases : iterable of (Witness, callable)
     epsilon : float, default=1
         Claimed.
     seed : int, optional
         Draw from a seed.
-
-    Returns
-    -------
-    RecipeAudit
     """
     started = time.perf_counter()
     result = RecipeAudit(name, epsilon)

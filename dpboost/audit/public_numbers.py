@@ -68,12 +68,7 @@ def listening() -> Iterator[list[Call]]:
 
 @contextmanager
 def hearing(calls: list[Call]) -> Iterator[None]:
-    """Add every call of a public function to a list.
-
-    Parameters
-    ----------
-    calls : list of (str, int)
-    """
+    """Add every call of a public function to a list."""
     # By file: whether its functions are public. What has none is made by the interpreter.
     known: dict[str, bool] = {}
 

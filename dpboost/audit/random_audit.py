@@ -48,7 +48,6 @@ class RandomAudit:
         Those in which both fits ended in the same error.
     violations : list of (str, Violation)
         With the fit in words.
-    seconds : float
     """
 
     seed: int
@@ -75,15 +74,10 @@ def random_audit(
 
     Parameters
     ----------
-    seconds : float, optional
     n_replays : int, optional
         Give one of the two or both.
     seed : int
         Draws tables, parameters and containers; the noise is fresh.
-
-    Returns
-    -------
-    RandomAudit
     """
     started = time.perf_counter()
     result = RandomAudit(seed=seed)
@@ -106,16 +100,7 @@ def random_audit(
 
 
 def random_fits(seed: int) -> Iterator[RandomFit]:
-    """Yield random fits without end.
-
-    Parameters
-    ----------
-    seed : int
-
-    Yields
-    ------
-    RandomFit
-    """
+    """Yield random fits without end."""
     random = np.random.default_rng(seed)
     while True:
         kind = random.choice(["regression", "classification", "tree"])

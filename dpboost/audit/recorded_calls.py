@@ -43,7 +43,6 @@ class RecordedCall:
     ----------
     kind : str
         One of ``KINDS``.
-    name : str
     make : callable
         Prepares what the call needs, such as a model and a budget, and returns the call.
     given : mapping
@@ -88,10 +87,6 @@ def recorded_calls(*, quick: bool = False) -> Iterator[RecordedCall]:
     ----------
     quick : bool, default=False
         Whether only a few are wanted.
-
-    Yields
-    ------
-    RecordedCall
     """
     for found in (*_recipes(), *_objectives(), *_forms(), *_calls()):
         if found.quick or not quick:

@@ -79,10 +79,6 @@ def shown(estimator: Any, heard: dict[str, Any]) -> dict[str, Any]:
         Fitted, with a ``booster_`` and a ``privacy_report_``.
     heard : dict
         From `overhear`; false claims of the report are added to its faults.
-
-    Returns
-    -------
-    dict of str to object
     """
     heard[FAULTS] += [("claim", told) for told in false_claims(estimator)]
     return {

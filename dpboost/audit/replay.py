@@ -41,8 +41,6 @@ class EntryLoss:
 
     Parameters
     ----------
-    label : str
-    scope : tuple of str
     charge : float
         Booked, in the unit of the accountant.
     cost : float

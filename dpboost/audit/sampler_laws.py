@@ -47,12 +47,7 @@ SCALE, FINE = 40, 1 << 16
 
 
 def sampler_laws() -> list[Violation]:
-    """Compare every mechanism, and the noise of real fits, with its exact law.
-
-    Returns
-    -------
-    list of Violation
-    """
+    """Compare every mechanism, and the noise of real fits, with its exact law."""
     return [*_noises(), *_shares(), *_selections(), *_coins(), *_fits()]
 
 

@@ -142,10 +142,8 @@ class Transcript:
     ----------
     ids : sequence of int
         Who each row of the table is; neighbours share the ids of the rows they share.
-    lines : list of Line
     coins : list of CoinRequest
         All requests for row coins.
-    violations : list of Violation
     ledger : Ledger or None
         The ledger of the run, the last one of several.
     ledgers : list of Ledger

@@ -113,14 +113,8 @@ def replay_tree_witness(
     ----------
     recipe : str
         Name in ``TREE_ALGORITHMS``.
-    witness : Witness
-    epsilon : float, default=1
     seed : int, optional
         Draw from a seed.
-
-    Returns
-    -------
-    tuple of PairAudit
     """
     one_fit = tree_fit(recipe, witness, epsilon)
     return (
@@ -156,15 +150,10 @@ def replay_tree_recipe(
     ----------
     recipe : str
         Name in ``TREE_ALGORITHMS``.
-    epsilon : float, default=1
     seed : int, optional
         Draw from a seed.
     chosen : sequence of Witness, optional
         The whole bank by default.
-
-    Returns
-    -------
-    RecipeAudit
     """
     start = time.perf_counter()
     result = RecipeAudit(recipe, epsilon)
@@ -204,13 +193,8 @@ def tree_black_box(recipe: str, *, epsilon: float = 1.0, n_runs: int) -> BoxAudi
     ----------
     recipe : str
         Name in ``TREE_ALGORITHMS``.
-    epsilon : float, default=1
     n_runs : int
         Fits on each of the two tables.
-
-    Returns
-    -------
-    BoxAudit
     """
     X, y = np.zeros((2, 1)), np.array([0, 1])
     schema = {"edges": {0: (0.5,)}, "classes": [0, 1]}

@@ -42,7 +42,6 @@ def tree_witnesses(recipe: str, neighbours: Neighbours) -> Iterator[Witness]:
     ----------
     recipe : str
         Name in ``TREE_ALGORITHMS``.
-    neighbours : Neighbours
 
     Yields
     ------
@@ -294,10 +293,6 @@ def weighted_row(recipe: str, neighbours: Neighbours) -> Witness:
 
 def number_witnesses(neighbours: Neighbours) -> Iterator[Witness]:
     """Yield the bank of the tree of numbers.
-
-    Parameters
-    ----------
-    neighbours : Neighbours
 
     Yields
     ------

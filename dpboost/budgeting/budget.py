@@ -672,13 +672,7 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisjointTable:
-    """A budget for one of several tables that share no row; made by `Budget.disjoint`.
-
-    Parameters
-    ----------
-    budget : Budget
-    table : str
-    """
+    """A budget for one of several tables that share no row; made by `Budget.disjoint`."""
 
     budget: Budget
     table: str

@@ -61,8 +61,6 @@ class Claim:
 
     Parameters
     ----------
-    budget : Budget
-    fraction : Fraction
     what : str
         Name of the estimator.
     accountant : FractionAccountant, optional

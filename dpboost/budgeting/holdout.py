@@ -24,7 +24,6 @@ class HeldRows:
     ----------
     X : table
     y : ndarray
-    users : ndarray of int64, optional
     """
 
     X: Any
@@ -57,7 +56,6 @@ def deal(
         Number of the user of each row.
     share : Fraction
         Expected part of the rows, in (0, 1).
-    coins : RowCoins
 
     Returns
     -------

@@ -114,7 +114,6 @@ def innermost(call: str, carrier: Any = None) -> Budget:
 
     Parameters
     ----------
-    call : str
     carrier : object, optional
         As of `is_open`.
     """

@@ -24,10 +24,6 @@ def read_configuration(
     paths : sequence of str
         Names of paths, which are relative to the folder of the file.
 
-    Returns
-    -------
-    dict
-
     Raises
     ------
     InvalidParameterError

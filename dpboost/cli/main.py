@@ -113,10 +113,6 @@ def help_of(command: str | None = None) -> str:
     ----------
     command : str, optional
         One of `COMMANDS`.
-
-    Returns
-    -------
-    str
     """
     parser, commands = _parsers()
     return (parser if command is None else commands[command]).format_help()

@@ -34,10 +34,6 @@ def parity_figure(seed: int = 0) -> str:
     ----------
     seed : int
         Of the made-up rows.
-
-    Returns
-    -------
-    str
     """
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (N_ROWS, N_FEATURES))

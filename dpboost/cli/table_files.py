@@ -189,7 +189,6 @@ def typed_features(
     Parameters
     ----------
     X : DataFrame
-    schema : Schema
     dictionary : DataDictionary or None
         Its types count also where a line has no range.
     assume_types : bool

@@ -27,7 +27,6 @@ class Curve:
 
     Parameters
     ----------
-    x, y : ndarray
     low, high : ndarray, optional
         Interval of 95 % of each ``y``.
     """
@@ -43,7 +42,6 @@ class ScoredLabel:
 
     Parameters
     ----------
-    edges : tuple of float
     counts : ndarray of shape (n_bins, 2)
         Noisy numbers of other rows and of rows with the label.
     variance : float
@@ -182,10 +180,6 @@ def class_figures(
     nearby : sequence of sequence of InsideBins
         For each output the means inside its bins, had the noise of one cell of the histogram of
         scores been a standard deviation higher: one for each cell.
-
-    Returns
-    -------
-    dict of str to Figure
     """
     found = {}
     for name in names:

@@ -150,7 +150,6 @@ class Groups:
         ----------
         groups : column, (column or values, names), or None
         X : table
-        n_rows : int
         model : estimator
             Whose schema lists the categories of a column.
         held : bool

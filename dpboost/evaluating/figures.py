@@ -51,7 +51,6 @@ class Figure:
 
         Parameters
         ----------
-        value : float
         sampling, noise : float
             Variances of the value.
         least, most : float
@@ -89,10 +88,6 @@ def ratio(weights: Array, counts: Array, total: float, noise_variance: float) ->
         Their sum, at least 1.
     noise_variance : float
         Of each count.
-
-    Returns
-    -------
-    value, sampling, noise : float
     """
     value = float((weights * counts).sum()) / total
     slope = (weights - value) / total

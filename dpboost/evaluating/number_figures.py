@@ -154,7 +154,6 @@ def _fieller(
 
     Parameters
     ----------
-    means : (float, float)
     variances : (float, float, float)
         Of the two, and their covariance.
     reach : float

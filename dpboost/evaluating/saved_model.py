@@ -80,7 +80,6 @@ def saved_model(booster: Booster, schema: Schema, labels: str) -> SavedRegressor
 
     Parameters
     ----------
-    booster : Booster
     schema : Schema
         With classes or label bounds.
     labels : str

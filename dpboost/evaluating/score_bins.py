@@ -35,7 +35,6 @@ def occupied_range(counts: Array, noise_stddev: float) -> tuple[float, float]:
     ----------
     counts : ndarray of shape (n_cells,)
         Noisy.
-    noise_stddev : float
     """
     borders = np.linspace(-LARGEST_SCORE, LARGEST_SCORE, len(counts) + 1)
     found = np.flatnonzero(counts >= max(SEEN * noise_stddev, 1.0))
@@ -138,8 +137,6 @@ class InsideBins:
 
     Parameters
     ----------
-    law : ScoreLaw
-    edges : tuple of float
     own, others : ndarray of shape (n_bins,)
         Noisy numbers of rows.
 

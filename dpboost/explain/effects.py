@@ -86,7 +86,6 @@ class EffectSums:
 
         Parameters
         ----------
-        first, second : int
         k : int, optional
             Only so many columns of the vectors.
 

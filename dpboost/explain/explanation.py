@@ -27,9 +27,6 @@ class Shape:
 
     Parameters
     ----------
-    feature : int
-    name : str
-    is_categorical : bool
     edges : ndarray of shape (n_bins + 1,), float64
         Of numbers: where bins begin and end; the first and the last bin go on beyond. Empty for
         categories.
@@ -70,7 +67,6 @@ class PairShape:
 
     Parameters
     ----------
-    first, second : Shape
     effect, error : ndarray of shape (n_outputs, n_bins_first + 1, n_bins_second + 1)
         Mean zero along both axes over the products of the shares.
     importance : ndarray of shape (n_outputs,)
@@ -96,7 +92,6 @@ class Explanation:
         Of every feature that some tree splits.
     pairs : tuple of PairShape
         The most important ones.
-    binner : Binner
 
     Notes
     -----
@@ -122,7 +117,6 @@ class Explanation:
 
         Parameters
         ----------
-        ensemble : Ensemble
         pairs : int
             At most so many pairs.
         n_paths : int
@@ -188,11 +182,6 @@ class Explanation:
 
     def background(self, n_rows: int = 100, random_state: int = 0) -> NDArray[np.float64]:
         """Draw rows from the released shares, feature by feature: a background for SHAP.
-
-        Parameters
-        ----------
-        n_rows : int, default=100
-        random_state : int, default=0
 
         Returns
         -------

@@ -22,10 +22,6 @@ def feature_shares(ensemble: Ensemble) -> list[NDArray[np.float64]]:
     are sums of p (1 - p), not counts. Where there is neither, bins are taken as equal and nothing
     as missing.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-
     Returns
     -------
     list of ndarray of shape (n_bins + 1,)

@@ -62,8 +62,6 @@ def noise_paths(ensemble: Ensemble, n_paths: int = N_PATHS, seed: int = 0) -> No
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_paths : int
     seed : int
         The simulation is the same for the same model.
 

@@ -56,9 +56,7 @@ def contributions(
 
     Parameters
     ----------
-    ensemble : Ensemble
     bins : ndarray of shape (n_features, n_rows), uint8
-    output : int
 
     Returns
     -------

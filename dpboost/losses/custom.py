@@ -135,10 +135,8 @@ def largest_gradient(
 
     Parameters
     ----------
-    function : callable
     label_bounds : (float, float) or None
         Public; None for the classes 0 and 1.
-    score_bounds : (float, float)
 
     Privacy
     -------

@@ -60,7 +60,6 @@ class CustomClassLoss(NewtonLoss):
         Unit of the score grid, a power of two.
     units_per_one : int
         Score units in a step of one.
-    start_units : tuple of int
 
     Notes
     -----
@@ -108,11 +107,8 @@ class CustomClassLoss(NewtonLoss):
 
         Parameters
         ----------
-        function : callable
         n_outputs : int
             At least 2.
-        gradient_bound, hessian_bound : float
-        score_bounds : (float, float)
 
         Raises
         ------

@@ -135,7 +135,6 @@ class LogisticLoss(NewtonLoss):
             Rows with ``|gradient|`` above it get word 0. None drops no row.
         gradient_limit : float, default=1.0
             Gradients are clipped to +- this, at most 1.
-        n_threads : int
 
         Returns
         -------

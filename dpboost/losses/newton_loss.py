@@ -63,7 +63,6 @@ class NewtonLoss:
         rows : ndarray of shape (n_selected,), int32
         gradient_limit : float
             Part of the gradient's bound that is kept, at most 1.
-        n_threads : int
 
         Returns
         -------
@@ -109,7 +108,6 @@ class NewtonLoss:
             Released leaf values, counted in ``value_unit``.
         value_unit : float
             One such unit, in steps of one: scaled labels, or log-odds.
-        learning_rate : float
 
         Returns
         -------

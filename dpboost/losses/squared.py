@@ -97,10 +97,6 @@ class SquaredLoss(NewtonLoss):
         name, owner : str
             Whose parameter they are, for messages.
 
-        Returns
-        -------
-        SquaredLoss
-
         Raises
         ------
         InvalidParameterError
@@ -224,7 +220,6 @@ class SquaredLoss(NewtonLoss):
             filtering; a predicate of the row and of public numbers). None drops no row.
         gradient_limit : float, default=1.0
             Gradients are clipped to +- this, at most 1.
-        n_threads : int
 
         Returns
         -------

@@ -81,7 +81,6 @@ class TabulatedLoss(NewtonLoss):
 
     Parameters
     ----------
-    name : str
     objective : str
         LightGBM's name of the loss, as its model text has it.
     surface : Surface

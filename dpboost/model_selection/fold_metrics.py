@@ -30,12 +30,10 @@ class FoldMetric:
 
     Parameters
     ----------
-    name : str
     figure : str
         The figure of an evaluation that it comes from.
     of_figure : callable
         Turns that into the metric.
-    higher_is_better : bool
     """
 
     name: str
@@ -88,7 +86,6 @@ def fold_metrics(asked: Sequence[str], *, classifier: bool, quantile: bool) -> l
     ----------
     asked : sequence of str
         Names of LightGBM or of `evaluate`.
-    classifier : bool
     quantile : bool
         Whether the model is one of a quantile.
 
@@ -123,14 +120,12 @@ def release_fold_metrics(
 
     Parameters
     ----------
-    metrics : sequence of FoldMetric
     models : sequence of estimator
         Released, one for each fold.
     rows : sequence of (X, y)
         Private, of each fold: a row is in one of them.
     budget : Fraction or inf
         In the unit of the ledger's accountant.
-    ledger : Ledger
     alike : int
         Rows that may be one and the same.
 

@@ -49,7 +49,6 @@ def chosen_rounds(n_rounds: int, how_many: int | str) -> list[int]:
 
     Parameters
     ----------
-    n_rounds : int
     how_many : int or "all"
         With 1 it is the last round alone.
     """
@@ -136,7 +135,6 @@ def divided(
         0 in a regression.
     raw : bool
         Whether a classifier gives raw scores alone, for which nothing can be paid.
-    quantile : bool
 
     Returns
     -------

@@ -63,9 +63,6 @@ class PrivateScorer:
     ----------
     folds : SecretKFold
         That has to have dealt the rows.
-    metric : str
-    fraction : Fraction
-    budget : Budget or DisjointTable, optional
     """
 
     folds: SecretKFold

@@ -14,7 +14,8 @@ What is new or put together here:
 
 The leaf sums follow the DP-EBM of Nori et al. (ICML 2021) and the vector release of Maddock et
 al. (CCS 2022); free random structure goes back to the latter and to random decision trees.
-All rules below look at public facts: epsilon, delta, the released number of rows, the loss.
+The rules, in `best_rules`, look at public facts: epsilon, delta, the released number of rows, the
+loss.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpboost.growing.boosting_loop import BoostingLoop
-from dpboost.growing.feature_sampler import FeatureQueue, Preference
+from dpboost.growing.feature_sampler import FeatureQueue
 from dpboost.growing.leaf_rules import LeafRules
 from dpboost.growing.partition_learner import WEIGHT_UNITS, PartitionLearner
 from dpboost.growing.pooled_shapes import PooledShapes
@@ -40,7 +41,6 @@ from dpboost.growing.signal_rate import SignalRate
 from dpboost.losses import (
     LabelRangeLoss,
     LogisticLoss,
-    LogLinkLoss,
     Loss,
     SquaredLoss,
 )
@@ -54,6 +54,13 @@ from dpboost.privacy.accounting import (
 )
 from dpboost.privacy.mechanisms import Noise
 from dpboost.privacy.sensitivity.bound import Sensitivity
+from dpboost.recipes.best_rules import (
+    CLIP_OF_SPREAD,
+    LEAST_EPSILON,
+    PRIOR_OF_SPREAD,
+    ROUNDS_AT_LEAST_EPSILON,
+    rules_of,
+)
 from dpboost.recipes.dpboost import step_limit
 from dpboost.recipes.hyperparameters import BoostingParameters, Given, contributions_of
 from dpboost.recipes.recipe import PublicFacts, Recipe, Setting, Terms
@@ -63,43 +70,10 @@ from dpboost.trees.tree import Tree
 
 # Beyond this epsilon a Gaussian release may need less noise than the lattice allows.
 LARGEST_GDP_EPSILON = 10.0
-# Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
-LEAST_EPSILON = 0.05
-# From so many rows times epsilon on, categories are worth a round each that orders them.
-ROWS_TO_ORDER_CATEGORIES = 1.5e4
-# From so many rows times epsilon on, released gains are sure enough to be followed far, and the
-# released share of the classes tells how large steps are.
-ROWS_TO_TRUST = 8e3
-# From so many on, trees of the gamma and the Tweedie loss may be deep.
-ROWS_FOR_DEPTH = 5e4
-# Under pure epsilon and logistic loss each feature is cut alone first, to so many levels, where
-# this part of the rounds is enough for that: what it shows alone then has the least noise.
-DEPTH_ALONE, MOST_ALONE = 4, 0.6
-# Below so many rows times epsilon there are few rounds with large steps.
-ROWS_FOR_FEW_ROUNDS = 8e3
-FEW_ROUNDS = {"n_estimators": 28, "learning_rate": 0.7}
-# From so many on there may be more rounds than usual, and deeper trees: a round for so many rows,
-# up to twice as many rounds. A large epsilon alone does not keep them from fitting few rows.
-ROWS_FOR_ROUNDS = 1.5e5
-USUAL_ROUNDS, ROWS_OF_ROUND = 800, 32
-DEEP_FROM_ROUNDS = 1200
-USUAL_RATE = 0.2
-# Where gains are noisy, features are preferred by their size; where they are sure, all that have
-# shown any gain are.
-BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
-BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
-# From so many rows times epsilon on features that have shown much together are cut together again,
-# so often.
-ROWS_FOR_SETS, ROWS_FOR_SETS_OF_NUMBERS = 5e4, 2e4
-SETS_AGAIN = 0.5
 # A leaf is regularised by the standard deviation of the noise of its hessian sum, within these.
 LEAST_LAMBDA, MOST_LAMBDA = 5.0, 100.0
-# Clip and prior of squared loss where the spread of labels is released: so many times those for
-# half-widths.
-CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
-# With many features there are so many rounds for each, up to the largest number.
-ROUNDS_PER_FEATURE = 10
-MOST_ROUNDS = 3200
+# The part of the rounds that may cut one feature each before others follow.
+MOST_ALONE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,129 +183,32 @@ def _schedule(hyper: BestParameters) -> Schedule:
 
 def _rules(facts: PublicFacts) -> dict[str, Any]:
     """Return the rules for all, or for all but the regularisation, which their noise decides."""
-    assert facts.n_rows is not None
-    information = facts.n_rows * facts.epsilon
-    squared = isinstance(facts.loss, LabelRangeLoss)
-    if facts.delta == 0:
-        rules = _for_labels(_pure_rule(information, squared), facts)
-        few = isinstance(facts.loss, LogisticLoss) and information < ROWS_FOR_FEW_ROUNDS
-        return rules | FEW_ROUNDS if few else rules
-    rules = _for_labels(_gaussian_rule(information, facts.n_rows, squared), facts)
-    if isinstance(facts.loss, LogLinkLoss) and facts.loss.gaussian_rules:
-        rules |= facts.loss.gaussian_rules
-        if information >= ROWS_FOR_DEPTH:
-            rules["max_depth"] = 5
-    if isinstance(facts.loss, LogisticLoss) and information >= ROWS_TO_TRUST:
-        rules["step_prior"] = start_deviation(facts.loss)
-        return _rounds_for_features(rules, facts.n_features, facts.epsilon)
-    return rules
-
-
-def _for_labels(rules: dict[str, Any], facts: PublicFacts) -> dict[str, Any]:
-    """Return rules that suit the loss: clip and steps by the released spread of labels."""
+    names = BestParameters.names()
+    rules = {name: value for name, value in rules_of(facts).items() if name in names}
     loss = facts.loss
     if not isinstance(loss, SquaredLoss) or loss.spread is None:
-        return rules | loss.rules
-    wide = rules | {"step_prior": PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread}
-    near = wide | {"gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread}
+        return rules
+    rules["step_prior"] = PRIOR_OF_SPREAD * rules["step_prior"] * loss.spread
+    near = rules | {"gradient_clip": CLIP_OF_SPREAD * rules["gradient_clip"] * loss.spread}
     used = BestParameters(**{"reg_lambda": LEAST_LAMBDA, **near, **facts.given})
     noise, bound, _ = _leaf_releases(used, facts)
     try:
         facts.accountant.cost(noise, bound)
     except UnsupportedReleaseError:
         # Few trees of a large budget; whether they may have the wider clip was checked before.
-        return wide
-    return near
-
-
-def _rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> dict[str, Any]:
-    """Return rules with enough rounds for many features, each of which is cut in few of them."""
-    drawable = math.floor(400 * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
-    rounds = min(ROUNDS_PER_FEATURE * n_features, MOST_ROUNDS, drawable)
-    if rounds <= rules["n_estimators"]:
         return rules
-    faster = rounds >= 2 * rules["n_estimators"]
-    rate = 0.3 if faster else rules["learning_rate"]
-    return rules | {"n_estimators": rounds, "learning_rate": rate}
-
-
-def start_deviation(loss: LogisticLoss) -> float:
-    """Return the standard deviation of a label at the released share of class 1.
-
-    A gradient has that size at the start. Where one class is rare, steps are smaller in it.
-    """
-    share = 1 / (1 + math.exp(-loss.start))
-    return math.sqrt(share * (1 - share))
-
-
-def _gaussian_rule(information: float, n_rows: float, squared: bool) -> dict[str, Any]:
-    """Rules under Gaussian accounting; ``information`` is rows times epsilon."""
-    small = information < ROWS_TO_TRUST
-    rounds = 400 if small else USUAL_ROUNDS
-    if information >= ROWS_FOR_ROUNDS:
-        rounds = round(min(max(n_rows / ROWS_OF_ROUND, USUAL_ROUNDS), 2 * USUAL_ROUNDS))
-    rate = 0.25 if small else USUAL_RATE
-    if squared and rounds > USUAL_ROUNDS:
-        # The most rounds at once, and deep; where rows are fewer, their steps are smaller instead.
-        rate *= max((rounds / (2 * USUAL_ROUNDS)) ** 2, 0.5)
-        rounds = 2 * USUAL_ROUNDS
-    deep = rounds >= DEEP_FROM_ROUNDS
-    return {
-        "n_estimators": rounds,
-        "learning_rate": rate,
-        "max_depth": 4 if information < 2e3 else 5 if small else 7 if deep else 6,
-        "max_bin": 64,
-        "trees_per_ensemble": 1,
-        "features_per_tree": 3,
-        "gradient_clip": 0.2 if squared else 0.5,
-        "step_prior": 0.5 if not squared else 0.06 if information < 3e3 else 0.03,
-        "hessian_share": 0.05 if information > 2e3 else 0.1,
-    }
-
-
-def _pure_rule(information: float, squared: bool) -> dict[str, Any]:
-    """Rules under pure epsilon, where the noise of a tree grows with their number."""
-    scale = 8e3 if squared else 4e4
-    n_trees = (
-        28 if information < 2e3 else round(56 * max(1.0, min((information / scale) ** 0.5, 7)))
-    )
-    scarce = not squared and information < 4e4
-    shallow = information < (5e3 if squared else 2e3)
-    return {
-        "n_estimators": n_trees,
-        "learning_rate": 0.7
-        if n_trees < 40
-        else 0.5
-        if n_trees < 80
-        else 0.3
-        if n_trees < 200
-        else 0.2,
-        "max_depth": 4 if shallow else 5 if squared else 6,
-        "reg_lambda": 100.0 if scarce else 30.0,
-        "max_bin": 64,
-        "trees_per_ensemble": 1,
-        "features_per_tree": 3,
-        "gradient_clip": 0.25 if squared else 0.5,
-        "step_prior": 0.06 if squared else 0.7,
-        "hessian_share": 0.12 if scarce else 0.08,
-    }
+    return near
 
 
 def build(setting: Setting) -> BoostingLoop:
     """Build the strategies for filled hyper-parameters."""
     hyper, facts, binner = setting.hyper, setting.facts, setting.binner
-    assert facts.n_rows is not None
-    # Random subsets of categories help where their noise is small, single categories else.
-    nominal = binner.is_categorical * np.uint8(2 if facts.delta > 0 else 1)
+    rules = rules_of(facts)
+    nominal = binner.is_categorical * np.uint8(rules["category_cuts"])
     grid = PartitionGrid(n_bins=binner.n_bins, is_nominal=nominal)
-    information = facts.n_rows * facts.epsilon if facts.delta > 0 else 0.0
-    simple = facts.delta == 0 and isinstance(facts.loss, LogisticLoss)
-    begins_alone = simple and binner.n_features <= MOST_ALONE * hyper.n_estimators
-    known = facts.n_rows * facts.epsilon >= ROWS_TO_ORDER_CATEGORIES
-    orders = known and (facts.delta > 0 or begins_alone)
-    preference = BY_SIGN if information >= ROWS_TO_TRUST else BY_SIZE
-    numbers = isinstance(facts.loss, LabelRangeLoss)
-    enough = information >= (ROWS_FOR_SETS_OF_NUMBERS if numbers else ROWS_FOR_SETS)
+    few = binner.n_features <= MOST_ALONE * hyper.n_estimators
+    begins_alone = few and rules["depth_alone"] > 0
+    orders = rules["orders_categories"] and (facts.delta > 0 or begins_alone)
     constraints = setting.constraints
     factors = contributions_of(hyper.values(), binner.n_features, "fit")
     allowed = constraints.allowed(binner.n_features)
@@ -344,15 +221,14 @@ def build(setting: Setting) -> BoostingLoop:
         grid=grid,
         queue=FeatureQueue(
             binner.n_features,
-            preference,
+            rules["preference"],
             setting.public,
             groups=constraints.groups,
             paired=np.array(constraints.monotone) != 0 if constraints.monotone else None,
-            # Of few rows, what such a feature does together with another is mostly noise.
-            alone=facts.n_rows * facts.epsilon < ROWS_TO_TRUST,
+            alone=rules["monotone_alone"],
             fraction=1.0 if hyper.feature_fraction is None else hyper.feature_fraction,
             factors=factors,
-            again=SETS_AGAIN if enough else 0.0,
+            again=rules["sets_again"],
         ),
         scale=_sum_scale(hyper, facts),
         leaf=leaf,
@@ -364,8 +240,8 @@ def build(setting: Setting) -> BoostingLoop:
         to_order=to_order[::-1].tolist() if orders else [],
         public=setting.public,
         rules=_rules_of_leaves(hyper, leaf),
-        depth_alone=min(DEPTH_ALONE, hyper.max_depth) if begins_alone else 0,
-        signal=_signal(facts) if information >= ROWS_FOR_ROUNDS else None,
+        depth_alone=min(rules["depth_alone"], hyper.max_depth) if begins_alone else 0,
+        signal=_signal(facts) if rules["follows_signal"] else None,
     )
     return BoostingLoop(
         n_rounds=hyper.n_estimators,
@@ -379,9 +255,10 @@ def build(setting: Setting) -> BoostingLoop:
 
 def _signal(facts: PublicFacts) -> SignalRate | None:
     """Return what makes the rule's steps smaller where two classes can hardly be told apart."""
-    if not isinstance(facts.loss, LogisticLoss) or "learning_rate" in facts.given:
+    if "learning_rate" in facts.given:
         return None
     assert facts.n_rows is not None
+    assert isinstance(facts.loss, LogisticLoss)
     return SignalRate.of_classes(facts.n_rows, 1 / (1 + math.exp(-facts.loss.start)))
 
 
@@ -435,7 +312,7 @@ def least_epsilon(given: Given, terms: Terms) -> float:
     n_trees: int = given.get("n_estimators", 1)
     if terms.delta == 0:
         return LEAST_EPSILON * max(1.0, n_trees / 56)
-    return LEAST_EPSILON * max(1.0, math.sqrt(n_trees / 400))
+    return LEAST_EPSILON * max(1.0, math.sqrt(n_trees / ROUNDS_AT_LEAST_EPSILON))
 
 
 BEST = Recipe(

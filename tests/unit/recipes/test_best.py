@@ -19,7 +19,8 @@ from dpboost import (
 )
 from dpboost.data.table import read_table
 from dpboost.privacy.accounting import GDPAccountant
-from dpboost.recipes.best import BEST, LEAST_EPSILON
+from dpboost.recipes.best import BEST
+from dpboost.recipes.best_rules import LEAST_EPSILON
 
 CATEGORIES = [0, 1, 2, 3, 4]
 DECLARED = {

@@ -15,20 +15,13 @@ from dpboost.losses import LogisticLoss, LogLinkLoss, SoftmaxLoss, SquaredLoss
 from dpboost.privacy.accounting import GDPAccountant, PureAccountant
 from dpboost.privacy.budget_split import divide
 from dpboost.privacy.neighbours import Neighbours
-from dpboost.recipes.best import (
-    BEST,
-    BY_SIGN,
-    BY_SIZE,
-    MOST_ROUNDS,
-    ROWS_FOR_FEW_ROUNDS,
-    ROWS_FOR_ROUNDS,
-    ROWS_TO_ORDER_CATEGORIES,
-    ROWS_TO_TRUST,
-    SETS_AGAIN,
-    build,
-    defaults,
-)
+from dpboost.recipes.best import BEST, build, defaults
+from dpboost.recipes.best_rules import BY_SIGN, BY_SIZE, MOST_ROUNDS, Line, Steps
 from dpboost.recipes.recipe import PublicFacts, Setting
+
+# Rows times epsilon from which on a rule holds.
+ROWS_TO_TRUST, ROWS_FOR_FEW_ROUNDS = 8e3, 8e3
+ROWS_TO_ORDER_CATEGORIES, ROWS_FOR_ROUNDS = 1.5e4, 1.5e5
 
 SQUARED = SquaredLoss.from_label_bounds(-1, 1)
 SOFTMAX = SoftmaxLoss(n_outputs=4)
@@ -46,6 +39,15 @@ def facts(rows_times_epsilon, loss=SQUARED, delta=1e-6, n_features=5):
         accountant=GDPAccountant() if delta else PureAccountant(),
         neighbours=Neighbours.ADD_REMOVE,
     )
+
+
+def test_a_rule_is_a_constant_steps_or_a_line_on_logarithmic_axes():
+    line = Line({10: 1.0, 1000: 100.0})
+    assert [line(known) for known in (0, 10, 1000, math.inf)] == [1.0, 1.0, 100.0, 100.0]
+    assert line(100) == pytest.approx(10.0, rel=1e-12)
+    steps = Steps({0: 7, 10: 8, 100: line})
+    assert [steps(known) for known in (0, 9.99, 10, 99.9)] == [7, 7, 8, 8]
+    assert steps(100) == line(100)
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LogisticLoss(), SOFTMAX], ids=lambda loss: loss.name)
@@ -142,7 +144,7 @@ def test_released_gains_are_followed_further_where_they_are_sure():
     ("loss", "rows"), [(SQUARED, 20_000), (LogisticLoss(), 50_000), (SOFTMAX, 50_000)]
 )
 def test_features_meet_again_where_rows_are_many(loss, rows):
-    for delta, n_rows, chance in ((1e-6, rows - 1, 0), (1e-6, rows, SETS_AGAIN), (0, rows, 0)):
+    for delta, n_rows, chance in ((1e-6, rows - 1, 0), (1e-6, rows, 0.5), (0, rows, 0)):
         assert learner(facts(n_rows, loss, delta=delta)).queue.again == chance
 
 

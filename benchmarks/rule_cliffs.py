@@ -1,0 +1,230 @@
+"""The rules of best on both sides of every value where they jump, on the same rows."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from benchmarks.harness.results import Result, Results, distinct, pick, values
+from benchmarks.harness.run import Plan, Request, Run, Unit, digest
+from benchmarks.libraries import dpboost_recipes
+from benchmarks.problems import PROBLEMS
+from benchmarks.problems.problem import take
+from benchmarks.summary import summarise, table
+from dpboost.recipes.best import BEST
+from dpboost.recipes.best_rules import (
+    NUMBERS,
+    PURE_NUMBERS,
+    PURE_TWO_CLASSES,
+    TWO_CLASSES,
+    Steps,
+)
+
+if TYPE_CHECKING:
+    from dpboost.recipes.recipe import PublicFacts, Recipe, Setting
+
+SPLITS = 10
+QUICK_SPLITS = 2
+DELTA = 1e-5
+LARGEST_EPSILON = 8.0
+#: Fits on the same rows, each with fresh noise: more where rows are few and noise is large.
+DRAWS_OF_ROWS = {0: 8, 5e3: 4, 1.2e4: 1}
+#: What the sides are to differ by at most: in AUC, and in a part of the RMSE.
+BARS = {"AUC": 0.005, "RMSE": 0.01}
+CLASSES_DATA = ("adult", "bank", "cod_rna", "default_credit")
+NUMBERS_DATA = ("kc_house", "bike_sharing", "protein", "diamonds")
+BELOW, ABOVE = "below", "from there on"
+
+KINDS: dict[str, tuple[Mapping[str, Any], float, tuple[str, ...]]] = {
+    "two classes": (TWO_CLASSES, DELTA, CLASSES_DATA),
+    "numbers": (NUMBERS, DELTA, NUMBERS_DATA),
+    "two classes, delta 0": (PURE_TWO_CLASSES, 0.0, CLASSES_DATA),
+    "numbers, delta 0": (PURE_NUMBERS, 0.0, NUMBERS_DATA),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A value at which rules jump, and rows of a table on which both sides are tried."""
+
+    kind: str
+    jump: float
+    data: str
+    n_rows: int
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon with which the rows have the value."""
+        return self.jump / self.n_rows
+
+
+def jumps(rules: Mapping[str, Any]) -> list[float]:
+    """Return the rows times epsilon at which some rule jumps."""
+    found = {key for rule in rules.values() if isinstance(rule, Steps) for key in rule.values}
+    return sorted(found - {0})
+
+
+def names_of(kind: str, jump: float) -> str:
+    """Return the rules of a kind that jump at a value."""
+    rules = KINDS[kind][0].items()
+    return ", ".join(
+        name for name, rule in rules if isinstance(rule, Steps) and jump in rule.values
+    )
+
+
+def cases() -> Iterator[Case]:
+    """Yield every jump on every table that has enough rows for it."""
+    for kind, (rules, _, tables) in KINDS.items():
+        for jump in jumps(rules):
+            for data in tables:
+                n_rows = min(math.floor(jump), ROWS[data])
+                case = Case(kind=kind, jump=jump, data=data, n_rows=n_rows)
+                if case.epsilon <= LARGEST_EPSILON:
+                    yield case
+
+
+#: Rows that a fit of a table gets at most.
+ROWS = {
+    **{"adult": 39_000, "bank": 36_000, "cod_rna": 47_000, "default_credit": 24_000},
+    **{"kc_house": 17_000, "bike_sharing": 13_900, "protein": 36_500, "diamonds": 43_000},
+}
+
+
+def with_rules_at(n_rows: float) -> Recipe:
+    """Return `best` with the rules for so many rows, whatever number a fit releases."""
+
+    def moved(facts: PublicFacts) -> PublicFacts:
+        return replace(facts, n_rows=n_rows)
+
+    def build(setting: Setting) -> Any:
+        return BEST.build(replace(setting, facts=moved(setting.facts)))
+
+    assert BEST.planned is not None
+    planned = BEST.planned
+    return replace(
+        BEST,
+        defaults=lambda facts: BEST.defaults(moved(facts)),
+        planned=lambda facts: planned(moved(facts)),
+        build=build,
+    )
+
+
+def score(case: Case, side: str, seed: int, draw: int) -> float:
+    """Return AUC or RMSE of the rules of one side on the held-out rows of a split."""
+    problem = PROBLEMS[case.data]
+    X, y = load(case.data)
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[: case.n_rows], order[ROWS[case.data] :]
+    factor = 1 - 1e-6 if side == BELOW else 1 + 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shown = dpboost_recipes.fit_predict(
+            problem,
+            take(X, train),
+            y[train],
+            take(X, test),
+            epsilon=case.epsilon,
+            seed=100 * seed + draw,
+            n_jobs=1,
+            delta=KINDS[case.kind][1],
+            recipe=with_rules_at(factor * case.n_rows),
+        ).prediction
+    if problem.task == "binary":
+        return float(roc_auc_score(y[test], shown))
+    return float(np.sqrt(np.mean((y[test] - shown) ** 2)))
+
+
+@functools.cache
+def load(name: str) -> Any:
+    """Return the rows of a table."""
+    return PROBLEMS[name].load()
+
+
+def plan(request: Request) -> Plan:
+    """Return every split of every case as a unit."""
+    n_splits = request.repeats or (QUICK_SPLITS if request.quick else SPLITS)
+
+    def measure(case: Case, seed: int) -> list[Result]:
+        what = "AUC" if PROBLEMS[case.data].task == "binary" else "RMSE"
+        draws = DRAWS_OF_ROWS[max(least for least in DRAWS_OF_ROWS if least <= case.n_rows)]
+        return [
+            Result(
+                part=case.kind,
+                data=case.data,
+                method=side,
+                epsilon=case.epsilon,
+                x=f"{case.jump:g}",
+                repeat=seed,
+                draw=draw,
+                measure=what,
+                value=score(case, side, seed, draw),
+            )
+            for draw in range(draws)
+            for side in (BELOW, ABOVE)
+        ]
+
+    versions = dpboost_recipes.versions()
+    units = []
+    for case in cases():
+        files = PROBLEMS[case.data].local_digests()
+        settings = digest({"versions": versions, "files": files, "rows": case.n_rows})
+        units += [
+            Unit(
+                name=f"{case.kind}, {case.jump:g}, {case.data}, {seed}",
+                settings=settings,
+                measure=functools.partial(measure, case, seed),
+            )
+            for seed in range(n_splits)
+        ]
+    return Plan(units=units, facts={"splits": str(n_splits)})
+
+
+def body(results: Results) -> list[str]:
+    """Return what the sides differ by at every jump."""
+    rows, lines = results.rows, []
+    for kind in distinct(rows, "part"):
+        of_kind = pick(rows, part=kind)
+        for jump in sorted(distinct(of_kind, "x"), key=float):
+            at_jump = pick(of_kind, x=jump)
+            lines += [
+                _line(kind, jump, pick(at_jump, data=name)) for name in distinct(at_jump, "data")
+            ]
+    heads = ["fit", "rows times epsilon", "rules", "table", BELOW, ABOVE, "difference", ""]
+    return [
+        f"Rows of {results.facts['splits']} splits, the same for both sides; delta {DELTA:g} or 0. "
+        "The difference is that of AUC, or of RMSE as a part of it, ± a standard error over the "
+        f"splits; it is to be at most {BARS['AUC']:g} of AUC or {BARS['RMSE']:.0%} of RMSE.",
+        "",
+        *table(heads, lines),
+        "",
+    ]
+
+
+def _line(kind: str, jump: str, rows: list[Result]) -> list[str]:
+    measure = rows[0].measure
+    sides = [np.array(values(rows, method=side)) for side in (BELOW, ABOVE)]
+    below, above = sides
+    relative = 1.0 if measure == "AUC" else np.mean(below)
+    difference = summarise(list((above - below) / relative))
+    off, error = abs(difference.mean), difference.standard_error
+    bar = BARS[measure]
+    verdict = "within" if off <= bar else "**cliff**" if off - 2 * error > bar else "not decided"
+    names = names_of(kind, float(jump)) or "none any more"
+    shown = [f"{np.mean(side):.4g}" for side in sides]
+    return [kind, jump, names, rows[0].data, *shown, f"{difference:.4f}", verdict]
+
+
+RULE_CLIFFS = Run(
+    name="best-cliffs",
+    description="The rules of best just below and just above every number of rows times epsilon "
+    "at which one of them jumps, on the same rows.",
+    plan=plan,
+    body=body,
+)

@@ -1,0 +1,193 @@
+"""The rules of recipe `best`: each value by what is known of a fit publicly.
+
+A rule is a constant, or a function of the released number of rows times epsilon: what the noise of
+a leaf leaves of its signal grows with that product. One table has all rules of one kind of fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpboost.growing.feature_sampler import Preference
+from dpboost.losses import LabelRangeLoss, LogisticLoss, LogLinkLoss, Loss
+from dpboost.recipes.recipe import PublicFacts
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A rule with a value, or a rule, from each of its keys on."""
+
+    values: Mapping[float, Any]
+
+    def __call__(self, known: float) -> Any:
+        """Return the value that holds at ``known``."""
+        return at(self.values[max(key for key in self.values if key <= known)], known)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A rule that is a line between its points on logarithmic axes, and constant outside them."""
+
+    points: Mapping[float, float]
+
+    def __call__(self, known: float) -> float:
+        """Return the value at ``known``."""
+        keys = sorted(self.points)
+        if not keys[0] < known < keys[-1]:
+            return self.points[keys[0] if known <= keys[0] else keys[-1]]
+        right = next(key for key in keys if known < key)
+        left = keys[keys.index(right) - 1]
+        part = math.log(known / left) / math.log(right / left)
+        return self.points[left] * (self.points[right] / self.points[left]) ** part
+
+
+def at(rule: Any, known: float) -> Any:
+    """Return the value of a rule where so much is known."""
+    return rule(known) if isinstance(rule, (Steps, Line)) else rule
+
+
+# Where gains are noisy, features are preferred by their size; where they are sure, all that have
+# shown any gain are.
+BY_SIZE = Preference(doubt=0.0, power=0.5, floor=0.2)
+BY_SIGN = Preference(doubt=2.0, power=0.2, floor=0.05)
+
+# Names of hyper-parameters, and of what `build` sets the learner to. Keys are rows times epsilon.
+ALWAYS = {
+    "max_bin": 64,
+    "trees_per_ensemble": 1,
+    "features_per_tree": 3,
+    # Of few rows, what a monotone feature does together with another is mostly noise.
+    "monotone_alone": Steps({0: True, 8e3: False}),
+    "depth_alone": 0,
+    "follows_signal": False,
+}
+CLASSES = ALWAYS | {
+    "n_estimators": Steps({0: 400, 8e3: 800, 1.5e5: 1600}),
+    "learning_rate": Steps({0: 0.25, 8e3: 0.2}),
+    "max_depth": Steps({0: 4, 2e3: 5, 8e3: 6, 1.5e5: 7}),
+    "gradient_clip": 0.5,
+    "step_prior": 0.5,
+    "hessian_share": Steps({0: 0.1, 2e3: 0.05}),
+    "preference": Steps({0: BY_SIZE, 8e3: BY_SIGN}),
+    # Features that have shown much together are cut together again, so often.
+    "sets_again": Steps({0: 0.0, 5e4: 0.5}),
+    # A round for each feature with categories orders these.
+    "orders_categories": Steps({0: False, 1.5e4: True}),
+    # Random subsets of categories help where their noise is small, single categories else.
+    "category_cuts": 2,
+}
+TWO_CLASSES = CLASSES | {
+    # Steps get the size of a gradient at the released share of class 1, to this power.
+    "start_power": Steps({0: 0.0, 8e3: 1.0}),
+    # With many features there are so many rounds for each.
+    "rounds_per_feature": Steps({0: 0, 8e3: 10}),
+    "follows_signal": Steps({0: False, 1.5e5: True}),
+}
+NUMBERS = CLASSES | {
+    "gradient_clip": 0.2,
+    "step_prior": Steps({0: 0.06, 3e3: 0.03}),
+    "sets_again": Steps({0: 0.0, 2e4: 0.5}),
+}
+# Under pure epsilon the noise of a tree grows with their number.
+PURE_CLASSES = ALWAYS | {
+    "n_estimators": Steps({0: 28, 2e3: Line({4e4: 56, 49 * 4e4: 7 * 56})}),
+    "max_depth": Steps({0: 4, 2e3: 6}),
+    "reg_lambda": Steps({0: 100.0, 4e4: 30.0}),
+    "gradient_clip": 0.5,
+    "step_prior": 0.7,
+    "hessian_share": Steps({0: 0.12, 4e4: 0.08}),
+    "preference": BY_SIZE,
+    "sets_again": 0.0,
+    "orders_categories": False,
+    "category_cuts": 1,
+}
+PURE_TWO_CLASSES = PURE_CLASSES | {
+    "n_estimators": Steps({0: 28, 8e3: Line({4e4: 56, 49 * 4e4: 7 * 56})}),
+    # Each feature is cut alone first, to so many levels: what it shows then has the least noise.
+    "depth_alone": 4,
+    "orders_categories": Steps({0: False, 1.5e4: True}),
+}
+PURE_NUMBERS = PURE_CLASSES | {
+    "n_estimators": Steps({0: 28, 2e3: Line({8e3: 56, 49 * 8e3: 7 * 56})}),
+    "max_depth": Steps({0: 4, 5e3: 5}),
+    "reg_lambda": 30.0,
+    "gradient_clip": 0.25,
+    "step_prior": 0.06,
+    "hessian_share": 0.08,
+}
+PURE_RATE_OF_ROUNDS = Steps({0: 0.7, 40: 0.5, 80: 0.3, 200: 0.2})
+# A large epsilon does not keep many rounds and deep trees from fitting few rows: their most.
+ROUNDS_OF_ROWS = Line({25_600: 800, 51_200: 1600})
+DEEP_FROM_ROUNDS, MOST_DEPTH_OF_FEWER = 1200, 6
+# Where gradients go far beyond typical ones the loss has its own depth; it is at least this.
+DEPTH_OF_TAILS = Steps({0: 0, 5e4: 5})
+# Rounds for many features: the most, with noise that can be drawn, and the rate of twice the usual.
+MOST_ROUNDS, ROUNDS_AT_LEAST_EPSILON, RATE_OF_MANY_ROUNDS = 3200, 400, 0.3
+# Clip and prior of squared loss where the spread of labels is released: so many times those for
+# half-widths.
+CLIP_OF_SPREAD, PRIOR_OF_SPREAD = 0.7, 1.5
+# Below this epsilon some release of a fit with the recipe's own number of trees could not be drawn.
+LEAST_EPSILON = 0.05
+
+
+def table_of(loss: Loss, delta: float) -> Mapping[str, Any]:
+    """Return the table for a loss under Gaussian accounting, or under pure epsilon."""
+    if isinstance(loss, LabelRangeLoss):
+        return NUMBERS if delta > 0 else PURE_NUMBERS
+    if isinstance(loss, LogisticLoss):
+        return TWO_CLASSES if delta > 0 else PURE_TWO_CLASSES
+    return CLASSES if delta > 0 else PURE_CLASSES
+
+
+def rules_of(facts: PublicFacts) -> dict[str, Any]:
+    """Return the value of every rule, without what the noise and the spread of labels decide."""
+    assert facts.n_rows is not None
+    known, loss = facts.n_rows * facts.epsilon, facts.loss
+    rules = {name: at(rule, known) for name, rule in table_of(loss, facts.delta).items()}
+    if facts.delta == 0:
+        rules["n_estimators"] = round(rules["n_estimators"])
+        rules["learning_rate"] = PURE_RATE_OF_ROUNDS(rules["n_estimators"])
+        return rules | loss.rules
+    _limit_by_rows(rules, facts.n_rows, numbers=isinstance(loss, LabelRangeLoss))
+    rules |= loss.rules
+    if isinstance(loss, LogLinkLoss) and loss.gaussian_rules:
+        rules |= loss.gaussian_rules
+        rules["max_depth"] = max(rules["max_depth"], DEPTH_OF_TAILS(known))
+    if isinstance(loss, LogisticLoss):
+        rules["step_prior"] *= (2 * start_deviation(loss)) ** rules["start_power"]
+        _add_rounds_for_features(rules, facts.n_features, facts.epsilon)
+    return rules
+
+
+def _limit_by_rows(rules: dict[str, Any], n_rows: float, *, numbers: bool) -> None:
+    """Limit rounds and depth by the number of rows alone."""
+    rounds = round(min(rules["n_estimators"], ROUNDS_OF_ROWS(n_rows)))
+    usual, most = ROUNDS_OF_ROWS.points.values()
+    if numbers and rounds > usual:
+        # The most rounds at once, and deep; where rows are fewer, their steps are smaller instead.
+        rules["learning_rate"] *= max((rounds / most) ** 2, 0.5)
+        rounds = round(most)
+    rules["n_estimators"] = rounds
+    if rounds < DEEP_FROM_ROUNDS:
+        rules["max_depth"] = min(rules["max_depth"], MOST_DEPTH_OF_FEWER)
+
+
+def _add_rounds_for_features(rules: dict[str, Any], n_features: int, epsilon: float) -> None:
+    """Give many features enough rounds, in few of which each of them is cut."""
+    drawable = math.floor(ROUNDS_AT_LEAST_EPSILON * min(epsilon / LEAST_EPSILON, 100.0) ** 2)
+    rounds = min(rules["rounds_per_feature"] * n_features, MOST_ROUNDS, drawable)
+    if rounds >= 2 * rules["n_estimators"]:
+        rules["learning_rate"] = RATE_OF_MANY_ROUNDS
+    rules["n_estimators"] = max(rules["n_estimators"], rounds)
+
+
+def start_deviation(loss: LogisticLoss) -> float:
+    """Return the standard deviation of a label at the released share of class 1.
+
+    A gradient has that size at the start. Where one class is rare, steps are smaller in it.
+    """
+    share = 1 / (1 + math.exp(-loss.start))
+    return math.sqrt(share * (1 - share))
