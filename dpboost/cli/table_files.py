@@ -299,6 +299,10 @@ def _numbers(column: Any) -> Any:
         return library.Series(column_in_days(column), index=column.index)
     if column.dtype.kind in "iufb":
         return column.astype(float)
+    if library.api.types.infer_dtype(column, skipna=True) == "string":
+        plain = library.to_numeric(column, "coerce").astype(float)
+        if plain.isna().equals(column.isna()):
+            return plain
     text = column.astype(object).map(str, na_action="ignore").str.strip().str.lower()
     found = library.to_numeric(text.map(_WORDS).where(text.isin(list(_WORDS)), text), "coerce")
     found = found.astype(float)
