@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"party {party.index} stops; started again, it goes on")
         return
     save_outcome(outcome_of(found), options.output)
-    if len(found.ledgers) == 1:
+    if party.agreement.folds is None:
         print(party_report(party.agreement, found.ledger))
 
 
